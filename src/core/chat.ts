@@ -1,0 +1,267 @@
+/** The hub: what a conversation is between decoding one protocol and encoding another. */
+
+import type { GatewayError } from './errors.ts';
+import type { Json } from './json.ts';
+
+/** A prompt-cache breakpoint after the part (or tool) that carries it. */
+export interface CacheMark {
+  ttl?: '5m' | '30m' | '1h' | '12h';
+}
+
+/**
+ * State of a provider that the client must hand back unread: a thinking signature, redacted thinking, a Gemini thought
+ * signature, encrypted reasoning. `origin` names whose state it is (see `core/opaque.ts`); it never goes anywhere else.
+ */
+export interface Opaque {
+  kind: 'signature' | 'redacted' | 'encrypted';
+  value: string;
+  origin?: string;
+}
+
+/** Where a piece of text comes from. `start` and `end` are UTF-16 offsets into the text of the cited part. */
+export interface Citation {
+  url?: string;
+  title?: string;
+  citedText?: string;
+  start?: number;
+  end?: number;
+  /** Index of the cited document or search result in the request. */
+  source?: number;
+  /** The citation as its own protocol spells it, used when it is encoded to that protocol again. */
+  native?: Native;
+}
+
+export interface TokenLogprob {
+  token: string;
+  logprob: number;
+  bytes?: number[] | null;
+  top?: TokenLogprob[];
+}
+
+/** A wire object that only its own protocol understands (a server tool's block); kept for that protocol, dropped for others. */
+export interface Native {
+  protocol: string;
+  value: Json;
+}
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+  cache?: CacheMark;
+  citations?: Citation[];
+  logprobs?: TokenLogprob[];
+  opaque?: Opaque;
+}
+
+/** The model declines in words. Only in assistant turns. */
+export interface RefusalPart {
+  type: 'refusal';
+  text: string;
+}
+
+/** An image, a document, audio or video. Exactly one of `data` (base64), `text`, `url` and `fileId` is set, `fileId` apart for audio replies. */
+export interface MediaPart {
+  type: 'media';
+  kind: 'image' | 'document' | 'audio' | 'video';
+  /** e.g. `image/png`; absent when only a URL is known. */
+  mime?: string;
+  data?: string;
+  /** A plain-text document. */
+  text?: string;
+  url?: string;
+  fileId?: string;
+  detail?: 'auto' | 'low' | 'high' | 'original';
+  title?: string;
+  /** Notes on a document that the model sees but never cites. */
+  context?: string;
+  /** Citations are wanted (requests). */
+  cite?: boolean;
+  /** What is said in an audio reply. */
+  transcript?: string;
+  cache?: CacheMark;
+  opaque?: Opaque;
+}
+
+export interface ReasoningPart {
+  type: 'reasoning';
+  /** Empty when the provider shows only its opaque state. */
+  text: string;
+  opaque?: Opaque;
+}
+
+/** A tool call. `args` stays JSON text so that numbers and key order survive; empty means `{}`. */
+export interface CallPart {
+  type: 'call';
+  id: string;
+  name: string;
+  args: string;
+  /** A free-text tool of chat completions: `args` is the plain input, not JSON. */
+  custom?: boolean;
+  cache?: CacheMark;
+  opaque?: Opaque;
+}
+
+export interface ResultPart {
+  type: 'result';
+  callId: string;
+  name?: string;
+  parts: Part[];
+  isError?: boolean;
+  cache?: CacheMark;
+}
+
+export interface NativePart extends Native {
+  type: 'native';
+}
+
+export type Part = TextPart | RefusalPart | MediaPart | ReasoningPart | CallPart | ResultPart | NativePart;
+
+/** Results are parts of user turns; system turns may stand anywhere and hold text only. */
+export interface Turn {
+  role: 'system' | 'user' | 'assistant';
+  parts: Part[];
+  /** `developer` where the client distinguished it from `system`. */
+  developer?: boolean;
+  name?: string;
+}
+
+export interface Tool {
+  name: string;
+  description?: string;
+  /** JSON Schema of the arguments; absent for a tool without arguments. */
+  parameters?: Json;
+  strict?: boolean;
+  /** A free-text tool of chat completions (its format object, if it has one). */
+  custom?: { format?: Json };
+  cache?: CacheMark;
+}
+
+export type ToolChoice =
+  | { type: 'none' }
+  | { type: 'auto' }
+  | { type: 'required' }
+  | { type: 'named'; name: string }
+  | { type: 'allowed'; names: string[]; required: boolean };
+
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export interface ReasoningRequest {
+  effort?: Effort;
+  /** Tokens to think with; -1 lets the model decide. */
+  budget?: number;
+  /** False when the client doesn't want to see the reasoning. */
+  visible?: boolean;
+}
+
+export type Format = { type: 'json' } | { type: 'schema'; schema: Json; name?: string; description?: string; strict?: boolean };
+
+export interface ChatRequest {
+  stream: boolean;
+  turns: Turn[];
+  tools: Tool[];
+  toolChoice?: ToolChoice;
+  /** False forbids several calls in one turn. */
+  parallelCalls?: boolean;
+  maxTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  frequencyPenalty?: number;
+  presencePenalty?: number;
+  seed?: number;
+  stop?: string[];
+  /** How many answers are wanted; absent means one. */
+  candidates?: number;
+  /** Log probabilities are wanted, with this many alternatives a token. */
+  logprobs?: number;
+  logitBias?: Json;
+  format?: Format;
+  reasoning?: ReasoningRequest;
+  verbosity?: 'low' | 'medium' | 'high';
+  cacheKey?: string;
+  tier?: 'auto' | 'default' | 'flex' | 'priority';
+  user?: string;
+  metadata?: Json;
+  webSearch?: { contextSize?: string; location?: Json };
+  /** What the answer may be made of; absent means text. */
+  modalities?: ('text' | 'image' | 'audio' | 'video')[];
+  audio?: Json;
+  /** Fields of the client's body, in its own spelling, that the hub does not hold and that only tune. */
+  dropped: string[];
+}
+
+/** All counts in tokens. `input` includes cached, cache-write and tool-use tokens; `output` includes reasoning. */
+export interface Usage {
+  input: number;
+  output: number;
+  cached?: number;
+  cacheWrite?: number;
+  /** The share of `cacheWrite` that is kept for an hour. */
+  cacheWrite1h?: number;
+  reasoning?: number;
+  toolInput?: number;
+  audioInput?: number;
+  audioOutput?: number;
+  imageInput?: number;
+  searches?: number;
+  tier?: string;
+  /** True when the upstream reported nothing and the counts are our estimate. */
+  estimated?: boolean;
+}
+
+export type FinishReason =
+  | 'stop'
+  | 'stop-sequence'
+  | 'length'
+  | 'context-full'
+  | 'calls'
+  | 'filtered'
+  | 'refused'
+  | 'blocked'
+  | 'paused'
+  | 'continuation'
+  | 'malformed'
+  | 'other';
+
+export interface Finish {
+  reason: FinishReason;
+  /** The upstream's own word, e.g. `PROHIBITED_CONTENT`. */
+  raw?: string;
+  stopSequence?: string;
+  /** Why, in words, where the upstream says so. */
+  explanation?: string;
+  /** The category of a refusal or block, e.g. `cyber`. */
+  category?: string;
+}
+
+/** A part as a stream opens it; texts and arguments may be empty and grow by deltas. */
+export type OpenPart = Exclude<Part, ResultPart>;
+
+/**
+ * A response as a stream. Part indexes count over the whole message from 0; a part's events never interleave with
+ * another part of the same candidate.
+ */
+export type ChatEvent =
+  | { type: 'message-start'; id: string; model: string; created?: number; usage?: Usage }
+  | { type: 'part-start'; index: number; candidate: number; part: OpenPart }
+  | { type: 'part-delta'; index: number; text?: string; opaque?: Opaque; citation?: Citation; logprobs?: TokenLogprob[] }
+  | { type: 'part-end'; index: number }
+  | { type: 'candidate-end'; candidate: number; finish: Finish }
+  | { type: 'message-end'; usage?: Usage }
+  | { type: 'ping' }
+  | { type: 'error'; error: GatewayError };
+
+export interface Candidate {
+  parts: OpenPart[];
+  finish: Finish;
+}
+
+/** A whole answer: the fold of its events. `candidates` is never empty. */
+export interface ChatResponse {
+  id: string;
+  model: string;
+  /** Unix seconds. */
+  created?: number;
+  candidates: Candidate[];
+  usage?: Usage;
+}

@@ -1,0 +1,106 @@
+/** Every error the gateway reports, and what it means for the caller. Wire shapes live with their protocol. */
+
+interface ErrorKind {
+  /** HTTP status on chat completions; a protocol may differ in its own table. */
+  status: number;
+  /** Whether the same request may succeed later. */
+  retryable: boolean;
+}
+
+export const ERRORS = {
+  invalid_request: { status: 400, retryable: false },
+  unsupported_parameter: { status: 400, retryable: false },
+  unsupported_modality: { status: 400, retryable: false },
+  unsupported_tool: { status: 400, retryable: false },
+  context_length_exceeded: { status: 400, retryable: false },
+  content_policy_violation: { status: 400, retryable: false },
+  invalid_api_key: { status: 401, retryable: false },
+  insufficient_quota: { status: 402, retryable: false },
+  permission_denied: { status: 403, retryable: false },
+  model_not_found: { status: 404, retryable: false },
+  not_found: { status: 404, retryable: false },
+  method_not_allowed: { status: 405, retryable: false },
+  payload_too_large: { status: 413, retryable: false },
+  unsupported_media_type: { status: 415, retryable: false },
+  rate_limit_exceeded: { status: 429, retryable: true },
+  client_closed: { status: 499, retryable: false },
+  internal_error: { status: 500, retryable: true },
+  upstream_error: { status: 502, retryable: true },
+  overloaded: { status: 503, retryable: true },
+  unavailable: { status: 503, retryable: true },
+  timeout: { status: 504, retryable: true },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorDetails {
+  /** The field at fault as the caller wrote it, e.g. `messages[2].content`. */
+  param?: string;
+  /** Milliseconds after which a retry makes sense. */
+  retryAfter?: number;
+  /** The HTTP status the upstream answered with. */
+  upstreamStatus?: number;
+  cause?: unknown;
+}
+
+/** The only error that leaves a module. `message` is shown to the caller: it never holds a key, an upstream URL or an account. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly retryAfter: number | undefined;
+  readonly upstreamStatus: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.param = details.param;
+    this.retryAfter = details.retryAfter;
+    this.upstreamStatus = details.upstreamStatus;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}
+
+/** Whatever was thrown, as a GatewayError: anything unknown is a bug of ours and says nothing about its inside. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError('internal_error', 'The gateway failed to handle this request.', { cause: thrown });
+}
+
+/** What an upstream's HTTP status means to our caller when its body says nothing better. */
+export function codeOfUpstreamStatus(status: number): ErrorCode {
+  switch (status) {
+    case 400:
+    case 409:
+    case 422:
+      return 'invalid_request';
+    case 404:
+      return 'model_not_found';
+    case 413:
+      return 'payload_too_large';
+    case 429:
+      return 'rate_limit_exceeded';
+    case 408:
+    case 504:
+      return 'timeout';
+    case 503:
+    case 529:
+      return 'overloaded';
+    default:
+      return 'upstream_error';
+  }
+}
+
+const SECRETS = /\b(sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b(org|proj|acct|user)-[A-Za-z0-9]{8,}|https?:\/\/[^\s"'<>)]+/g;
+
+/** An upstream's words without what could name its key, account or address. */
+export function redact(text: string): string {
+  return text.replace(SECRETS, '[redacted]');
+}

@@ -1,0 +1,189 @@
+/** JSON as bytes: guarding, reading without losing numbers, and replacing one value without touching the rest. */
+
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from './errors.ts';
+
+/** Decoded JSON of unknown shape; only decode functions look inside. */
+// biome-ignore lint/suspicious/noExplicitAny: the one place where wire data enters without a type.
+export type Json = any;
+
+export interface JsonLimits {
+  depth: number;
+  /** Commas and opening brackets: a bound on the number of values. */
+  values: number;
+}
+
+export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 300_000 };
+
+/** Half-open byte range of a value, strings with their quotes. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const COMMA = 44;
+const COLON = 58;
+
+/** Throws `invalid_request` for bytes that are not UTF-8, nest too deeply or hold too many values; never looks at more than it must. */
+export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): void {
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
+  let depth = 0;
+  let values = 0;
+  let position = 0;
+  while (position < bytes.length) {
+    switch (bytes[position]) {
+      case QUOTE:
+        position = stringEnd(bytes, position);
+        continue;
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (++depth > limits.depth) {
+          throw new GatewayError('invalid_request', `The body nests deeper than ${limits.depth} levels.`);
+        }
+        values++;
+        break;
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        depth--;
+        break;
+      case COMMA:
+        values++;
+    }
+    if (values > limits.values) {
+      throw new GatewayError('invalid_request', `The body holds more than ${limits.values} values.`);
+    }
+    position++;
+  }
+}
+
+/** Parses a body. Numbers that a double cannot hold survive as raw JSON, so that writing gives the same digits again. */
+export function read(bytes: Buffer | string): Json {
+  const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
+  return LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+}
+
+/** Like `read`, for bodies of clients: guarded, and a clear error instead of a parser's. */
+export function readBody(bytes: Buffer, limits?: JsonLimits): Json {
+  if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
+  guard(bytes, limits);
+  let body: Json;
+  try {
+    body = read(bytes);
+  } catch (cause) {
+    const where = /position (\d+)/.exec(String((cause as Error).message));
+    const at = where ? ` (at byte ${where[1]})` : ' (it ends too early)';
+    throw new GatewayError('invalid_request', `The body is not valid JSON${at}.`, { cause });
+  }
+  if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
+  return body;
+}
+
+export function isObject(value: unknown): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
+
+function keepDigits(_key: string, value: unknown, context?: { source: string }): unknown {
+  if (typeof value !== 'number' || !context || sameNumber(value, context.source)) return value;
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(context.source);
+}
+
+function sameNumber(value: number, source: string): boolean {
+  if (String(value) === source) return true;
+  return Number.isFinite(value) && !/^-?\d{16,}$/.test(source) && source.replace(/[^0-9]/g, '').length <= 17;
+}
+
+/** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */
+export function parseObject(text: string): Record<string, Json> | undefined {
+  if (text.trim() === '') return {};
+  try {
+    const value = read(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The spans of the named members of the top-level object of a well-formed text; of a repeated name, the last. */
+export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span> {
+  const found = new Map<string, Span>();
+  let position = bytes.indexOf(OPEN_BRACE) + 1;
+  while (position > 0 && position < bytes.length) {
+    const keyStart = bytes.indexOf(QUOTE, position);
+    if (keyStart < 0) break;
+    const keyEnd = stringEnd(bytes, keyStart);
+    const start = skipSpace(bytes, bytes.indexOf(COLON, keyEnd) + 1);
+    const end = valueEnd(bytes, start);
+    const key = bytes.toString('utf8', keyStart + 1, keyEnd - 1);
+    if (names.includes(key)) found.set(key, { start, end });
+    position = skipSpace(bytes, end);
+    if (bytes[position] !== COMMA) break;
+    position++;
+  }
+  return found;
+}
+
+/** The span of the member that `path` leads to through objects, or undefined. */
+export function spanAt(bytes: Buffer, path: readonly string[]): Span | undefined {
+  let offset = 0;
+  let span: Span | undefined;
+  for (const name of path) {
+    const inside: Buffer = span ? bytes.subarray(span.start, span.end) : bytes;
+    offset = span?.start ?? 0;
+    const found = inside[skipSpace(inside, 0)] === OPEN_BRACE ? spans(inside, [name]).get(name) : undefined;
+    if (!found) return undefined;
+    span = { start: offset + found.start, end: offset + found.end };
+  }
+  return span;
+}
+
+/** The bytes with one range replaced. */
+export function splice(bytes: Buffer, span: Span, replacement: string): Buffer {
+  return Buffer.concat([bytes.subarray(0, span.start), Buffer.from(replacement), bytes.subarray(span.end)]);
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let position = from;
+  while (position < bytes.length && (bytes[position] as number) <= 32) position++;
+  return position;
+}
+
+/** The index after the closing quote of the string that opens at `open`; the end of the bytes when it never closes. */
+function stringEnd(bytes: Buffer, open: number): number {
+  let position = open + 1;
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, position);
+    if (quote < 0) return bytes.length;
+    let escapes = quote - 1;
+    while (bytes[escapes] === BACKSLASH) escapes--;
+    if ((quote - 1 - escapes) % 2 === 0) return quote + 1;
+    position = quote + 1;
+  }
+}
+
+function valueEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] === QUOTE) return stringEnd(bytes, start);
+  let depth = 0;
+  let position = start;
+  while (position < bytes.length) {
+    const byte = bytes[position] as number;
+    if (byte === QUOTE) {
+      position = stringEnd(bytes, position);
+      continue;
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === 0) return position;
+      if (--depth === 0) return position + 1;
+    } else if (depth === 0 && (byte === COMMA || byte <= 32)) return position;
+    position++;
+  }
+  return position;
+}

@@ -1,0 +1,33 @@
+/**
+ * Provider state on its way through clients of another protocol: wrapped so that its owner is known when it comes back,
+ * and handed to no one else. A wrapped value is base64 text, which every carrier field of every protocol accepts.
+ */
+
+import type { Opaque } from './chat.ts';
+
+/** Every envelope starts with these bytes: base64 of `{"polygate":`. */
+export const ENVELOPE_MARK = 'eyJwb2x5Z2F0ZSI6';
+
+/** The text that stands for `opaque` in a foreign protocol. */
+export function wrap(opaque: Opaque): string {
+  const envelope = { polygate: 1, kind: opaque.kind, origin: opaque.origin ?? '', value: opaque.value };
+  return Buffer.from(JSON.stringify(envelope)).toString('base64');
+}
+
+/** What `wrap` wrapped, or undefined for text that is not an envelope (state in a client's own protocol). */
+export function unwrap(text: unknown): Opaque | undefined {
+  if (typeof text !== 'string' || !text.startsWith(ENVELOPE_MARK)) return undefined;
+  try {
+    const { kind, origin, value } = JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
+    if (typeof value !== 'string' || typeof origin !== 'string') return undefined;
+    if (kind !== 'signature' && kind !== 'redacted' && kind !== 'encrypted') return undefined;
+    return { kind, value, origin };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The state if it belongs to `origin`; undefined if it is another's and must not be sent there. */
+export function ownState(opaque: Opaque | undefined, origin: string): Opaque | undefined {
+  return opaque?.origin === origin ? opaque : undefined;
+}

@@ -1,0 +1,147 @@
+/** Gives block boundaries to wires that have none: deltas in any order become events of one part after another. */
+
+import type { CallPart, ChatEvent, Citation, Opaque, OpenPart, TokenLogprob } from './chat.ts';
+import { parseObject } from './json.ts';
+
+export type TextType = 'text' | 'reasoning' | 'refusal';
+
+export interface TextDelta {
+  text?: string;
+  opaque?: Opaque;
+  citation?: Citation;
+  logprobs?: TokenLogprob[];
+}
+
+export interface CallDelta {
+  id?: string;
+  name?: string;
+  args?: string;
+  custom?: boolean;
+  opaque?: Opaque;
+}
+
+export interface PartWriter {
+  /** More of the open text, reasoning or refusal; opens such a part if another kind is open. */
+  text(candidate: number, type: TextType, delta: TextDelta): ChatEvent[];
+  /** More of the call that the wire knows as `key`. Calls that interleave come out one after the other. */
+  call(candidate: number, key: string | number, delta: CallDelta): ChatEvent[];
+  /** A part that arrives in one piece. */
+  whole(candidate: number, part: OpenPart): ChatEvent[];
+  /** Ends whatever is open; due before `candidate-end`. */
+  close(candidate: number): ChatEvent[];
+}
+
+interface OpenCall extends CallPart {
+  index: number;
+}
+
+/** What one candidate has open, and the calls that wait because an earlier one is not complete yet. */
+interface Lane {
+  text?: { type: TextType; index: number };
+  call?: { key: string | number; part: OpenCall };
+  waiting: Map<string | number, CallDelta>;
+}
+
+export function createPartWriter(): PartWriter {
+  const lanes: Lane[] = [];
+  let count = 0;
+
+  function laneOf(candidate: number): Lane {
+    lanes[candidate] ??= { waiting: new Map() };
+    return lanes[candidate];
+  }
+
+  function closeText(lane: Lane): ChatEvent[] {
+    if (!lane.text) return [];
+    const { index } = lane.text;
+    lane.text = undefined;
+    return [{ type: 'part-end', index }];
+  }
+
+  function closeCall(lane: Lane): ChatEvent[] {
+    if (!lane.call) return [];
+    const { index } = lane.call.part;
+    lane.call = undefined;
+    return [{ type: 'part-end', index }];
+  }
+
+  function openCall(lane: Lane, candidate: number, key: string | number, delta: CallDelta): ChatEvent[] {
+    const index = count++;
+    const { id = '', name = '', args = '', custom, opaque } = delta;
+    lane.call = { key, part: { type: 'call', id, name, args, index } };
+    const part: CallPart = { type: 'call', id, name, args: '', ...(custom && { custom }), ...(opaque && { opaque }) };
+    const events: ChatEvent[] = [{ type: 'part-start', index, candidate, part }];
+    if (args !== '') events.push({ type: 'part-delta', index, text: args });
+    return events;
+  }
+
+  /** Opens waiting calls for as long as the open one is complete; all of them when nothing more can come. */
+  function advance(lane: Lane, candidate: number, final: boolean): ChatEvent[] {
+    const events: ChatEvent[] = [];
+    for (const [key, delta] of lane.waiting) {
+      if (lane.call && !final && !isComplete(lane.call.part)) break;
+      events.push(...closeCall(lane));
+      lane.waiting.delete(key);
+      events.push(...openCall(lane, candidate, key, delta));
+    }
+    return events;
+  }
+
+  function settle(lane: Lane, candidate: number): ChatEvent[] {
+    return [...closeText(lane), ...advance(lane, candidate, true), ...closeCall(lane)];
+  }
+
+  return {
+    text(candidate, type, delta) {
+      const lane = laneOf(candidate);
+      const events: ChatEvent[] = [];
+      if (lane.text?.type !== type) {
+        events.push(...settle(lane, candidate));
+        const index = count++;
+        lane.text = { type, index };
+        events.push({ type: 'part-start', index, candidate, part: { type, text: '' } });
+      }
+      const { index } = lane.text as { index: number };
+      if (delta.text || delta.opaque || delta.citation || delta.logprobs) events.push({ type: 'part-delta', index, ...delta });
+      return events;
+    },
+
+    call(candidate, key, delta) {
+      const lane = laneOf(candidate);
+      const events = closeText(lane);
+      if (lane.call?.key === key) {
+        const { part } = lane.call;
+        part.args += delta.args ?? '';
+        if (delta.args || delta.opaque) {
+          events.push({ type: 'part-delta', index: part.index, text: delta.args, opaque: delta.opaque });
+        }
+      } else {
+        const waiting = lane.waiting.get(key);
+        lane.waiting.set(key, waiting ? joined(waiting, delta) : delta);
+      }
+      return [...events, ...advance(lane, candidate, false)];
+    },
+
+    whole(candidate, part) {
+      const lane = laneOf(candidate);
+      const index = count++;
+      return [...settle(lane, candidate), { type: 'part-start', index, candidate, part }, { type: 'part-end', index }];
+    },
+
+    close: (candidate) => settle(laneOf(candidate), candidate),
+  };
+}
+
+function isComplete(call: OpenCall): boolean {
+  return call.args !== '' && parseObject(call.args) !== undefined;
+}
+
+function joined(before: CallDelta, more: CallDelta): CallDelta {
+  return {
+    id: before.id ?? more.id,
+    name: before.name ?? more.name,
+    args: (before.args ?? '') + (more.args ?? ''),
+    custom: before.custom ?? more.custom,
+    opaque: more.opaque ?? before.opaque,
+  };
+}

@@ -1,0 +1,134 @@
+/** What a wire format must offer: facing clients, facing upstreams, and watching a relayed stream. */
+
+import type { ChatEvent, ChatRequest, ChatResponse, Usage } from './chat.ts';
+import type { GatewayError } from './errors.ts';
+import type { Json } from './json.ts';
+import type { CatalogModel, ModelRules } from './model.ts';
+import type { SseEvent } from './sse.ts';
+
+/** Lower-cased names, as Node gives them. */
+export type Headers = Record<string, string | string[] | undefined>;
+
+/** Path prefixes of the protocols that have one, without slashes. */
+export interface Prefixes {
+  messages: string;
+  generate: string;
+}
+
+/** What a client asks for, read from the method and URL (and for `generate` later completed from the body). */
+export type Action =
+  | { type: 'generate'; model?: string; stream?: boolean; /** A streamed answer as one JSON array. */ array?: boolean }
+  | { type: 'count'; model?: string }
+  | { type: 'list-models'; provider?: string; page: Page }
+  | { type: 'get-model'; id: string };
+
+export interface Page {
+  limit?: number;
+  after?: string;
+  before?: string;
+}
+
+export interface Endpoint {
+  method: 'GET' | 'POST';
+  /** The literal start of the path, e.g. `/gemini/v1beta`. The rest is given to `action` split at slashes and percent-decoded once. */
+  path: string;
+  /** Undefined when no such path exists under this endpoint. Throws `invalid_request` for bad query values. */
+  action(rest: string[], query: URLSearchParams): Action | undefined;
+}
+
+/** Where a request goes and what is accepted there. */
+export interface Target {
+  /** Whose opaque state may be sent there, and whose state comes back: provider and model family. */
+  origin: string;
+  /** The id the upstream knows. */
+  model: string;
+  rules: ModelRules;
+}
+
+export interface EncodedRequest {
+  body: Json;
+  /** Hub parameters (keys of `ChatRequest`, or dotted details of them) that the target can't carry and that only tune. */
+  dropped: string[];
+}
+
+export interface EncoderOptions {
+  /** `<provider>/<model_id>`, shown instead of the upstream's name. */
+  model: string;
+  /** Unix seconds. */
+  created: number;
+  /** The client asked for a usage chunk (chat completions). */
+  includeUsage: boolean;
+  /** A streamed answer as one JSON array (generate content). */
+  array: boolean;
+  /** The client doesn't want reasoning text. */
+  hideReasoning: boolean;
+}
+
+/** Turns events into the bytes of a stream, as text; `end` closes it once after the last event. */
+export interface StreamEncoder {
+  encode(event: ChatEvent): string;
+  /** What is sent after `message-end`; empty where the last event closes the stream. */
+  end(): string;
+}
+
+/** Turns frames into events; `end` reports a stream that closed too early as an error event. */
+export interface StreamDecoder {
+  decode(event: SseEvent): ChatEvent[];
+  end(): ChatEvent[];
+}
+
+export interface WireError {
+  status: number;
+  body: Json;
+}
+
+export interface Protocol {
+  readonly id: string;
+
+  // Facing clients.
+  endpoints(prefixes: Prefixes): Endpoint[];
+  credential(headers: Headers, query: URLSearchParams): string | undefined;
+  /** Throws `invalid_request` when the headers lack what the protocol demands, e.g. a version. */
+  checkHeaders?(headers: Headers): void;
+  /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules. */
+  check(body: Json, action: 'generate' | 'count'): void;
+  /** The model and stream flag as the client gave them; the URL's win where the protocol has them there. */
+  decodeRequest(body: Json): ChatRequest;
+  encodeResponse(response: ChatResponse, options: EncoderOptions): Json;
+  streamEncoder(options: EncoderOptions): StreamEncoder;
+  /** `Content-Type` of a streamed answer. */
+  streamType(options: EncoderOptions): string;
+  encodeError(error: GatewayError, requestId: string): WireError;
+  /** The text of an error inside a stream that has begun; nothing follows it. */
+  encodeStreamError(error: GatewayError, requestId: string, options: EncoderOptions): string;
+  /** A comment or ping that every client of this protocol skips. */
+  readonly keepAlive: string;
+  readonly requestIdHeader: string;
+  /** The client's own spelling of a hub parameter, for errors and the dropped header. */
+  parameterName(parameter: string): string;
+  encodeModel(model: CatalogModel): Json;
+  encodeModels(models: Json[], page: { more: boolean }): Json;
+  encodeCount(tokens: number): Json;
+
+  // Facing upstreams.
+  upstreamPath(model: string, action: 'generate' | 'count', stream: boolean): string;
+  /** Request headers of clients that same-protocol upstreams get to see. */
+  readonly forwardedHeaders: readonly string[];
+  /** Throws `unsupported_*` when the target would answer with something else than asked. */
+  encodeRequest(request: ChatRequest, target: Target): EncodedRequest;
+  decodeResponse(body: Json, target: Target): ChatResponse;
+  streamDecoder(target: Target): StreamDecoder;
+  decodeError(status: number, body: unknown): GatewayError;
+  decodeCount(body: Json): number | undefined;
+
+  // Watching a relayed answer.
+  /** Where the model's name stands, as paths of member names. */
+  readonly modelPaths: readonly (readonly string[])[];
+  /** A frame without these bytes carries no usage and is never parsed. */
+  readonly usageMark: Buffer;
+  usageOf(body: Json): Partial<Usage> | undefined;
+  /** The error in a 200 body or in a frame's data, if it is one. */
+  errorIn(body: Json): GatewayError | undefined;
+  /** Whether a frame ends the stream properly. */
+  isEnd(event: SseEvent): boolean;
+}

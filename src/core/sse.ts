@@ -1,0 +1,109 @@
+/** Server-sent events: bytes in any cut to frames, and frames to text. */
+
+import { GatewayError } from './errors.ts';
+
+export interface SseEvent {
+  /** The event's name; absent when no `event:` line was sent. */
+  event?: string;
+  /** All `data:` lines joined by a line feed. */
+  data: string;
+}
+
+const LF = 10;
+const CR = 13;
+
+/** More than any provider sends in one frame (a generated image is some 10 MB); a longer one is a broken upstream. */
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+
+/** A blank line is at most four bytes long, so three bytes of what came before suffice to find one. */
+const OVERLAP = 3;
+
+/**
+ * Splits a byte stream into the raw bytes of its frames, each with its blank line. Lines may end in LF, CR or CRLF, and
+ * the bytes may be cut anywhere: inside a UTF-8 character and between CR and LF too. Joined, the frames are the bytes.
+ */
+export function createFramer(): { push(chunk: Buffer): Buffer[]; end(): Buffer[] } {
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+
+  function take(last: Buffer): Buffer {
+    const frame = pending.length === 0 ? last : Buffer.concat([...pending, last]);
+    pending = [];
+    pendingBytes = 0;
+    return frame;
+  }
+
+  function tail(): Buffer {
+    const last = pending.at(-1);
+    if (!last || last.length >= OVERLAP) return last?.subarray(-OVERLAP) ?? EMPTY;
+    return Buffer.concat(pending).subarray(-OVERLAP);
+  }
+
+  function push(chunk: Buffer): Buffer[] {
+    const frames: Buffer[] = [];
+    const before = tail();
+    const bytes = before.length === 0 ? chunk : Buffer.concat([before, chunk]);
+    let start = before.length;
+    let end = frameEnd(bytes, 0);
+    while (end >= 0 && end <= start) end = frameEnd(bytes, end);
+    while (end >= 0) {
+      frames.push(take(bytes.subarray(start, end)));
+      start = end;
+      end = frameEnd(bytes, start);
+    }
+    if (start < bytes.length) {
+      pending.push(bytes.subarray(start));
+      pendingBytes += bytes.length - start;
+      if (pendingBytes > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
+    }
+    return frames;
+  }
+
+  return { push, end: () => (pending.length === 0 ? [] : [take(EMPTY)]) };
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** The index just after the first blank line at or after `from`, or -1. */
+function frameEnd(bytes: Buffer, from: number): number {
+  let position = nextBreak(bytes, from);
+  while (position < bytes.length) {
+    const next = lineEnd(bytes, position);
+    if (next >= bytes.length) return -1;
+    if (bytes[next] === LF || bytes[next] === CR) return lineEnd(bytes, next);
+    position = nextBreak(bytes, next);
+  }
+  return -1;
+}
+
+function nextBreak(bytes: Buffer, from: number): number {
+  const lineFeed = bytes.indexOf(LF, from);
+  const limit = lineFeed < 0 ? bytes.length : lineFeed;
+  const carriageReturn = bytes.subarray(from, limit).indexOf(CR);
+  return carriageReturn < 0 ? limit : from + carriageReturn;
+}
+
+function lineEnd(bytes: Buffer, at: number): number {
+  return bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : at + 1;
+}
+
+/** The event in a frame, or undefined for a frame of comments only. */
+export function parseFrame(frame: Buffer): SseEvent | undefined {
+  let text = frame.toString('utf8');
+  if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+  let event: string | undefined;
+  let data: string | undefined;
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    if (line.startsWith('data:')) {
+      const value = line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5);
+      data = data === undefined ? value : `${data}\n${value}`;
+    } else if (line.startsWith('event:')) event = line.slice(6).trim();
+  }
+  return data === undefined ? undefined : { event, data };
+}
+
+/** All events of a whole stream, for tests and for upstreams that answer at once. */
+export function parseEvents(bytes: Buffer): SseEvent[] {
+  const framer = createFramer();
+  return [...framer.push(bytes), ...framer.end()].map(parseFrame).filter((event) => event !== undefined);
+}

@@ -1,0 +1,130 @@
+/**
+ * Wires by example. A case is a file; what it becomes in each other protocol stands beside it:
+ *   requests/<from>/<case>.json    {about, body, rules?, targets?}    -> <case>.to-<protocol>.json  {body, dropped} | {error}
+ *   responses/<from>/<case>.json   {about, body}                      -> <case>.to-<protocol>.json
+ *   streams/<from>/<case>.sse      the upstream's bytes               -> <case>.to-<protocol>.sse
+ * `npm run golden` writes what is missing or changed; read the difference before committing it.
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { GatewayError } from '../../src/core/errors.ts';
+import { unfold } from '../../src/core/fold.ts';
+import type { EncoderOptions, Protocol, Target } from '../../src/core/protocol.ts';
+import { parseEvents } from '../../src/core/sse.ts';
+import { protocols } from '../../src/protocols/index.ts';
+
+const folder = import.meta.dirname;
+const update = process.env.GOLDEN === 'update';
+
+const target: Target = { origin: 'upstream/family', model: 'upstream-model', rules: {} };
+const options: EncoderOptions = {
+  model: 'provider/model',
+  created: 1_700_000_000,
+  includeUsage: true,
+  array: false,
+  hideReasoning: false,
+};
+
+function casesIn(kind: string, from: string, extension: string): string[] {
+  const path = join(folder, kind, from);
+  if (!existsSync(path)) return [];
+  return readdirSync(path)
+    .filter((file) => file.endsWith(extension) && !/\.to-\w+\./.test(file))
+    .map((file) => file.slice(0, -extension.length))
+    .sort();
+}
+
+function expectText(path: string, actual: string): void {
+  if (update) return writeFileSync(path, actual);
+  assert.ok(existsSync(path), `${path} is missing; npm run golden writes it`);
+  assert.equal(actual, readFileSync(path, 'utf8'));
+}
+
+function expectJson(path: string, actual: unknown): void {
+  expectText(path, `${JSON.stringify(actual, null, 2)}\n`);
+}
+
+function orError(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { error: { code: error.code, message: error.message, param: error.param } };
+  }
+}
+
+function others(protocol: Protocol): Protocol[] {
+  return protocols.filter((other) => other !== protocol);
+}
+
+for (const from of protocols) {
+  describe(`requests from ${from.id}`, () => {
+    for (const name of casesIn('requests', from.id, '.json')) {
+      const file = JSON.parse(readFileSync(join(folder, 'requests', from.id, `${name}.json`), 'utf8'));
+      for (const to of others(from)) {
+        if (file.targets && !file.targets.includes(to.id)) continue;
+        test(`${name} to ${to.id}: ${file.about}`, () => {
+          const result = orError(() => {
+            from.check(file.body, 'generate');
+            const request = from.decodeRequest(structuredClone(file.body));
+            const encoded = to.encodeRequest(request, { ...target, rules: file.rules ?? {} });
+            return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };
+          });
+          expectJson(join(folder, 'requests', from.id, `${name}.to-${to.id}.json`), result);
+        });
+      }
+    }
+  });
+
+  describe(`responses from ${from.id}`, () => {
+    for (const name of casesIn('responses', from.id, '.json')) {
+      const file = JSON.parse(readFileSync(join(folder, 'responses', from.id, `${name}.json`), 'utf8'));
+      for (const to of others(from)) {
+        test(`${name} to ${to.id}: ${file.about}`, () => {
+          const result = orError(() => to.encodeResponse(from.decodeResponse(structuredClone(file.body), target), options));
+          expectJson(join(folder, 'responses', from.id, `${name}.to-${to.id}.json`), result);
+        });
+        test(`${name} to ${to.id}, unfolded into a stream, is valid`, () => {
+          const encoder = to.streamEncoder(options);
+          orError(() => {
+            const response = from.decodeResponse(structuredClone(file.body), target);
+            const text = [...unfold(response)].map((event) => encoder.encode(event)).join('') + encoder.end();
+            assert.ok(parseEvents(Buffer.from(text)).length > 0);
+          });
+        });
+      }
+    }
+  });
+
+  describe(`streams from ${from.id}`, () => {
+    for (const name of casesIn('streams', from.id, '.sse')) {
+      const bytes = readFileSync(join(folder, 'streams', from.id, `${name}.sse`));
+      for (const to of others(from)) {
+        test(`${name} to ${to.id}`, () => {
+          const text = translate(from, to, bytes);
+          expectText(join(folder, 'streams', from.id, `${name}.to-${to.id}.sse`), text);
+        });
+      }
+    }
+  });
+}
+
+function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
+  const decoder = from.streamDecoder(target);
+  const encoder = to.streamEncoder(options);
+  let text = '';
+  for (const frame of parseEvents(bytes)) {
+    for (const event of decoder.decode(frame)) {
+      if (event.type === 'error') return text + to.encodeStreamError(event.error, 'req_golden', options);
+      text += encoder.encode(event);
+    }
+  }
+  for (const event of decoder.end()) {
+    if (event.type === 'error') return text + to.encodeStreamError(event.error, 'req_golden', options);
+    text += encoder.encode(event);
+  }
+  return text + encoder.end();
+}
