@@ -153,7 +153,9 @@ export interface ReasoningRequest {
   visible?: boolean;
 }
 
-export type Format = { type: 'json' } | { type: 'schema'; schema: Json; name?: string; description?: string; strict?: boolean };
+export type Format =
+  | { type: 'json' }
+  | { type: 'schema'; schema: Json; name?: string; description?: string; strict?: boolean };
 
 export interface ChatRequest {
   stream: boolean;
@@ -244,7 +246,14 @@ export type OpenPart = Exclude<Part, ResultPart>;
 export type ChatEvent =
   | { type: 'message-start'; id: string; model: string; created?: number; usage?: Usage }
   | { type: 'part-start'; index: number; candidate: number; part: OpenPart }
-  | { type: 'part-delta'; index: number; text?: string; opaque?: Opaque; citation?: Citation; logprobs?: TokenLogprob[] }
+  | {
+      type: 'part-delta';
+      index: number;
+      text?: string;
+      opaque?: Opaque;
+      citation?: Citation;
+      logprobs?: TokenLogprob[];
+    }
   | { type: 'part-end'; index: number }
   | { type: 'candidate-end'; candidate: number; finish: Finish }
   | { type: 'message-end'; usage?: Usage }

@@ -98,7 +98,8 @@ export function codeOfUpstreamStatus(status: number): ErrorCode {
   }
 }
 
-const SECRETS = /\b(sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b(org|proj|acct|user)-[A-Za-z0-9]{8,}|https?:\/\/[^\s"'<>)]+/g;
+const SECRETS =
+  /\b(sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b(org|proj|acct|user)-[A-Za-z0-9]{8,}|https?:\/\/[^\s"'<>)]+/g;
 
 /** An upstream's words without what could name its key, account or address. */
 export function redact(text: string): string {

@@ -65,7 +65,13 @@ export function createFolder(): { add(event: ChatEvent): void; response(): ChatR
 }
 
 export function* unfold(response: ChatResponse): Generator<ChatEvent> {
-  yield { type: 'message-start', id: response.id, model: response.model, created: response.created, usage: response.usage };
+  yield {
+    type: 'message-start',
+    id: response.id,
+    model: response.model,
+    created: response.created,
+    usage: response.usage,
+  };
   let index = 0;
   for (const [candidate, { parts, finish }] of response.candidates.entries()) {
     for (const part of parts) yield* unfoldPart(part, index++, candidate);
@@ -86,7 +92,12 @@ function* unfoldPart(part: OpenPart, index: number, candidate: number): Generato
     }
     case 'reasoning': {
       const redacted = part.opaque && part.opaque.kind !== 'signature';
-      yield { type: 'part-start', index, candidate, part: { type: 'reasoning', text: '', opaque: redacted ? part.opaque : undefined } };
+      yield {
+        type: 'part-start',
+        index,
+        candidate,
+        part: { type: 'reasoning', text: '', opaque: redacted ? part.opaque : undefined },
+      };
       if (part.text !== '') yield { type: 'part-delta', index, text: part.text };
       if (part.opaque && !redacted) yield { type: 'part-delta', index, opaque: part.opaque };
       break;

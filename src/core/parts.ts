@@ -102,7 +102,8 @@ export function createPartWriter(): PartWriter {
         events.push({ type: 'part-start', index, candidate, part: { type, text: '' } });
       }
       const { index } = lane.text as { index: number };
-      if (delta.text || delta.opaque || delta.citation || delta.logprobs) events.push({ type: 'part-delta', index, ...delta });
+      if (delta.text || delta.opaque || delta.citation || delta.logprobs)
+        events.push({ type: 'part-delta', index, ...delta });
       return events;
     },
 

@@ -17,7 +17,7 @@ export interface Prefixes {
 
 /** What a client asks for, read from the method and URL (and for `generate` later completed from the body). */
 export type Action =
-  | { type: 'generate'; model?: string; stream?: boolean; /** A streamed answer as one JSON array. */ array?: boolean }
+  | { type: 'generate'; model?: string; stream?: boolean /** A streamed answer as one JSON array. */; array?: boolean }
   | { type: 'count'; model?: string }
   | { type: 'list-models'; provider?: string; page: Page }
   | { type: 'get-model'; id: string };

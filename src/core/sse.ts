@@ -54,7 +54,8 @@ export function createFramer(): { push(chunk: Buffer): Buffer[]; end(): Buffer[]
     if (start < bytes.length) {
       pending.push(bytes.subarray(start));
       pendingBytes += bytes.length - start;
-      if (pendingBytes > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
+      if (pendingBytes > MAX_FRAME_BYTES)
+        throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
     }
     return frames;
   }
