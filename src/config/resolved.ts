@@ -1,0 +1,91 @@
+/** The configuration as the rest of the gateway uses it: complete, checked, without references to the environment. */
+
+import type { Modality, ModelRules, Pricing } from '../core/model.ts';
+import type { Prefixes } from '../core/protocol.ts';
+import type { Secret } from '../core/secret.ts';
+
+export interface Config {
+  /** The file it was read from, absolute; absent when there is none. */
+  file?: string;
+  server: ServerConfig;
+  /** Folder of the embedded store, absolute. */
+  data: string;
+  keys: ConfiguredKey[];
+  /** What is named in the file first, in its order; then what the environment switches on or could switch on. */
+  providers: ProviderConfig[];
+}
+
+export interface ServerConfig {
+  host: string;
+  /** 0 lets the system choose. */
+  port: number;
+  /** How clients reach the gateway, without a slash at the end. */
+  publicUrl?: string;
+  prefixes: Prefixes;
+  /** Largest inference body in bytes. */
+  bodyLimit: number;
+  deadlines: Deadlines;
+  /** Milliseconds of silence after which a stream gets a sign of life. */
+  keepAlive: number;
+}
+
+/** How long to wait for an upstream, in milliseconds. */
+export interface Deadlines {
+  connect: number;
+  firstByte: number;
+  /** Between two pieces of an answer. */
+  idle: number;
+  total: number;
+}
+
+/** An API key of a client that stands in the configuration. */
+export interface ConfiguredKey {
+  name: string;
+  key: Secret;
+  /** Globs of model ids; absent means all. */
+  models?: string[];
+  /** Unix milliseconds. */
+  expires?: number;
+}
+
+export type ProviderConfig = ReadyProvider | WaitingProvider;
+
+export interface ReadyProvider {
+  state: 'ready';
+  /** The `<provider>` of its models' ids. */
+  id: string;
+  /** The id of a provider type. */
+  type: string;
+  /** Absent for a server that needs none. */
+  apiKey?: Secret;
+  /** Absent means the type's own address. */
+  baseUrl?: string;
+  /** `discover` asks the upstream; a list adds to the catalog and overrides it; absent leaves it to the type. */
+  models?: 'discover' | ModelEntry[];
+  /** Added to every request. */
+  headers: Record<string, Secret>;
+}
+
+/** A provider that is off until one of these environment variables is set. */
+export interface WaitingProvider {
+  state: 'waiting';
+  id: string;
+  type: string;
+  waitingFor: string[];
+}
+
+/** What the operator says about a model; what is left out comes from the catalog. */
+export interface ModelEntry {
+  /** As the upstream knows it. */
+  id: string;
+  name?: string;
+  contextLength?: number;
+  maxOutput?: number;
+  pricing?: Pricing;
+  inputModalities?: Modality[];
+  outputModalities?: Modality[];
+  supportedParameters?: string[];
+  /** Unix seconds. */
+  created?: number;
+  rules?: ModelRules;
+}

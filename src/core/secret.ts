@@ -1,0 +1,33 @@
+/** A credential that shows itself only on request: printing, logging or serialising one gives its mask. */
+
+const SHOWN = 4;
+const SHORTEST_SHOWN = 12;
+
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  /** The first four characters of a secret long enough to spare them. */
+  mask(): string {
+    return this.#value.length < SHORTEST_SHOWN ? '…' : `${this.#value.slice(0, SHOWN)}…`;
+  }
+
+  toString(): string {
+    return this.mask();
+  }
+
+  toJSON(): string {
+    return this.mask();
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.mask();
+  }
+}
