@@ -15,14 +15,50 @@ export interface Provider {
   family?(model: string): string;
   /** Rules that hold for every model of this provider unless the model says otherwise. */
   readonly rules?: ModelRules;
-  /** Adjusts a parsed wire body to a dialect in place and names the fields it had to leave out; absent means none is needed. */
-  adapt?(body: Json, rules: ModelRules): string[];
+  /** Adjusts a parsed wire body to the dialect, in place; absent where the protocol is spoken as it is. Twice is like once. */
+  adapt?(body: Json, rules: ModelRules): Adaptation;
   /** It answers the protocol's own token counting. */
   readonly countsTokens?: boolean;
   /** Models that don't come from the catalog. */
   readonly models?: readonly CatalogModel[];
   /** An upstream inside this process instead of behind `baseUrl`. */
   readonly local?: LocalUpstream;
+}
+
+/** What `adapt` did to a body. */
+export interface Adaptation {
+  /** False when the body was fine as it came, so that its bytes may be sent. */
+  changed: boolean;
+  /** Fields that only tune and that the model or provider doesn't take, in the protocol's own spelling. */
+  dropped: string[];
+}
+
+/** A kind of provider that can be configured: data about it, and how to make one. */
+export interface ProviderType {
+  readonly id: string;
+  /** For people. */
+  readonly name: string;
+  /** The id of the protocol it speaks. */
+  readonly protocol: string;
+  /** Usual names of the environment variable with its key, first wins. */
+  readonly environment: readonly string[];
+  /** It can be used without a key. */
+  readonly keyless: boolean;
+  /** Its own address; absent where every installation has another. */
+  readonly baseUrl?: string;
+  /** The vendor in the bundled catalog whose models it serves; absent where they are asked of the server. */
+  readonly catalog?: string;
+  /** Where the server lists its models, below the base URL; absent where it doesn't. */
+  readonly modelsPath?: string;
+  /** Throws `invalid_request` for a missing or malformed base URL. */
+  create(settings: ProviderSettings): Provider;
+}
+
+export interface ProviderSettings {
+  /** The `<provider>` of its models' ids. */
+  id: string;
+  /** As in the vendor's own SDK: with `/v1` for chat completions, without a version for messages and generate content. */
+  baseUrl?: string;
 }
 
 export interface LocalRequest {
