@@ -1,0 +1,58 @@
+/** Why a request of ours to a foreign address came to nothing. */
+
+import { GatewayError } from '../core/errors.ts';
+
+/** `local` is our own fault (no descriptors, no ports), the others the address's. */
+export type Outcome = 'blocked' | 'dns' | 'connect' | 'tls' | 'timeout' | 'protocol' | 'status' | 'too-large' | 'local';
+
+/** One text for all that happens before an answer: it must not tell a caller what is behind an address. */
+const UNREACHABLE = 'The address did not answer properly over the public internet.';
+
+/** The message is for the caller; `outcome` and `cause` are for the operator. */
+export class FetchFailure extends GatewayError {
+  readonly outcome: Outcome;
+
+  constructor(outcome: Outcome, message: string = UNREACHABLE, cause?: unknown) {
+    super(outcome === 'local' ? 'unavailable' : 'invalid_request', message, { cause });
+    this.name = 'FetchFailure';
+    this.outcome = outcome;
+  }
+}
+
+const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
+const CONNECT_CODES = new Set([
+  ...[
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ECONNABORTED',
+    'EPIPE',
+    'ENETUNREACH',
+    'EHOSTUNREACH',
+    'ETIMEDOUT',
+    'EACCES',
+    'EPERM',
+  ],
+  ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_SOCKET'],
+]);
+const TLS_CODE =
+  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|INVALID_CA$|HOSTNAME_MISMATCH$)/;
+
+/** Whatever a socket, TLS or the HTTP parser threw. */
+export function failureOf(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new FetchFailure(outcomeOf(thrown), UNREACHABLE, thrown);
+}
+
+function outcomeOf(thrown: unknown): Outcome {
+  const code = codeOf(thrown);
+  if (LOCAL_CODES.has(code)) return 'local';
+  if (CONNECT_CODES.has(code)) return 'connect';
+  return TLS_CODE.test(code) ? 'tls' : 'protocol';
+}
+
+/** Several addresses that were tried fail as one aggregate. */
+function codeOf(thrown: unknown): string {
+  const { code, errors } = thrown as { code?: unknown; errors?: unknown[] };
+  if (typeof code === 'string') return code;
+  return errors?.[0] === undefined ? '' : codeOf(errors[0]);
+}

@@ -1,0 +1,222 @@
+/**
+ * The client for addresses that others give us: it resolves a name once, checks every address, connects to nothing but
+ * those, follows no redirect, and ends when its time or its bytes are used up.
+ */
+
+import { isIP, type LookupFunction } from 'node:net';
+import { getCACertificates } from 'node:tls';
+import { buildConnector, Client } from 'undici';
+import { GatewayError } from '../core/errors.ts';
+import { parseAddress, sameAddress } from './addresses.ts';
+import { FetchFailure, failureOf } from './failure.ts';
+import { canonicalName, type Policy, PUBLIC_ONLY } from './policy.ts';
+import { dnsLookup, type Lookup, resolveChecked, systemLookup } from './resolver.ts';
+import { checkUrl, literalAddress } from './url.ts';
+
+export interface GuardedClientOptions {
+  policy?: Policy;
+  /** Used for every name; by default DNS, and for names the policy allows the operating system. */
+  lookup?: Lookup;
+  /** PEM of a certificate authority that is trusted beside the public ones. */
+  extraCa?: string;
+}
+
+export interface GuardedRequest {
+  method: 'GET' | 'HEAD' | 'POST';
+  headers?: Record<string, string>;
+  body?: Buffer;
+  /** Milliseconds for everything, from the look-up to the last byte of the body. */
+  deadline: number;
+  /** A longer body fails with `too-large` while it is read. */
+  maxBytes: number;
+  signal?: AbortSignal;
+}
+
+export interface GuardedAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** The address that was dialled: for logs of the operator, never for the caller. */
+  address: string;
+  /** As sent, never decompressed. Reading it to the end, or leaving the loop, closes the connection. */
+  body: AsyncIterable<Buffer>;
+  /** Ends the connection whether or not the body was read. */
+  close(): void;
+}
+
+export interface FetchOptions {
+  maxBytes: number;
+  /** `Accept` header. */
+  accept?: string;
+  /** Milliseconds in all; 30 seconds if absent. */
+  deadline?: number;
+  signal?: AbortSignal;
+}
+
+export interface Fetched {
+  bytes: Buffer;
+  /** Media type in lower case without parameters, as the server claims. */
+  type?: string;
+}
+
+export type FetchBytes = (url: string, options: FetchOptions) => Promise<Fetched>;
+
+/** Both throw `invalid_request` for what the address is to blame for (a `FetchFailure` once a connection is tried), and `client_closed` on abort. */
+export interface GuardedClient {
+  request(url: string, request: GuardedRequest): Promise<GuardedAnswer>;
+  /** The body of a 200 answer. */
+  fetchBytes: FetchBytes;
+}
+
+const CONNECT_TIMEOUT = 5_000;
+const FETCH_DEADLINE = 30_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
+  const { policy = PUBLIC_ONLY, extraCa } = options;
+  const authorities = extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa];
+
+  async function request(text: string, request: GuardedRequest): Promise<GuardedAnswer> {
+    const url = checkUrl(text, policy);
+    const lookup = options.lookup ?? (policy.allowsHost(url.hostname) ? systemLookup : dnsLookup);
+    const signals = [AbortSignal.timeout(request.deadline), ...(request.signal ? [request.signal] : [])];
+    const signal = AbortSignal.any(signals);
+    const explain = (thrown: unknown) => (signal.aborted ? abortedError(request.signal) : failureOf(thrown));
+    try {
+      const addresses = await resolveChecked(url, policy, lookup, signal);
+      return await send(url, request, { addresses, authorities, signal, explain });
+    } catch (thrown) {
+      throw explain(thrown);
+    }
+  }
+
+  return { request, fetchBytes: (url, fetchOptions) => fetchBytes(request, url, fetchOptions) };
+}
+
+function abortedError(signal: AbortSignal | undefined): GatewayError {
+  if (signal?.aborted) return new GatewayError('client_closed', 'The request was cancelled.', { cause: signal.reason });
+  return new FetchFailure('timeout');
+}
+
+interface Route {
+  addresses: string[];
+  authorities: string[] | undefined;
+  signal: AbortSignal;
+  explain(thrown: unknown): GatewayError;
+}
+
+/** One connection for one request: nothing of it is reused. Undici's own time-outs restart with every byte, so only the signal counts. */
+async function send(url: URL, request: GuardedRequest, route: Route): Promise<GuardedAnswer> {
+  const { signal, explain } = route;
+  let address = '';
+  const connect = pinnedConnector(url, route, (peer) => {
+    address = peer;
+  });
+  const limits = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, allowH2: false };
+  const client = new Client(url.origin, { connect, pipelining: 1, ...limits });
+  const close = () => {
+    signal.removeEventListener('abort', close);
+    client.destroy().catch(() => {});
+  };
+  signal.addEventListener('abort', close);
+  try {
+    const { method, body } = request;
+    const headers = { 'user-agent': 'polygate', ...request.headers };
+    const answer = await client.request({ path: url.pathname + url.search, method, headers, body, signal });
+    answer.body.on('error', () => {});
+    const bytes = limited(answer.body, { maxBytes: request.maxBytes, explain, close });
+    return { status: answer.statusCode, headers: answer.headers, address, body: bytes, close };
+  } catch (thrown) {
+    close();
+    throw thrown;
+  }
+}
+
+/** TLS still verifies the certificate against the name, whichever of its addresses is dialled. */
+function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => void): buildConnector.connector {
+  const list = route.addresses.map((address) => ({ address, family: isIP(address) }));
+  const allowed = route.addresses.map(parseAddress);
+  const lookup: LookupFunction = (_name, options, callback) => {
+    const [first = { address: '', family: 0 }] = list;
+    if (options.all) callback(null, list);
+    else callback(null, first.address, first.family);
+  };
+  const connect = buildConnector({
+    ...(!literalAddress(url) && { servername: canonicalName(url.hostname) }),
+    ...(route.authorities && { ca: route.authorities }),
+    lookup,
+    timeout: CONNECT_TIMEOUT,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: 250,
+    maxCachedSessions: 0,
+    allowH2: false,
+    keepAlive: false,
+  });
+  return (options, callback) => {
+    connect(options, (error, socket) => {
+      if (error) return callback(error, null);
+      const peer = parseAddress(socket.remoteAddress ?? '');
+      if (!peer || !allowed.some((address) => address && sameAddress(address, peer))) {
+        socket.destroy();
+        return callback(new FetchFailure('blocked'), null);
+      }
+      onPeer(socket.remoteAddress ?? '');
+      callback(null, socket);
+    });
+  };
+}
+
+interface Bounds {
+  maxBytes: number;
+  explain(thrown: unknown): GatewayError;
+  close(): void;
+}
+
+async function* limited(body: AsyncIterable<Buffer>, { maxBytes, explain, close }: Bounds): AsyncGenerator<Buffer> {
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      yield chunk;
+    }
+  } catch (thrown) {
+    throw explain(thrown);
+  } finally {
+    close();
+  }
+}
+
+async function fetchBytes(request: GuardedClient['request'], url: string, options: FetchOptions): Promise<Fetched> {
+  const { maxBytes, accept = '*/*', deadline = FETCH_DEADLINE, signal } = options;
+  const answer = await request(url, { method: 'GET', headers: { accept }, deadline, maxBytes, signal });
+  try {
+    checkAnswer(answer, maxBytes);
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer.body) chunks.push(chunk);
+    const type = String(answer.headers['content-type'] ?? '')
+      .replace(/;.*$/s, '')
+      .trim()
+      .toLowerCase();
+    return { bytes: Buffer.concat(chunks), ...(type !== '' && { type }) };
+  } finally {
+    answer.close();
+  }
+}
+
+function checkAnswer({ status, headers }: GuardedAnswer, maxBytes: number): void {
+  if (status >= 300 && status < 400) {
+    throw new FetchFailure(
+      'status',
+      'The address answered with a redirect, which is not followed; use the final address.',
+    );
+  }
+  if (status !== 200) throw new FetchFailure('status', `The address answered with status ${status} instead of 200.`);
+  if (Number(headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity')
+    throw new FetchFailure('protocol', 'The address sent a compressed body, which was not asked for.');
+}
+
+function tooLarge(maxBytes: number): FetchFailure {
+  return new FetchFailure('too-large', `The content is larger than ${maxBytes} bytes.`);
+}

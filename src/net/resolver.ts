@@ -1,0 +1,71 @@
+/** From a URL to the addresses its connection may use: one look-up, and every address it gives is checked. */
+
+import { lookup as lookupInSystem, Resolver } from 'node:dns/promises';
+import { parseAddress } from './addresses.ts';
+import { FetchFailure } from './failure.ts';
+import { createGate } from './gate.ts';
+import { canonicalName, type Policy } from './policy.ts';
+import { literalAddress } from './url.ts';
+
+/** All addresses of a name in both families; none when the name doesn't exist. */
+export type Lookup = (name: string, signal: AbortSignal) => Promise<string[]>;
+
+/** No name needs more; each is tried when the one before doesn't answer. */
+const MAX_PER_FAMILY = 4;
+
+const NO_SUCH_NAME = new Set(['ENODATA', 'ENOTFOUND']);
+
+const dnsGate = createGate(32);
+
+/** Asks the name servers without the thread pool that files and other look-ups share, without hosts file and search domains. */
+export const dnsLookup: Lookup = (name, signal) => dnsGate(() => ask(name, signal), signal);
+
+async function ask(name: string, signal: AbortSignal): Promise<string[]> {
+  const resolver = new Resolver({ timeout: 1500, tries: 2 });
+  const cancel = () => resolver.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    return answers.flatMap((answer) => {
+      if (answer.status === 'fulfilled') return answer.value;
+      if (NO_SUCH_NAME.has(answer.reason.code)) return [];
+      throw answer.reason;
+    });
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** The operating system's answer, hosts file included: for names that the operator allowed, such as `localhost`. */
+export const systemLookup: Lookup = async (name) =>
+  (await lookupInSystem(name, { all: true })).map(({ address }) => address);
+
+/** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */
+export async function resolveChecked(url: URL, policy: Policy, lookup: Lookup, signal: AbortSignal): Promise<string[]> {
+  const name = canonicalName(url.hostname);
+  const isLiteral = literalAddress(url) !== undefined;
+  const answered = isLiteral ? [name.replace(/^\[|\]$/g, '')] : await orAborted(lookup(name, signal), signal);
+  if (answered.length === 0) throw new FetchFailure('dns');
+  for (const text of answered) {
+    const address = parseAddress(text);
+    if (!address || !(policy.allowsHost(name) || policy.allowsAddress(address))) throw new FetchFailure('blocked');
+  }
+  const isIpv6 = (text: string) => text.includes(':');
+  const ipv4 = answered.filter((text) => !isIpv6(text)).slice(0, MAX_PER_FAMILY);
+  return [...ipv4, ...answered.filter(isIpv6).slice(0, MAX_PER_FAMILY)];
+}
+
+/** Not every look-up can be cancelled, but the caller's time is bounded all the same. */
+async function orAborted(answer: Promise<string[]>, signal: AbortSignal): Promise<string[]> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([answer, aborted]);
+  } catch (cause) {
+    throw new FetchFailure('dns', undefined, cause);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

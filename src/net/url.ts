@@ -1,0 +1,102 @@
+/** Which addresses that others give us we would open at all; what their names resolve to is checked when connecting. */
+
+import { GatewayError } from '../core/errors.ts';
+import { parseAddress } from './addresses.ts';
+import { canonicalName, type Policy, PUBLIC_ONLY } from './policy.ts';
+
+/** Names that mean something in a private network only, or nothing at all. */
+const LOCAL_SUFFIXES = [
+  ...[
+    'localhost',
+    'localdomain',
+    'local',
+    'internal',
+    'intranet',
+    'private',
+    'corp',
+    'home',
+    'lan',
+    'home.arpa',
+    'arpa',
+  ],
+  ...['onion', 'alt', 'svc', 'cluster.local', 'test', 'example', 'invalid'],
+];
+
+/** Ports on which no web server listens (the WHATWG fetch standard's list), where a request could be taken for another protocol's. */
+const BAD_PORTS = new Set([
+  ...[
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+    110, 111,
+  ],
+  ...[
+    113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540,
+    548,
+  ],
+  ...[
+    554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566,
+  ],
+  ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+]);
+
+const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/**
+ * The URL, without its fragment, if it may be requested as far as its text can tell. Throws `invalid_request` saying what
+ * is allowed. Use the URL that is returned: only its parse was checked.
+ */
+export function checkUrl(text: string, policy: Policy = PUBLIC_ONLY): URL {
+  checkSpelling(text, policy);
+  const url = URL.canParse(text) ? new URL(text) : refuse('this is not a valid URL');
+  if (BAD_PORTS.has(Number(url.port || '443'))) refuse(`port ${url.port} is not allowed`);
+  checkHost(url, authorityOf(text), policy);
+  url.hash = '';
+  return url;
+}
+
+/** A parser forgives much, and another parser forgives otherwise: what two could read differently is refused. */
+function checkSpelling(text: string, policy: Policy): void {
+  if (!/^https:\/\/[^/?#]/i.test(text) && !(policy.allowsHttp && /^http:\/\/[^/?#]/i.test(text))) {
+    refuse(`only ${policy.allowsHttp ? 'http and https' : 'https'} addresses on the public internet are allowed`);
+  }
+  if (/[\0-\x20\x7f\\]/.test(text)) refuse('spaces, control characters and backslashes are not allowed in a URL');
+  const authority = authorityOf(text);
+  if (authority.includes('@')) refuse('user names and passwords are not allowed in a URL');
+  if (!/^[\x21-\x7e]+$/.test(authority) || authority.includes('%')) {
+    refuse('the host must be written in ASCII without percent-encoding (use the xn-- form of an international name)');
+  }
+}
+
+function authorityOf(text: string): string {
+  return text.replace(/^[^:]+:\/\//, '').replace(/[/?#].*$/s, '');
+}
+
+function checkHost(url: URL, authority: string, policy: Policy): void {
+  const name = canonicalName(url.hostname);
+  if (policy.deniesHost(name)) refuseHost();
+  const address = literalAddress(url);
+  if (address) {
+    const written = authority.replace(/:\d*$/, '').toLowerCase();
+    if (written !== url.hostname) refuse('an IP address must be written in its usual form');
+    if (!policy.allowsHost(name) && !policy.allowsAddress(address)) refuseHost();
+    return;
+  }
+  if (policy.allowsHost(name)) return;
+  const labels = name.split('.');
+  if (name.length > 253 || !labels.every((label) => LABEL.test(label))) refuse('this is not a valid host name');
+  if (labels.length < 2 || LOCAL_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`)))
+    refuseHost();
+  if (/^\d+$/.test(labels.at(-1) ?? '')) refuse('this is not a valid host name');
+}
+
+/** The address that stands in the URL instead of a name, if one does. */
+export function literalAddress(url: URL): Uint8Array | undefined {
+  return parseAddress(url.hostname.replace(/^\[|\]$/g, ''));
+}
+
+function refuseHost(): never {
+  refuse('only addresses on the public internet are allowed');
+}
+
+function refuse(message: string): never {
+  throw new GatewayError('invalid_request', `${message}.`);
+}
