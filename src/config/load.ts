@@ -1,0 +1,170 @@
+/** From a configuration file and the environment to a complete configuration, or to every reason why not. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { problems as schemaProblems } from '../core/check.ts';
+import { GatewayError, redact } from '../core/errors.ts';
+import { Secret } from '../core/secret.ts';
+import { nearest } from './nearest.ts';
+import { type KnownProviders, resolveProviders } from './providers.ts';
+import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
+import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema.ts';
+import { type Environment, readSource, type Source } from './source.ts';
+import { parseDuration, parseMoment, parseSize } from './units.ts';
+
+/** Read where no file is named, if it exists. */
+export const DEFAULT_FILE = 'polygate.yaml';
+
+/** Where a configuration comes from. */
+export interface ConfigSource {
+  /** Absolute; absent when there is only the environment. */
+  file?: string;
+  environment: Environment;
+  known: KnownProviders;
+  /** Above the file: what the command line says. */
+  host?: string;
+  port?: number;
+}
+
+type Fault = (path: string, message: string) => void;
+
+/** The named file, or the default one where it exists, as an absolute path. */
+export function configFile(named: string | undefined): string | undefined {
+  if (named !== undefined) return resolve(named);
+  return existsSync(DEFAULT_FILE) ? resolve(DEFAULT_FILE) : undefined;
+}
+
+/** Throws `invalid_request` with a line `file:line: path: what is wrong` for every fault found. */
+export function loadConfig(source: ConfigSource): Config {
+  return parseConfig(source.file === undefined ? '' : textOf(source.file), source);
+}
+
+/** The configuration that `text` is, as if it stood in the source's file. */
+export function parseConfig(text: string, source: ConfigSource): Config {
+  const read = readSource(text, configSchema, source.environment);
+  const faults = [...read.problems];
+  const fault: Fault = (path, message) => faults.push({ path, line: read.lineOf(path), message });
+  const file: ConfigFile = read.value ?? {};
+  if (faults.length === 0) checkFile(file, read, fault);
+  const config = faults.length === 0 ? complete(file, { source, read, fault }) : undefined;
+  if (!config || faults.length > 0) throw invalid(source.file ?? DEFAULT_FILE, faults);
+  return config;
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (error as Error).message;
+    throw new GatewayError('invalid_request', `${file}: ${reason}`, { cause: error });
+  }
+}
+
+function invalid(file: string, faults: Source['problems']): GatewayError {
+  const lines = faults
+    .sort((one, other) => one.line - other.line)
+    .map(({ path, line, message }) => `${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`);
+  return new GatewayError('invalid_request', lines.join('\n'));
+}
+
+function checkFile(file: ConfigFile, read: Source, fault: Fault): void {
+  for (const [path, names] of read.missing) {
+    if (isOptional(path, file)) continue;
+    fault(
+      path,
+      `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`,
+    );
+  }
+  for (const { path, message, allowed } of schemaProblems(configSchema, file)) {
+    if (read.missing.has(path)) continue;
+    fault(path, allowed ? unknownField(path, allowed) : redact(message));
+  }
+}
+
+/** A provider without its key waits for it, and one that is off needs nothing. */
+function isOptional(path: string, file: ConfigFile): boolean {
+  return Object.entries(file.providers ?? {}).some(
+    ([id, entry]) =>
+      path === `providers.${id}.api_key` || (entry?.enabled === false && path.startsWith(`providers.${id}.`)),
+  );
+}
+
+function unknownField(path: string, allowed: string[]): string {
+  if (path.startsWith('providers.') && allowed.length === 0) {
+    return /\.headers\./.test(path)
+      ? 'is no header name'
+      : 'is no provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first';
+  }
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  const guess = nearest(name, allowed);
+  return `unknown field${guess ? `; did you mean ${guess}?` : ''}; allowed: ${allowed.join(', ')}`;
+}
+
+interface Completion {
+  source: ConfigSource;
+  read: Source;
+  fault: Fault;
+}
+
+function complete(file: ConfigFile, { source, read, fault }: Completion): Config {
+  return {
+    file: source.file,
+    server: completeServer(file.server ?? {}, source, fault),
+    data: completeData(file.data ?? DEFAULTS.data, fault),
+    keys: completeKeys(file.keys ?? [], fault),
+    providers: resolveProviders({
+      entries: file.providers ?? {},
+      known: source.known,
+      environment: source.environment,
+      missing: read.missing,
+      fault,
+    }),
+  };
+}
+
+function completeServer(server: NonNullable<ConfigFile['server']>, source: ConfigSource, fault: Fault): ServerConfig {
+  const deadlines = server.deadlines ?? {};
+  const prefixes = {
+    messages: server.prefixes?.messages ?? DEFAULTS.messages,
+    generate: server.prefixes?.generate ?? DEFAULTS.generate,
+  };
+  if (prefixes.messages === prefixes.generate) fault('server.prefixes', 'must differ from each other');
+  for (const [name, prefix] of Object.entries(prefixes)) {
+    if (/^v1(\/|$)/.test(prefix)) fault(`server.prefixes.${name}`, 'must not begin with v1, which is taken');
+  }
+  return {
+    host: source.host ?? server.host ?? DEFAULTS.host,
+    port: source.port ?? server.port ?? DEFAULTS.port,
+    publicUrl: server.public_url?.replace(/\/+$/, ''),
+    prefixes,
+    bodyLimit: parseSize(server.body_limit ?? DEFAULTS.bodyLimit) as number,
+    deadlines: {
+      connect: milliseconds(deadlines.connect ?? DEFAULTS.connect),
+      firstByte: milliseconds(deadlines.first_byte ?? DEFAULTS.firstByte),
+      idle: milliseconds(deadlines.idle ?? DEFAULTS.idle),
+      total: milliseconds(deadlines.total ?? DEFAULTS.total),
+    },
+    keepAlive: milliseconds(server.keep_alive ?? DEFAULTS.keepAlive),
+  };
+}
+
+/** Only for text that the schema accepted. */
+function milliseconds(text: string): number {
+  return parseDuration(text) as number;
+}
+
+function completeData(data: string, fault: Fault): string {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(data)) fault('data', 'must be a folder; databases are not supported yet');
+  return resolve(data);
+}
+
+function completeKeys(entries: KeyEntry[], fault: Fault): ConfiguredKey[] {
+  return entries.map(({ name, key, models, expires }, index) => {
+    const moment = expires ? parseMoment(expires) : undefined;
+    if (expires && moment === undefined) fault(`keys[${index}].expires`, 'must be a date that exists');
+    if (entries.findIndex((other) => other.name === name) < index) {
+      fault(`keys[${index}].name`, `is taken by another key, "${name}"`);
+    }
+    return { name, key: new Secret(key), models: models ?? undefined, expires: moment };
+  });
+}

@@ -1,0 +1,78 @@
+/** A configuration as it would stand in a file, with every default written out and every secret masked. */
+
+import { stringify } from 'yaml';
+import type { Config, ConfiguredKey, ModelEntry, ReadyProvider, ServerConfig } from './resolved.ts';
+import { formatDuration, formatSize } from './units.ts';
+
+/** YAML of the settings, then in comments which providers are ready and what the others wait for. */
+export function describe(config: Config): string {
+  const ready = config.providers.filter((provider) => provider.state === 'ready');
+  const settings = {
+    server: describeServer(config.server),
+    data: config.data,
+    keys: config.keys.map(describeKey),
+    providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
+  };
+  const source = config.file === undefined ? '# without a file, from the environment alone' : `# from ${config.file}`;
+  return [source, stringify(settings, { lineWidth: 0 }).trimEnd(), ...describeStates(config)].join('\n');
+}
+
+/** One comment line a provider. */
+function describeStates({ providers }: Config): string[] {
+  const width = Math.max(...providers.map(({ id }) => id.length));
+  return providers.map((provider) => {
+    const state = provider.state === 'ready' ? 'ready' : `waiting for ${provider.waitingFor.join(' or ')}`;
+    return `# ${provider.id.padEnd(width)}  ${state}`;
+  });
+}
+
+function describeServer({ host, port, publicUrl, prefixes, bodyLimit, deadlines, keepAlive }: ServerConfig): object {
+  return {
+    host,
+    port,
+    public_url: publicUrl,
+    prefixes,
+    body_limit: formatSize(bodyLimit),
+    deadlines: {
+      connect: formatDuration(deadlines.connect),
+      first_byte: formatDuration(deadlines.firstByte),
+      idle: formatDuration(deadlines.idle),
+      total: formatDuration(deadlines.total),
+    },
+    keep_alive: formatDuration(keepAlive),
+  };
+}
+
+function describeKey({ name, key, models, expires }: ConfiguredKey): object {
+  return {
+    name,
+    key: key.mask(),
+    models,
+    expires: expires === undefined ? undefined : new Date(expires).toISOString(),
+  };
+}
+
+function describeProvider({ type, apiKey, baseUrl, models, headers }: ReadyProvider): object {
+  const names = Object.keys(headers);
+  return {
+    type,
+    api_key: apiKey?.mask(),
+    base_url: baseUrl,
+    models: Array.isArray(models) ? models.map(describeModel) : models,
+    headers: names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, headers[name]?.mask()])),
+  };
+}
+
+function describeModel(model: ModelEntry): object {
+  const { maxOutput, ...rest } = model;
+  return snakeCased({ ...rest, maxCompletionTokens: maxOutput });
+}
+
+/** Names of prices are left as they are: they are words of the catalog already in this case. */
+function snakeCased(value: object): object {
+  const renamed = Object.entries(value).map(([name, inner]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? snakeCased(inner) : inner,
+  ]);
+  return Object.fromEntries(renamed);
+}

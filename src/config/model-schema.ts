@@ -1,0 +1,90 @@
+/** The part of the configuration file that describes models. */
+
+import { type TInteger, type TSchema, Type } from 'typebox';
+import type { ModelRules } from '../core/model.ts';
+
+type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
+  : Name;
+
+const MODALITIES = ['text', 'image', 'file', 'audio', 'video'];
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+function flag(description: string): TSchema {
+  return Type.Boolean({ description });
+}
+
+function oneOf(values: string[], description: string): TSchema {
+  return Type.Unsafe<string>({ type: 'string', enum: values, description });
+}
+
+function count(description: string): TInteger {
+  return Type.Integer({ minimum: 1, description });
+}
+
+function modalities(description: string): TSchema {
+  return Type.Array(oneOf(MODALITIES, 'A modality.'), { description });
+}
+
+const rules = {
+  token_field: oneOf(['max_tokens', 'max_completion_tokens'], 'Name of the output limit on chat completions.'),
+  max_output: count('Largest output in tokens.'),
+  sampling: oneOf(['always', 'never', 'without-reasoning'], 'When temperature, top_p and top_k are accepted.'),
+  both_sampling: flag('Temperature and top_p are accepted together.'),
+  penalties: flag('Frequency and presence penalties are accepted.'),
+  logprobs: flag('Log probabilities are available.'),
+  logit_bias: flag('A logit bias is accepted.'),
+  stop: flag('Stop sequences are accepted.'),
+  forced_choice: flag('A tool call can be demanded.'),
+  prefill: flag('A last assistant turn is continued.'),
+  mid_system: flag('System turns are accepted after the first user turn.'),
+  system_role: oneOf(['system', 'developer'], 'Role of system turns on chat completions.'),
+  reasoning: oneOf(['effort', 'adaptive', 'budget', 'level', 'always', 'none'], 'How reasoning is asked for.'),
+  efforts: Type.Array(oneOf(EFFORTS, 'An effort.'), { description: 'Reasoning efforts the model knows.' }),
+  reasoning_off: flag('Reasoning can be switched off.'),
+  budget: Type.Object(
+    {
+      min: Type.Integer({ minimum: 0, description: 'Smallest budget in tokens.' }),
+      max: Type.Integer({ minimum: 0, description: 'Largest budget in tokens.' }),
+    },
+    { additionalProperties: false, description: 'Limits of the reasoning budget.' },
+  ),
+  tools_need_no_reasoning: flag('Tools are only accepted without reasoning.'),
+  schema_with_tools: flag('JSON output and tools are accepted together.'),
+  schema: flag('Output by JSON Schema is native.'),
+  result_media: flag('Media may stand inside tool results.'),
+  input_modalities: modalities('What the model reads.'),
+  reasoning_history: oneOf(['required', 'forbidden', 'accepted'], 'Whether earlier reasoning is sent back.'),
+} satisfies Record<SnakeCase<keyof ModelRules>, TSchema>;
+
+const price = Type.String({
+  pattern: '^[0-9]+(\\.[0-9]+)?$',
+  errorMessage: 'must be a decimal number of USD in quotes, e.g. "0.0000025"',
+});
+
+export const modelSchema = Type.Object(
+  {
+    id: Type.String({ minLength: 1, description: 'Id of the model as the upstream knows it.' }),
+    name: Type.Optional(Type.String({ description: 'Name to display.' })),
+    context_length: Type.Optional(count('Context window in tokens.')),
+    max_completion_tokens: Type.Optional(count('Largest output in tokens.')),
+    pricing: Type.Optional(
+      Type.Record(Type.String(), price, {
+        description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
+      }),
+    ),
+    input_modalities: Type.Optional(modalities('What the model reads.')),
+    output_modalities: Type.Optional(modalities('What the model writes.')),
+    supported_parameters: Type.Optional(
+      Type.Array(Type.String(), { description: 'Request parameters the catalog lists, e.g. temperature, tools.' }),
+    ),
+    created: Type.Optional(Type.Integer({ minimum: 0, description: 'When it appeared, in Unix seconds.' })),
+    rules: Type.Optional(
+      Type.Partial(Type.Object(rules), {
+        additionalProperties: false,
+        description: 'How the model wants to be asked; what is left out follows the newest models of its provider.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);

@@ -1,0 +1,128 @@
+/** Which providers are on: those of the file, then those that the environment switches on. */
+
+import type { Json } from '../core/json.ts';
+import type { ModelRules } from '../core/model.ts';
+import type { ProviderType } from '../core/provider.ts';
+import { Secret } from '../core/secret.ts';
+import { nearest } from './nearest.ts';
+import type { ModelEntry, ProviderConfig } from './resolved.ts';
+import type { ModelSettings, ProviderEntry } from './schema.ts';
+import type { Environment } from './source.ts';
+
+/** What the configuration must know of a type of provider. */
+export type KnownProvider = Pick<ProviderType, 'id' | 'environment' | 'keyless' | 'baseUrl'>;
+
+export type KnownProviders = ReadonlyMap<string, KnownProvider>;
+
+export interface ProviderSources {
+  entries: Record<string, ProviderEntry | null>;
+  known: KnownProviders;
+  environment: Environment;
+  /** See `Source.missing`. */
+  missing: ReadonlyMap<string, string[]>;
+  fault(path: string, message: string): void;
+}
+
+/** On without anything else: it is inside the gateway. */
+const BUILT_IN = 'sandbox';
+
+export function resolveProviders(sources: ProviderSources): ProviderConfig[] {
+  const { entries, known } = sources;
+  const named = Object.entries(entries).flatMap(([id, entry]) => resolveEntry(id, entry ?? {}, sources) ?? []);
+  const unnamed = [...known.values()]
+    .filter((type) => !Object.hasOwn(entries, type.id) && (!type.keyless || type.id === BUILT_IN))
+    .map((type) => withoutEntry(type, sources.environment));
+  return [...named, ...unnamed];
+}
+
+function withoutEntry(type: KnownProvider, environment: Environment): ProviderConfig {
+  const apiKey = keyFrom(environment, type.environment);
+  if (!apiKey && !type.keyless) {
+    return { state: 'waiting', id: type.id, type: type.id, waitingFor: [...type.environment] };
+  }
+  return { state: 'ready', id: type.id, type: type.id, apiKey, headers: {} };
+}
+
+function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources): ProviderConfig | undefined {
+  if (entry.enabled === false) return undefined;
+  const { known, environment, missing, fault } = sources;
+  const path = `providers.${id}`;
+  const type = known.get(entry.type ?? id);
+  if (!type) {
+    fault(
+      `${path}${entry.type === undefined ? '' : '.type'}`,
+      typeProblem(id, entry.type ?? undefined, [...known.keys()]),
+    );
+    return undefined;
+  }
+  const waitingFor = missing.get(`${path}.api_key`);
+  if (waitingFor) return { state: 'waiting', id, type: type.id, waitingFor };
+
+  const usual = id === type.id;
+  const apiKey = entry.api_key ? new Secret(entry.api_key) : usual ? keyFrom(environment, type.environment) : undefined;
+  if (!apiKey && !type.keyless && usual) {
+    return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment] };
+  }
+  if (!apiKey && !type.keyless && !entry.base_url) {
+    fault(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);
+  }
+  if (!entry.base_url && type.baseUrl === undefined && type.id !== BUILT_IN) {
+    fault(path, 'needs base_url, e.g. http://127.0.0.1:8000/v1');
+  }
+  return {
+    state: 'ready',
+    id,
+    type: type.id,
+    apiKey,
+    baseUrl: entry.base_url?.replace(/\/+$/, ''),
+    models: Array.isArray(entry.models) ? entry.models.map(modelEntry) : (entry.models ?? undefined),
+    headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
+  };
+}
+
+function typeProblem(id: string, type: string | undefined, allowed: string[]): string {
+  const guess = nearest(type ?? id, allowed);
+  const list = allowed.join(', ');
+  if (type !== undefined)
+    return `"${type}" is no provider type${guess ? `; did you mean ${guess}?` : ''}; allowed: ${list}`;
+  return `needs type, one of ${list}${guess ? `; or did you mean ${guess}?` : ''}`;
+}
+
+function keyFrom(environment: Environment, names: readonly string[]): Secret | undefined {
+  const name = names.find((candidate) => environment[candidate]);
+  return name === undefined ? undefined : new Secret(environment[name] as string);
+}
+
+function variableFor(id: string): string {
+  return `${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
+}
+
+function modelEntry(settings: ModelSettings): ModelEntry {
+  const { context_length, max_completion_tokens, input_modalities, output_modalities, supported_parameters } = settings;
+  return withoutNulls({
+    id: settings.id,
+    name: settings.name,
+    contextLength: context_length,
+    maxOutput: max_completion_tokens,
+    pricing: settings.pricing,
+    inputModalities: input_modalities as ModelEntry['inputModalities'],
+    outputModalities: output_modalities as ModelEntry['outputModalities'],
+    supportedParameters: supported_parameters,
+    created: settings.created,
+    rules: settings.rules ? camelCased(settings.rules) : undefined,
+  });
+}
+
+function camelCased(rules: Json): ModelRules {
+  const renamed = Object.entries(rules).map(([name, value]) => [
+    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    value,
+  ]);
+  return withoutNulls(Object.fromEntries(renamed));
+}
+
+function withoutNulls<Value extends object>(value: Value): Value {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, inner]) => inner !== null && inner !== undefined),
+  ) as Value;
+}

@@ -1,0 +1,176 @@
+/** The configuration file as a schema: what is validated, and what editors complete from `config.schema.json`. */
+
+import { type Static, type TString, Type } from 'typebox';
+import { modelSchema } from './model-schema.ts';
+
+/** What holds where the file says nothing, in the file's own spelling. */
+export const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 8080,
+  messages: 'anthropic',
+  generate: 'gemini',
+  bodyLimit: '20MiB',
+  connect: '5s',
+  firstByte: '5m',
+  idle: '2m',
+  total: '30m',
+  keepAlive: '15s',
+  data: './data',
+};
+
+function duration(description: string, byDefault: string): TString {
+  return Type.String({
+    description,
+    default: byDefault,
+    pattern: '^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}[sm]|[1-9][0-9]?h)$',
+    errorMessage: 'must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
+  });
+}
+
+function prefix(description: string, byDefault: string): TString {
+  return Type.String({
+    description,
+    default: byDefault,
+    pattern: '^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$',
+    errorMessage: 'must be path segments without slashes at the ends, e.g. anthropic',
+  });
+}
+
+function webAddress(description: string): TString {
+  return Type.String({
+    description,
+    pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+    errorMessage: 'must be an http:// or https:// URL without credentials, query or fragment',
+  });
+}
+
+const modelGlobs = Type.Array(Type.String({ minLength: 1 }), {
+  description: 'Models the key may use, as globs of <provider>/<model>, e.g. openai/*. Absent means all.',
+});
+
+const deadlines = Type.Object(
+  {
+    connect: Type.Optional(duration('Until the connection to an upstream stands.', DEFAULTS.connect)),
+    first_byte: Type.Optional(duration('Until an upstream begins to answer.', DEFAULTS.firstByte)),
+    idle: Type.Optional(duration('Between two pieces of an answer.', DEFAULTS.idle)),
+    total: Type.Optional(duration('Until an answer is complete.', DEFAULTS.total)),
+  },
+  { additionalProperties: false, description: 'How long to wait for an upstream.' },
+);
+
+const server = Type.Object(
+  {
+    host: Type.Optional(
+      Type.String({
+        minLength: 1,
+        default: DEFAULTS.host,
+        description: 'Address to listen on. Anything but loopback needs a key.',
+      }),
+    ),
+    port: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 65535,
+        default: DEFAULTS.port,
+        description: 'Port to listen on; 0 lets the system choose.',
+      }),
+    ),
+    public_url: Type.Optional(webAddress('How clients reach the gateway, e.g. https://gw.example.com.')),
+    prefixes: Type.Optional(
+      Type.Object(
+        {
+          messages: Type.Optional(prefix('Path prefix of the messages protocol.', DEFAULTS.messages)),
+          generate: Type.Optional(prefix('Path prefix of the generateContent protocol.', DEFAULTS.generate)),
+        },
+        { additionalProperties: false, description: 'First path segments of the protocols that have one.' },
+      ),
+    ),
+    body_limit: Type.Optional(
+      Type.String({
+        default: DEFAULTS.bodyLimit,
+        pattern: '^[1-9][0-9]{0,6}(KiB|MiB)$',
+        errorMessage: 'must be a size such as 512KiB or 20MiB',
+        description: 'Largest body of an inference request.',
+      }),
+    ),
+    deadlines: Type.Optional(deadlines),
+    keep_alive: Type.Optional(duration('Silence after which a stream gets a sign of life.', DEFAULTS.keepAlive)),
+  },
+  { additionalProperties: false, description: 'How the gateway listens and how long it waits.' },
+);
+
+const key = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100, description: 'Name shown in lists and logs.' }),
+    key: Type.String({
+      pattern: '^\\S{16,200}$',
+      errorMessage: 'must be 16 to 200 characters without spaces',
+      description: `The key clients send, usually "\${NAME}".`,
+    }),
+    models: Type.Optional(modelGlobs),
+    expires: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$',
+        errorMessage: 'must be an ISO date such as 2027-01-31 or 2027-01-31T12:00:00Z',
+        description: 'Moment from which the key is refused; a date alone means its beginning in UTC.',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'An API key of the gateway.' },
+);
+
+const provider = Type.Object(
+  {
+    type: Type.Optional(
+      Type.String({ description: 'What it is, e.g. openai-compatible; the id of the provider where that is a type.' }),
+    ),
+    enabled: Type.Optional(Type.Boolean({ default: true, description: 'False switches the provider off.' })),
+    api_key: Type.Optional(
+      Type.String({
+        description: 'Credential for the upstream; by default the usual environment variable of the provider.',
+      }),
+    ),
+    base_url: Type.Optional(webAddress("Address of the upstream, as the vendor's own SDK understands it.")),
+    models: Type.Optional(
+      Type.Union([Type.Literal('discover'), Type.Array(modelSchema)], {
+        description: '"discover" asks the upstream for its models; a list adds to the catalog and overrides it.',
+      }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String(), {
+        additionalProperties: false,
+        description: 'Headers added to every request to the upstream.',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'An upstream.' },
+);
+
+export const configSchema = Type.Object(
+  {
+    server: Type.Optional(server),
+    data: Type.Optional(
+      Type.String({
+        minLength: 1,
+        default: DEFAULTS.data,
+        description: 'Folder of the embedded store, relative to the working directory.',
+      }),
+    ),
+    keys: Type.Optional(
+      Type.Array(key, { description: 'API keys kept in the configuration, beside those in the store.' }),
+    ),
+    providers: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[a-z0-9][a-z0-9._-]*$' }), provider, {
+        additionalProperties: false,
+        description: 'Upstreams by id, the first part of their models’ names.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'Polygate configuration' },
+);
+
+/** A valid file; `null` may stand for any field that is absent. */
+export type ConfigFile = Static<typeof configSchema>;
+export type ProviderEntry = Static<typeof provider>;
+export type KeyEntry = Static<typeof key>;
+export type ModelSettings = Static<typeof modelSchema>;

@@ -1,0 +1,40 @@
+/** Durations and sizes as people write them. */
+
+const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const BYTES: Record<string, number> = { KiB: 1024, MiB: 1024 * 1024 };
+
+/** Milliseconds of e.g. `90s` or `30d`; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  return amount(text, MILLISECONDS);
+}
+
+/** Bytes of e.g. `20MiB`; undefined for anything else. */
+export function parseSize(text: string): number | undefined {
+  return amount(text, BYTES);
+}
+
+/** Unix milliseconds of an ISO date or time; undefined for anything else. A date alone is its beginning in UTC. */
+export function parseMoment(text: string): number | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)) return undefined;
+  const moment = Date.parse(text);
+  return Number.isNaN(moment) ? undefined : moment;
+}
+
+/** The shortest spelling that `parseDuration` reads as the same. */
+export function formatDuration(milliseconds: number): string {
+  for (const unit of ['h', 'm', 's']) {
+    const size = MILLISECONDS[unit] as number;
+    if (milliseconds >= size && milliseconds % size === 0) return `${milliseconds / size}${unit}`;
+  }
+  return `${milliseconds}ms`;
+}
+
+export function formatSize(bytes: number): string {
+  const unit = bytes % (1024 * 1024) === 0 ? 'MiB' : 'KiB';
+  return `${bytes / (BYTES[unit] as number)}${unit}`;
+}
+
+function amount(text: string, units: Record<string, number>): number | undefined {
+  const [, digits, unit = ''] = /^(\d{1,7})([A-Za-z]+)$/.exec(text) ?? [];
+  return digits === undefined || !Object.hasOwn(units, unit) ? undefined : Number(digits) * (units[unit] as number);
+}

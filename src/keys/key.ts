@@ -1,0 +1,51 @@
+/** What an API key is: random text for its owner, a digest and a few facts for us. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { matches } from './glob.ts';
+
+/** Begins every key, so that one is recognised where it doesn't belong. */
+export const KEY_PREFIX = 'sk-pg-';
+
+const RANDOM_BYTES = 32;
+const SHOWN = 8;
+
+export interface ApiKey {
+  id: string;
+  name: string;
+  /** Its first characters, to tell keys apart. */
+  prefix: string;
+  origin: 'store' | 'configuration';
+  /** Unix milliseconds, as all moments of a key; absent for keys of the configuration. */
+  created?: number;
+  /** Refused from this moment on. */
+  expires?: number;
+  revoked?: number;
+  /** Globs of model ids; absent means all. */
+  models?: string[];
+}
+
+export type KeyState = 'active' | 'expired' | 'revoked';
+
+/** A new key, which only its owner will ever see. */
+export function generateKey(): string {
+  return KEY_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
+}
+
+/** What is stored instead of a key. Keys are long and random, so a fast hash is enough. */
+export function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url');
+}
+
+export function shownPrefix(key: string): string {
+  return key.slice(0, SHOWN);
+}
+
+export function stateOf(key: ApiKey, now: number): KeyState {
+  if (key.revoked !== undefined) return 'revoked';
+  return key.expires !== undefined && now >= key.expires ? 'expired' : 'active';
+}
+
+/** Whether the key may use the model, given as `<provider>/<model>`. */
+export function allows(key: ApiKey, model: string): boolean {
+  return key.models === undefined || key.models.some((glob) => matches(glob, model));
+}
