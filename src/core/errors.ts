@@ -40,6 +40,8 @@ export interface ErrorDetails {
   retryAfter?: number;
   /** The HTTP status the upstream answered with. */
   upstreamStatus?: number;
+  /** The upstream's own error answer, for a client of the same protocol. */
+  answer?: { status: number; body: Buffer };
   cause?: unknown;
 }
 
@@ -49,6 +51,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly retryAfter: number | undefined;
   readonly upstreamStatus: number | undefined;
+  readonly answer: ErrorDetails['answer'];
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -57,6 +60,7 @@ export class GatewayError extends Error {
     this.param = details.param;
     this.retryAfter = details.retryAfter;
     this.upstreamStatus = details.upstreamStatus;
+    this.answer = details.answer;
   }
 
   get status(): number {

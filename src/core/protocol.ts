@@ -112,13 +112,26 @@ export interface Protocol {
 
   // Facing upstreams.
   upstreamPath(model: string, action: 'generate' | 'count', stream: boolean): string;
-  /** Request headers of clients that same-protocol upstreams get to see. */
-  readonly forwardedHeaders: readonly string[];
+  /** Members of a client's body that are meant for the gateway and never go upstream. */
+  readonly gatewayFields: readonly string[];
+  /** Where a relayed body names its model, if it does, and how the upstream's id is spelled there. */
+  readonly requestModel: { path: readonly string[]; spell(model: string): string };
+  /**
+   * Undoes `wrap` in a relayed body, in place: state of `origin` becomes the provider's own again, anyone else's is taken
+   * out together with the reasoning that it signs. True when something changed.
+   */
+  restoreState(body: Json, origin: string): boolean;
+  /** Set where a stream carries usage only when asked: the member that asks, and the frame that exists only for it. */
+  readonly streamUsage?: { field: string; value: Json; asked(body: Json): boolean; isExtra(body: Json): boolean };
+  /** Request headers of clients that same-protocol upstreams get to see, each with its name there. */
+  readonly forwardedHeaders: Readonly<Record<string, string>>;
   /** Throws `unsupported_*` when the target would answer with something else than asked. */
   encodeRequest(request: ChatRequest, target: Target): EncodedRequest;
   decodeResponse(body: Json, target: Target): ChatResponse;
   streamDecoder(target: Target): StreamDecoder;
   decodeError(status: number, body: unknown): GatewayError;
+  /** The body of a token count for an encoded request; absent where the protocol cannot count. */
+  countBody?(body: Json, target: Target): Json;
   decodeCount(body: Json): number | undefined;
 
   // Watching a relayed answer.

@@ -1,0 +1,89 @@
+/** Builds a running gateway from a configuration: the only place that knows how the pieces fit. */
+
+import type { Logger } from 'pino';
+import type { Config } from './config/resolved.ts';
+import { createApp } from './http/app.ts';
+import { inlineMedia, refusePrivateUrls } from './inference/media.ts';
+import type { RelayOptions } from './inference/relay.ts';
+import { createUpstream, type Upstream } from './inference/upstream.ts';
+import type { KeyStore } from './keys/store.ts';
+import { createModels, type LiveModels, type ProviderState } from './models.ts';
+import { createGuardedClient } from './net/fetch.ts';
+import { protocols } from './protocols/index.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  keys: KeyStore;
+  log: Logger;
+  version: string;
+}
+
+export interface RunningGateway {
+  address: { host: string; port: number };
+  providers(): ProviderState[];
+  /** Takes over providers, models, deadlines and keys at once; names what needs a restart instead. */
+  reload(config: Config): string[];
+  /** Stops accepting, lets running requests finish, and resolves when the last is done. */
+  close(): Promise<void>;
+}
+
+interface Parts {
+  config: Config;
+  upstream: Upstream;
+  models: LiveModels;
+}
+
+export async function startGateway({ config, keys, log, version }: GatewayOptions): Promise<RunningGateway> {
+  const userAgent = `polygate/${version}`;
+  const guarded = createGuardedClient();
+  let parts = assemble(config);
+
+  function assemble(next: Config): Parts {
+    const upstream = createUpstream(next.server.deadlines);
+    return { config: next, upstream, models: createModels(next.providers, { upstream, log, userAgent }) };
+  }
+
+  const relay = (): RelayOptions => ({
+    upstream: parts.upstream,
+    keepAlive: parts.config.server.keepAlive,
+    userAgent,
+    async prepare(request, { provider }) {
+      refusePrivateUrls(request);
+      await inlineMedia(request, { protocol: provider.protocol, inline: false }, guarded.fetchBytes);
+    },
+  });
+
+  const { host, port, prefixes, bodyLimit } = config.server;
+  const app = createApp({ protocols, prefixes, bodyLimit, keys, models: () => parts.models, relay, log });
+  await app.listen({ host, port });
+  const address = app.server.address();
+  if (typeof address !== 'object' || !address) throw new Error('the server has no address');
+
+  return {
+    address: { host: address.address, port: address.port },
+    providers: () => parts.models.states(),
+    reload(next) {
+      const before = parts;
+      parts = assemble(next);
+      before.models.close();
+      void before.upstream.close();
+      return needsRestart(before.config, next);
+    },
+    async close() {
+      parts.models.close();
+      await app.close();
+      await parts.upstream.close();
+      await guarded.close();
+    },
+  };
+}
+
+function needsRestart(before: Config, next: Config): string[] {
+  const changed: string[] = [];
+  if (before.server.host !== next.server.host) changed.push('server.host');
+  if (before.server.port !== next.server.port) changed.push('server.port');
+  if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
+  if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
+  if (before.data !== next.data) changed.push('data');
+  return changed;
+}

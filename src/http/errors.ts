@@ -1,0 +1,28 @@
+/** An error as the answer of the protocol that was spoken. */
+
+import type { GatewayError } from '../core/errors.ts';
+import type { Protocol } from '../core/protocol.ts';
+
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** Official SDKs ignore longer waits, or obey them for hours. */
+const MAX_RETRY_SECONDS = 60;
+
+export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: string): ErrorAnswer {
+  const headers = { 'content-type': 'application/json', 'x-polygate-error': error.code, ...retryHeaders(error) };
+  if (error.answer) return { ...error.answer, headers };
+  const { status, body } = protocol.encodeError(error, requestId);
+  return { status, headers, body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** SDKs retry 408, 409, 429 and every 5xx unless they are told not to. */
+function retryHeaders(error: GatewayError): Record<string, string> {
+  if (!error.retryable) return { 'x-should-retry': 'false' };
+  if (error.code !== 'rate_limit_exceeded' && error.retryAfter === undefined) return {};
+  const milliseconds = Math.min(error.retryAfter ?? 1000, MAX_RETRY_SECONDS * 1000);
+  return { 'retry-after': String(Math.ceil(milliseconds / 1000)), 'retry-after-ms': String(Math.ceil(milliseconds)) };
+}

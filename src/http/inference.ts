@@ -1,0 +1,80 @@
+/** A request for a model: credential, body, checks, relay. */
+
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { type Json, readBody } from '../core/json.ts';
+import type { Action } from '../core/protocol.ts';
+import type { Call } from '../inference/call.ts';
+import { countByEstimate } from '../inference/count.ts';
+import { endpointOf } from '../inference/models.ts';
+import { relay } from '../inference/relay.ts';
+import type { Key } from '../keys/store.ts';
+import type { AppOptions, Exchange } from './app.ts';
+import { errorAnswer } from './errors.ts';
+import { createReply } from './reply.ts';
+
+type InferenceAction = Extract<Action, { type: 'generate' | 'count' }>;
+
+export async function answerInference(exchange: Exchange, action: InferenceAction, options: AppOptions): Promise<unknown> {
+  const key = authenticate(exchange, options);
+  const { call, model } = readCall(exchange, action);
+  const endpoint = await endpointOf(options.models(), model);
+  if (!key.allows(endpoint.model.id)) {
+    throw new GatewayError('permission_denied', `This key may not use the model "${endpoint.model.id}".`, { param: 'model' });
+  }
+  const { reply, common } = exchange;
+  if (call.action === 'count' && !endpoint.provider.countsTokens) {
+    const tokens = countByEstimate(call);
+    return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
+  }
+  reply.hijack();
+  const started = performance.now();
+  const log = options.log.child({ requestId: call.requestId, protocol: call.protocol.id, model: endpoint.model.id });
+  try {
+    const outcome = await relay(call, endpoint, createReply(reply.raw, common), options.relay());
+    log.info({ ...outcome, error: outcome.error?.code, milliseconds: Math.round(performance.now() - started) }, 'answered');
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    log.warn({ error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) }, 'refused');
+    const { status, headers, body } = errorAnswer(error, call.protocol, call.requestId);
+    if (reply.raw.destroyed) return undefined;
+    reply.raw.writeHead(status, { ...common, ...headers, 'content-length': String(body.length) }).end(body);
+  }
+  return undefined;
+}
+
+function causeOf(error: GatewayError): string | undefined {
+  if (error.code === 'internal_error') return (error.cause as Error | undefined)?.stack;
+  return (error.cause as Error | undefined)?.message;
+}
+
+function authenticate({ protocol, request, query }: Exchange, options: AppOptions): Key {
+  const presented = protocol.credential(request.headers, query);
+  if (presented === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
+  const key = options.keys.authenticate(presented);
+  if (!key) throw new GatewayError('invalid_api_key', 'The API key is not valid.');
+  protocol.checkHeaders?.(request.headers);
+  return key;
+}
+
+function readCall({ protocol, request, requestId }: Exchange, action: InferenceAction): { call: Call; model: string } {
+  checkContentType(request.headers['content-type'], request.headers['content-encoding']);
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const body: Json = readBody(bytes);
+  if (action.model === undefined && typeof body.model !== 'string') {
+    throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', { param: 'model' });
+  }
+  protocol.check(body, action.type);
+  const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
+  const array = action.type === 'generate' && action.array === true;
+  const call: Call = { requestId, protocol, action: action.type, stream, array, headers: request.headers, bytes, body };
+  return { call, model: action.model ?? body.model };
+}
+
+function checkContentType(type: string | undefined, encoding: string | undefined): void {
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new GatewayError('unsupported_media_type', `Content-Encoding "${encoding}" is not accepted; send the body uncompressed.`);
+  }
+  if (type === undefined || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
+  const charset = /charset=([^;]+)/i.exec(type)?.[1]?.trim().toLowerCase();
+  throw new GatewayError('unsupported_media_type', `Content-Type "${type}" is not accepted; send application/json.`, { cause: charset });
+}

@@ -1,0 +1,73 @@
+/** Finds the endpoint that a URL means, over all protocols. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Action, Endpoint, Prefixes, Protocol } from '../core/protocol.ts';
+
+export interface Route {
+  protocol: Protocol;
+  action: Action;
+}
+
+export type Router = (method: string, path: string, query: URLSearchParams) => Route;
+
+interface Entry {
+  protocol: Protocol;
+  endpoint: Endpoint;
+}
+
+export function createRouter(protocols: readonly Protocol[], prefixes: Prefixes): Router {
+  const entries: Entry[] = protocols.flatMap((protocol) =>
+    protocol.endpoints(prefixes).map((endpoint) => ({ protocol, endpoint })),
+  );
+
+  return (method, path, query) => {
+    let otherMethod: Entry | undefined;
+    for (const entry of entries) {
+      const rest = restOf(path, entry.endpoint.path);
+      const action = rest && entry.endpoint.action(rest, query);
+      if (!action) continue;
+      if (entry.endpoint.method === method) return { protocol: entry.protocol, action };
+      otherMethod = entry;
+    }
+    if (otherMethod) {
+      throw new GatewayError('method_not_allowed', `${path} takes ${otherMethod.endpoint.method}, not ${method}.`);
+    }
+    throw new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
+  };
+}
+
+/** The protocol whose error shape suits a path, whether or not anything is there. */
+export function protocolOfPath(path: string, protocols: readonly Protocol[], prefixes: Prefixes): Protocol {
+  const owner = protocols.find((protocol) =>
+    protocol.endpoints(prefixes).some(({ path: start }) => firstSegment(start) === firstSegment(path)),
+  );
+  return owner ?? (protocols[0] as Protocol);
+}
+
+function firstSegment(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+/** The percent-decoded segments after `start`; undefined when the path is elsewhere or tries to climb. */
+function restOf(path: string, start: string): string[] | undefined {
+  if (path !== start && !path.startsWith(`${start}/`)) return undefined;
+  const segments = path.slice(start.length).split('/').slice(1);
+  if (segments.at(-1) === '') segments.pop();
+  const decoded: string[] = [];
+  for (const segment of segments) {
+    const text = decode(segment);
+    if (text === undefined || text.includes('%') || text.split('/').some((piece) => piece === '..' || piece === '.' || piece === '')) {
+      return undefined;
+    }
+    decoded.push(text);
+  }
+  return decoded;
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

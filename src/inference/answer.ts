@@ -1,0 +1,99 @@
+/** An upstream's answer that comes in one piece: relayed or translated. */
+
+import type { ChatResponse, Usage } from '../core/chat.ts';
+import { codeOfUpstreamStatus, GatewayError, redact } from '../core/errors.ts';
+import { isObject, type Json, read, spanAt, splice } from '../core/json.ts';
+import type { EncoderOptions, Protocol } from '../core/protocol.ts';
+import type { Plan } from './plan.ts';
+
+export interface Answer {
+  body: Buffer;
+  usage?: Partial<Usage>;
+}
+
+/** Throws the error that a 200 answer carries, and `upstream_error` for anything that is not the protocol's JSON. */
+export function readAnswer(bytes: Buffer, protocol: Protocol): Json {
+  let body: Json;
+  try {
+    body = read(bytes);
+  } catch (cause) {
+    throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON.', { cause });
+  }
+  const error = isObject(body) ? protocol.errorIn(body) : undefined;
+  if (error) throw error;
+  if (!isObject(body)) throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
+  return body;
+}
+
+/** The upstream's bytes with the gateway's name for the model. */
+export function relayAnswer(bytes: Buffer, protocol: Protocol, model: string): Answer {
+  const body = readAnswer(bytes, protocol);
+  return { body: nameModel(bytes, protocol, model), usage: protocol.usageOf(body) };
+}
+
+export function nameModel(bytes: Buffer, protocol: Protocol, model: string): Buffer {
+  for (const path of protocol.modelPaths) {
+    const span = spanAt(bytes, path);
+    if (span) return splice(bytes, span, JSON.stringify(model));
+  }
+  return bytes;
+}
+
+export function translateAnswer(bytes: Buffer, plan: Plan): ChatResponse {
+  return plan.upstream.decodeResponse(readAnswer(bytes, plan.upstream), plan.target);
+}
+
+export function encodeAnswer(response: ChatResponse, client: Protocol, options: EncoderOptions): Answer {
+  return { body: Buffer.from(JSON.stringify(client.encodeResponse(response, options))), usage: response.usage };
+}
+
+interface Refusal {
+  status: number;
+  headers: Record<string, string | undefined>;
+  bytes: Buffer;
+  /** The upstream speaks the client's protocol, so that its own words may go out as they are. */
+  relayed: boolean;
+}
+
+/** These say something of the gateway's own account at the upstream and never reach a client. */
+const ACCOUNT_STATUSES = [401, 402, 403, 407];
+
+/** What an upstream's error answer means to the client; its words stay, but for secrets. */
+export function errorOf({ status, headers, bytes, relayed }: Refusal, plan: Plan): GatewayError {
+  const body = readObject(bytes);
+  const decoded = body
+    ? plan.upstream.decodeError(status, body)
+    : new GatewayError(codeOfUpstreamStatus(status), `The upstream answered with status ${status}.`);
+  const clean = relayed && body !== undefined && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
+  return new GatewayError(decoded.code, redact(decoded.message), {
+    param: decoded.param,
+    retryAfter: retryAfter(headers) ?? decoded.retryAfter,
+    upstreamStatus: status,
+    answer: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
+  });
+}
+
+function readObject(bytes: Buffer): Json {
+  try {
+    const body = read(bytes);
+    return isObject(body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isClean(bytes: Buffer): boolean {
+  const text = bytes.toString('utf8');
+  return redact(text) === text;
+}
+
+/** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
+function retryAfter(headers: Record<string, string | undefined>): number | undefined {
+  const milliseconds = Number(headers['retry-after-ms']);
+  if (headers['retry-after-ms'] && milliseconds >= 0) return milliseconds;
+  const text = headers['retry-after'];
+  if (!text) return undefined;
+  const seconds = Number(text);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(wait) && wait >= 0 ? wait : undefined;
+}

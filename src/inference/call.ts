@@ -1,0 +1,60 @@
+/** One request of a client on its way through the gateway. */
+
+import type { Json } from '../core/json.ts';
+import type { EncoderOptions, Headers, Protocol } from '../core/protocol.ts';
+import type { Provider } from '../core/provider.ts';
+import type { CatalogModel, ModelRules } from '../core/model.ts';
+
+export interface Call {
+  requestId: string;
+  protocol: Protocol;
+  action: 'generate' | 'count';
+  stream: boolean;
+  /** A streamed answer as one JSON array. */
+  array: boolean;
+  headers: Headers;
+  bytes: Buffer;
+  /** The parsed and checked `bytes`. */
+  body: Json;
+}
+
+/** A model at a provider: one place a call can go to. */
+export interface Endpoint {
+  provider: Provider;
+  model: CatalogModel;
+  key: string | undefined;
+  /** Extra request headers the operator configured. */
+  headers: Record<string, string>;
+}
+
+/** The provider's rules with the model's own above them. */
+export function rulesOf(endpoint: Endpoint): ModelRules {
+  return { ...endpoint.provider.rules, ...endpoint.model.rules };
+}
+
+/** Whose opaque state this endpoint reads and writes. */
+export function originOf({ provider, model }: Endpoint): string {
+  return provider.family ? `${provider.id}/${provider.family(model.upstreamId)}` : provider.id;
+}
+
+export function encoderOptions(call: Call, endpoint: Endpoint, hideReasoning: boolean): EncoderOptions {
+  return {
+    model: endpoint.model.id,
+    created: Math.floor(Date.now() / 1000),
+    includeUsage: call.protocol.streamUsage?.asked(call.body) ?? true,
+    array: call.array,
+    hideReasoning,
+  };
+}
+
+/** Where an answer goes. Everything is written in order; nothing after `end`. */
+export interface Reply {
+  head(status: number, headers: Record<string, string>): void;
+  write(chunk: string | Buffer): void;
+  /** The client reads too slowly: what is written now waits in memory. `onDrain` tells when to go on. */
+  readonly full: boolean;
+  onDrain(listener: () => void): void;
+  end(chunk?: string | Buffer): void;
+  /** Called once when the client went away before the end. */
+  onClose(listener: () => void): void;
+}

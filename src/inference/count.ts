@@ -1,0 +1,9 @@
+/** Token counts for models whose upstream cannot count. */
+
+import type { Call } from './call.ts';
+import { estimateTokens } from './estimate.ts';
+
+/** An estimate of the input tokens of a call; see `estimateTokens` for how far off it may be. */
+export function countByEstimate(call: Call): number {
+  return estimateTokens(call.protocol.decodeRequest(call.body));
+}

@@ -1,0 +1,65 @@
+/** Carries one call to an endpoint and its answer back. */
+
+import type { Usage } from '../core/chat.ts';
+import type { GatewayError } from '../core/errors.ts';
+import type { Call, Endpoint, Reply } from './call.ts';
+import { type Plan, type Prepare, plan } from './plan.ts';
+import { createReceiver } from './receiver.ts';
+import type { Exchange, Upstream, UpstreamRequest } from './upstream.ts';
+
+export interface RelayOptions {
+  upstream: Upstream;
+  prepare: Prepare;
+  /** Milliseconds of silence after which a stream gets a comment or ping. */
+  keepAlive: number;
+  userAgent: string;
+}
+
+/** What became of a call whose answer was begun, or that the client gave up. */
+export interface Outcome {
+  path: Plan['path'];
+  status: 'complete' | 'failed' | 'client-closed';
+  usage?: Partial<Usage>;
+  error?: GatewayError;
+}
+
+/** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
+export async function relay(call: Call, endpoint: Endpoint, reply: Reply, options: RelayOptions): Promise<Outcome> {
+  let exchange: Exchange | undefined;
+  let closed = false;
+  const gone = new Promise<{ status: 'client-closed' }>((resolve) => {
+    reply.onClose(() => {
+      closed = true;
+      exchange?.abort();
+      resolve({ status: 'client-closed' });
+    });
+  });
+  const planned = await plan(call, endpoint, options.prepare);
+  if (closed) return { path: planned.path, status: 'client-closed' };
+  const answered = new Promise<Omit<Outcome, 'path'>>((resolve, reject) => {
+    const receiver = createReceiver({ call, endpoint, planned, reply, keepAlive: options.keepAlive, resolve, reject });
+    exchange = options.upstream.send(upstreamRequest(call, endpoint, planned, options.userAgent), receiver);
+    receiver.attach(exchange);
+  });
+  return { path: planned.path, ...(await Promise.race([answered, gone])) };
+}
+
+function upstreamRequest(call: Call, endpoint: Endpoint, planned: Plan, userAgent: string): UpstreamRequest {
+  const { provider } = endpoint;
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: call.stream ? 'text/event-stream' : 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': userAgent,
+    ...provider.headers(endpoint.key),
+    ...endpoint.headers,
+  };
+  if (planned.path !== 'canonical') {
+    for (const [from, to] of Object.entries(call.protocol.forwardedHeaders)) {
+      const value = call.headers[from];
+      if (typeof value === 'string') headers[to] = value;
+    }
+  }
+  const path = planned.upstream.upstreamPath(planned.target.model, call.action, call.stream);
+  return { method: 'POST', url: provider.baseUrl + path, headers, body: planned.body, local: provider.local };
+}

@@ -1,0 +1,143 @@
+/** The models of all configured providers as they are now: bundled, configured, or asked of the upstream. */
+
+import type { Logger } from 'pino';
+import { bundledModels, customModel } from './catalog/bundled.ts';
+import { type Catalog, createCatalog } from './catalog/catalog.ts';
+import { discoveredModels } from './catalog/discovered.ts';
+import type { ProviderConfig, ReadyProvider } from './config/resolved.ts';
+import { GatewayError } from './core/errors.ts';
+import { read } from './core/json.ts';
+import type { CatalogModel } from './core/model.ts';
+import type { ProviderType } from './core/provider.ts';
+import type { ActiveProvider, Models } from './inference/models.ts';
+import type { Upstream } from './inference/upstream.ts';
+import { providerTypes } from './providers/index.ts';
+
+export interface ProviderState {
+  id: string;
+  state: 'ready' | 'waiting';
+  /** How many models it lists at the moment. */
+  models: number;
+  /** The environment variables of which one would switch it on. */
+  waitingFor?: string[];
+  /** Why its models could not be learned. */
+  problem?: string;
+}
+
+export interface LiveModels extends Models {
+  states(): ProviderState[];
+  /** Ends asking upstreams for their models. */
+  close(): void;
+}
+
+interface Context {
+  upstream: Upstream;
+  log: Logger;
+  userAgent: string;
+}
+
+/** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
+const REFRESH = 60 * 60 * 1000;
+const RETRY = 30 * 1000;
+
+interface Listed extends ActiveProvider {
+  config: ReadyProvider;
+  type: ProviderType;
+  models: CatalogModel[];
+  problem?: string;
+  timer?: NodeJS.Timeout;
+}
+
+export function createModels(configs: readonly ProviderConfig[], context: Context): LiveModels {
+  const listed = new Map<string, Listed>();
+  let catalog: Catalog;
+  let closed = false;
+
+  for (const config of configs) {
+    if (config.state === 'ready') listed.set(config.id, activate(config));
+  }
+  rebuild();
+  for (const entry of listed.values()) {
+    if (asksUpstream(entry)) entry.discovered = discover(entry);
+  }
+
+  function rebuild(): void {
+    catalog = createCatalog([...listed].map(([provider, { models }]) => ({ provider, models })));
+  }
+
+  async function discover(entry: Listed): Promise<void> {
+    try {
+      const body = await askModels(entry, context);
+      if (closed) return;
+      entry.models = merge(entry.models, discoveredModels(entry.config.id, body));
+      entry.problem = undefined;
+      rebuild();
+    } catch (error) {
+      entry.problem = error instanceof GatewayError ? error.message : 'Its list of models could not be read.';
+      context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
+    }
+    if (closed) return;
+    entry.timer = setTimeout(() => void discover(entry), entry.problem ? RETRY : REFRESH).unref();
+  }
+
+  return {
+    providers: listed,
+    catalog: () => catalog,
+    states: () => configs.map((config) => stateOf(config, listed.get(config.id))),
+    close() {
+      closed = true;
+      for (const { timer } of listed.values()) clearTimeout(timer);
+    },
+  };
+}
+
+function activate(config: ReadyProvider): Listed {
+  const type = providerTypes.get(config.type);
+  if (!type) throw new Error(`no provider type ${config.type}`);
+  const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
+  const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
+  const models = [...(provider.models ?? bundledModels(config.id, type.catalog))];
+  const custom = Array.isArray(config.models) ? config.models.map((entry) => customModel(config.id, entry, type.catalog)) : [];
+  return { config, type, provider, key: config.apiKey?.reveal(), headers, models: merge(models, custom) };
+}
+
+function asksUpstream({ config, type }: Listed): boolean {
+  if (config.models !== undefined) return config.models === 'discover';
+  return type.catalog === undefined && type.modelsPath !== undefined;
+}
+
+function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {
+  return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
+}
+
+function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderState {
+  if (config.state === 'waiting') return { id: config.id, state: 'waiting', models: 0, waitingFor: config.waitingFor };
+  return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
+}
+
+function askModels({ provider, type, key, headers }: Listed, { upstream, userAgent }: Context): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let status = 0;
+    const request = {
+      method: 'GET' as const,
+      url: provider.baseUrl + (type.modelsPath ?? '/models'),
+      headers: { accept: 'application/json', 'user-agent': userAgent, ...provider.headers(key), ...headers },
+    };
+    upstream.send(request, {
+      head: (code) => {
+        status = code;
+      },
+      data: (chunk) => void chunks.push(chunk),
+      end: () => {
+        if (status !== 200) return reject(new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`));
+        try {
+          resolve(read(Buffer.concat(chunks)));
+        } catch (error) {
+          reject(error);
+        }
+      },
+      fail: reject,
+    });
+  });
+}
