@@ -76,9 +76,10 @@ export function readBody(bytes: Buffer, limits?: JsonLimits): Json {
   try {
     body = read(bytes);
   } catch (cause) {
-    const where = /position (\d+)/.exec(String((cause as Error).message));
-    const at = where ? ` (at byte ${where[1]})` : ' (it ends too early)';
-    throw new GatewayError('invalid_request', `The body is not valid JSON${at}.`, { cause });
+    const text = String((cause as Error).message);
+    const where = /position (\d+)/.exec(text);
+    const hint = where ? ` (at character ${where[1]})` : text.includes('end of JSON') ? ' (it ends too early)' : '';
+    throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
   }
   if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
   return body;
@@ -98,6 +99,18 @@ function keepDigits(_key: string, value: unknown, context?: { source: string }):
 function sameNumber(value: number, source: string): boolean {
   if (String(value) === source) return true;
   return Number.isFinite(value) && !/^-?\d{16,}$/.test(source) && source.replace(/[^0-9]/g, '').length <= 17;
+}
+
+/** A number that `read` kept as its digits. */
+export function isRawNumber(value: unknown): boolean {
+  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);
+}
+
+/** A deep copy; `structuredClone` would turn raw numbers into objects. */
+export function copy(value: Json): Json {
+  if (Array.isArray(value)) return value.map(copy);
+  if (!isObject(value) || isRawNumber(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item)]));
 }
 
 /** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */
@@ -121,13 +134,17 @@ export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span
     const keyEnd = stringEnd(bytes, keyStart);
     const start = skipSpace(bytes, bytes.indexOf(COLON, keyEnd) + 1);
     const end = valueEnd(bytes, start);
-    const key = bytes.toString('utf8', keyStart + 1, keyEnd - 1);
+    const key = unquoted(bytes.toString('utf8', keyStart, keyEnd));
     if (names.includes(key)) found.set(key, { start, end });
     position = skipSpace(bytes, end);
     if (bytes[position] !== COMMA) break;
     position++;
   }
   return found;
+}
+
+function unquoted(text: string): string {
+  return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
 }
 
 /** The span of the member that `path` leads to through objects, or undefined. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { read } from '../../src/core/json.ts';
 import { type SchemaDialect, toDialect } from '../../src/core/json-schema.ts';
 
 const BASE = [
@@ -66,6 +67,11 @@ describe('keywords', () => {
     };
     assert.deepEqual(translated({ enum: ['a', null, 1] }, strings).schema, { enum: ['a'] });
     assert.deepEqual(translated({ enum: [true] }, strings), { schema: {}, lost: ['enum'] });
+  });
+
+  test('numbers beyond a double keep their digits', () => {
+    const schema = read('{"type":"integer","enum":[9223372036854775807]}');
+    assert.equal(JSON.stringify(translated(schema).schema), '{"type":"integer","enum":[9223372036854775807]}');
   });
 
   test('the input stays as it is', () => {
