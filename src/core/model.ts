@@ -7,6 +7,12 @@ export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video';
 /** USD as decimal strings: per token, but `web_search` and `request` per piece. Keys as in the public catalog. */
 export type Pricing = Record<string, string>;
 
+/** Prices that replace the model's own, key by key, for a whole request whose prompt has at least `minPromptTokens`. */
+export interface PriceTier {
+  minPromptTokens: number;
+  pricing: Pricing;
+}
+
 export interface CatalogModel {
   /** `<provider>/<model_id>`. */
   id: string;
@@ -27,6 +33,8 @@ export interface CatalogModel {
   tokenizer: string;
   instructType: string | null;
   pricing: Pricing;
+  /** Long-context prices by rising threshold; absent when the price never depends on the prompt's length. */
+  priceTiers?: PriceTier[];
   isModerated: boolean;
   supportedParameters: string[];
   expirationDate: string | null;

@@ -1,0 +1,59 @@
+/** The models of all configured providers, immutable: a reload builds another one. */
+
+import { createHash } from 'node:crypto';
+import { GatewayError } from '../core/errors.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { Page } from '../core/protocol.ts';
+
+export interface Catalog {
+  /** In the order of the configuration. */
+  all(): readonly CatalogModel[];
+  /** Undefined for a provider that is not configured. */
+  ofProvider(id: string): readonly CatalogModel[] | undefined;
+  /** By id, else by canonical slug; both may hold any number of slashes. */
+  find(id: string): CatalogModel | undefined;
+  /** Throws `invalid_request` for a cursor that is no id of `models`. */
+  page(models: readonly CatalogModel[], page: Page): { models: readonly CatalogModel[]; more: boolean };
+  /** The value of an `ETag` header, quotes included: the same for the same content. */
+  readonly etag: string;
+}
+
+/** Of two models with one id the later entry counts, in the place of the first. */
+export function createCatalog(entries: readonly { provider: string; models: readonly CatalogModel[] }[]): Catalog {
+  const providers = new Map<string, Map<string, CatalogModel>>();
+  for (const { provider, models } of entries) {
+    const byId = providers.get(provider) ?? new Map<string, CatalogModel>();
+    for (const model of models) byId.set(model.id, model);
+    providers.set(provider, byId);
+  }
+  const lists = new Map([...providers].map(([id, byId]) => [id, Object.freeze([...byId.values()])]));
+  const all = Object.freeze([...lists.values()].flat());
+  const byId = new Map(all.map((model) => [model.id, model]));
+  const bySlug = new Map(all.toReversed().map((model) => [model.canonicalSlug, model]));
+  const etag = `"${createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 27)}"`;
+  return {
+    all: () => all,
+    ofProvider: (id) => lists.get(id),
+    find: (id) => byId.get(id) ?? bySlug.get(id),
+    page,
+    etag,
+  };
+}
+
+/** `before` counts back from its cursor, so that `limit` models directly before it are given. */
+function page(models: readonly CatalogModel[], { limit = models.length, after, before }: Page) {
+  const from = after === undefined ? 0 : indexOf(models, after, 'after') + 1;
+  const to = before === undefined ? models.length : indexOf(models, before, 'before');
+  const inside = models.slice(from, Math.max(from, to));
+  const backwards = before !== undefined && after === undefined;
+  return {
+    models: backwards ? inside.slice(Math.max(0, inside.length - limit)) : inside.slice(0, limit),
+    more: inside.length > limit,
+  };
+}
+
+function indexOf(models: readonly CatalogModel[], id: string, param: string): number {
+  const index = models.findIndex((model) => model.id === id);
+  if (index < 0) throw new GatewayError('invalid_request', `${param} must be the id of a listed model.`, { param });
+  return index;
+}

@@ -1,0 +1,60 @@
+/** Decimal numbers as text, exact: prices are shifted and compared by their digits and never become floating point. */
+
+const NUMBER = /^(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/;
+
+/** A double prints at most 15 digits that are all meant; more are the noise of someone's arithmetic. */
+const MEANT_DIGITS = 15;
+
+/** Money is counted in units of 1e-12 USD. */
+const MONEY_DECIMALS = 12;
+
+/** A non-negative number as plain digits without exponent or needless zeros; undefined for anything else. */
+export function decimal(value: unknown): string | undefined {
+  return shift(value, 0);
+}
+
+/** The number with its point moved `places` to the right (left when negative). */
+export function shift(value: unknown, places: number): string | undefined {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  const match = NUMBER.exec(text);
+  if (!match) return undefined;
+  const [, whole = '', fraction = '', exponent = '0'] = match;
+  if (whole + fraction === '') return undefined;
+  return plain(whole + fraction, Number(exponent) - fraction.length + places);
+}
+
+/** A price in USD per token as sources give it, without the noise of binary arithmetic. */
+export function price(value: unknown): string | undefined {
+  const exact = decimal(value);
+  return exact === undefined ? undefined : withoutNoise(exact);
+}
+
+/** A price in USD per million tokens as one per token. */
+export function pricePerToken(perMillion: unknown): string | undefined {
+  const exact = shift(perMillion, -6);
+  return exact === undefined ? undefined : withoutNoise(exact);
+}
+
+/** Twice the number. */
+export function double(value: string): string {
+  const [whole = '', fraction = ''] = value.split('.');
+  return plain(String(BigInt(whole + fraction) * 2n), -fraction.length);
+}
+
+function withoutNoise(value: string): string {
+  const [whole = '', fraction = ''] = value.split('.');
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits.length <= MEANT_DIGITS || fraction.length <= MONEY_DECIMALS) return value;
+  const cut = fraction.length - MONEY_DECIMALS;
+  const unit = 10n ** BigInt(cut);
+  return plain(String((BigInt(whole + fraction) + unit / 2n) / unit), -MONEY_DECIMALS);
+}
+
+/** `digits` times ten to the power of `exponent`. */
+function plain(digits: string, exponent: number): string {
+  if (exponent >= 0) return (digits + '0'.repeat(exponent)).replace(/^0+(?=\d)/, '');
+  const padded = digits.padStart(1 - exponent, '0');
+  const whole = padded.slice(0, exponent).replace(/^0+(?=\d)/, '');
+  const fraction = padded.slice(exponent).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}

@@ -1,0 +1,36 @@
+/** What a model can do, in our own words, composed from its facts. */
+
+import type { CatalogModel, Modality } from '../core/model.ts';
+
+const READS: Record<Modality, string> = {
+  text: 'text',
+  image: 'images',
+  file: 'files',
+  audio: 'audio',
+  video: 'video',
+};
+
+const ABILITIES: [parameter: string, ability: string][] = [
+  ['tools', 'call tools'],
+  ['reasoning', 'reason before it answers'],
+  ['structured_outputs', 'answer in JSON that follows a schema'],
+];
+
+type Facts = Pick<
+  CatalogModel,
+  'name' | 'contextLength' | 'inputModalities' | 'outputModalities' | 'supportedParameters'
+>;
+
+export function describe(model: Facts): string {
+  const reads = joined(model.inputModalities.map((modality) => READS[modality]));
+  const writes = joined(model.outputModalities.map((modality) => READS[modality]));
+  const context =
+    model.contextLength > 0 ? ` in a context of ${model.contextLength.toLocaleString('en-US')} tokens` : '';
+  const abilities = ABILITIES.filter(([parameter]) => model.supportedParameters.includes(parameter));
+  const can = abilities.length === 0 ? '' : ` It can ${joined(abilities.map(([, ability]) => ability))}.`;
+  return `${model.name} reads ${reads} and writes ${writes}${context}.${can}`;
+}
+
+function joined(words: string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}

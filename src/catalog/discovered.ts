@@ -1,0 +1,137 @@
+/** What upstreams say of their own models, in the many shapes their lists have. */
+
+import { isObject, type Json } from '../core/json.ts';
+import type { CatalogModel, Modality, Pricing } from '../core/model.ts';
+import { listedModel } from './bundled.ts';
+import { pricePerToken } from './decimal.ts';
+import type { ModelEntry } from './entry.ts';
+import { modalities, openRouterPrices } from './facts.ts';
+import type { Abilities } from './parameters.ts';
+import { isReachable } from './rules.ts';
+
+/**
+ * Reads the body of an upstream's model list: `{data: [...]}`, `{models: [...]}` or a bare array. What the list leaves
+ * out comes from the bundled model of the same id. Models that can't chat are left out.
+ */
+export function discoveredModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
+  const models = Array.isArray(body) ? body : (body?.data ?? body?.models ?? []);
+  if (!Array.isArray(models)) return [];
+  return models
+    .filter((model) => isObject(model) && typeof (model.id ?? model.name) === 'string' && canChat(model))
+    .map((model) => ({ entry: entryOf(provider, model), abilities: abilitiesOf(model) }))
+    .filter(({ entry }) => isReachable(vendor, entry.id))
+    .map((listed) => listedModel(provider, listed, vendor))
+    .filter((model) => model.outputModalities.includes('text') && model.inputModalities.includes('text'));
+}
+
+function canChat(model: Json): boolean {
+  if (model.active === false) return false;
+  if (Array.isArray(model.supportedGenerationMethods))
+    return model.supportedGenerationMethods.includes('generateContent');
+  if (typeof model.capabilities?.completion_chat === 'boolean') return model.capabilities.completion_chat;
+  return !NO_CHAT.has(model.type ?? model.capabilities?.type);
+}
+
+/** What other servers call the kinds of models that don't chat. */
+const NO_CHAT = new Set(['embedding', 'embeddings', 'image', 'audio', 'rerank', 'moderation', 'tts', 'asr', 'video']);
+
+function entryOf(provider: string, model: Json): ModelEntry {
+  const server = soleProvider(model);
+  const id: string = model.id ?? model.name;
+  return {
+    id: id.replace(/^models\//, ''),
+    name: text(model.display_name ?? model.displayName ?? model.model_spec?.name ?? (model.id && model.name)),
+    canonicalSlug: model.canonical_slug && `${provider}/${model.canonical_slug}`,
+    created: createdOf(model),
+    ownedBy: text(model.owned_by ?? model.organization),
+    version: text(model.version),
+    contextLength: count(
+      model.max_model_len ??
+        model.context_length ??
+        model.context_window ??
+        model.max_context_length ??
+        model.max_input_tokens ??
+        model.inputTokenLimit ??
+        server?.context_length ??
+        model.meta?.n_ctx_train,
+    ),
+    maxOutput: count(
+      model.top_provider?.max_completion_tokens ??
+        model.max_completion_tokens ??
+        model.max_output_length ??
+        model.max_tokens ??
+        model.outputTokenLimit ??
+        model.model_spec?.maxCompletionTokens,
+    ),
+    inputModalities: inputsOf(model),
+    outputModalities: modalities(model.architecture?.output_modalities ?? model.output_modalities),
+    tokenizer: text(model.architecture?.tokenizer),
+    instructType: text(model.architecture?.instruct_type),
+    ...pricesOf(model),
+    isModerated: model.top_provider?.is_moderated ?? undefined,
+    supportedParameters: Array.isArray(model.supported_parameters) ? model.supported_parameters : undefined,
+    expirationDate: text(model.expiration_date ?? model.shutdown_date ?? model.deprecation)?.slice(0, 10),
+  };
+}
+
+/** A router's list names several servers for one model; only when there is one are its facts the model's. */
+function soleProvider(model: Json): Json {
+  return Array.isArray(model.providers) && model.providers.length === 1 ? model.providers[0] : undefined;
+}
+
+function inputsOf(model: Json): Modality[] | undefined {
+  const given = modalities(model.architecture?.input_modalities ?? model.input_modalities);
+  const { capabilities } = model;
+  if (given || !isObject(capabilities)) return given;
+  const vision = capabilities.vision ?? capabilities.image_input?.supported;
+  if (typeof vision !== 'boolean') return undefined;
+  const found: Modality[] = ['text'];
+  if (vision) found.push('image');
+  if (capabilities.pdf_input?.supported) found.push('file');
+  if (capabilities.audio === true) found.push('audio');
+  return found;
+}
+
+function abilitiesOf(model: Json): Abilities | undefined {
+  const { capabilities } = model;
+  if (typeof capabilities?.function_calling === 'boolean') {
+    const tools = capabilities.function_calling;
+    return { tools, schema: tools, reasoning: capabilities.reasoning === true };
+  }
+  if (isObject(capabilities?.thinking)) {
+    const schema = capabilities.structured_outputs?.supported === true;
+    return { tools: true, schema, reasoning: capabilities.thinking.supported === true };
+  }
+  if (Array.isArray(model.supportedGenerationMethods)) {
+    return { tools: true, schema: true, reasoning: model.thinking === true };
+  }
+  return undefined;
+}
+
+/** Strings are USD per token, numbers USD per million tokens. */
+function pricesOf(model: Json): Pick<ModelEntry, 'pricing' | 'priceTiers'> {
+  const pricing = model.pricing ?? soleProvider(model)?.pricing ?? model.model_spec?.pricing;
+  if (!isObject(pricing)) return {};
+  if (typeof pricing.prompt === 'string') return openRouterPrices(pricing);
+  const prices: [key: string, perMillion: unknown][] = [
+    ['prompt', pricing.input?.usd ?? pricing.input],
+    ['completion', pricing.output?.usd ?? pricing.output],
+    ['input_cache_read', pricing.cache_input?.usd ?? pricing.cached_input],
+  ];
+  const known = prices.map(([key, perMillion]) => [key, pricePerToken(perMillion)]).filter(([, value]) => value);
+  return known.length === 0 ? {} : { pricing: Object.fromEntries(known) as Pricing };
+}
+
+function createdOf(model: Json): number | undefined {
+  const at = model.created ?? model.created_at;
+  const seconds = typeof at === 'string' ? Math.floor(Date.parse(at) / 1000) : at;
+  return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function count(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : undefined;
+}

@@ -1,0 +1,76 @@
+/** From what is said of a model, however little, to a full catalog model. */
+
+import type { CatalogModel, ModelRules } from '../core/model.ts';
+import { describe } from './description.ts';
+import { rulesFor } from './rules.ts';
+
+/** Facts about one model; what is left out gets a cautious default. `id` is the upstream's, without the provider. */
+export interface ModelEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
+  id: string;
+}
+
+/** What any server with a chat endpoint takes. */
+const COMMON_PARAMETERS = ['max_tokens', 'temperature', 'top_p', 'stop'];
+
+const TOKENIZERS: Record<string, string> = {
+  openai: 'GPT',
+  anthropic: 'Claude',
+  google: 'Gemini',
+  deepseek: 'DeepSeek',
+  mistral: 'Mistral',
+  xai: 'Grok',
+  cohere: 'Cohere',
+};
+
+const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
+
+/** `vendor` is the provider whose rules and customs apply when `provider` is but the operator's name for it. */
+export function catalogModel(provider: string, entry: ModelEntry, vendor = provider): CatalogModel {
+  const id = `${provider}/${entry.id}`;
+  const contextLength = entry.contextLength ?? 0;
+  const created = entry.created ?? 0;
+  const facts = {
+    name: entry.name ?? entry.id,
+    contextLength,
+    inputModalities: entry.inputModalities ?? ['text'],
+    outputModalities: entry.outputModalities ?? ['text'],
+    supportedParameters: entry.supportedParameters ?? COMMON_PARAMETERS,
+  };
+  return {
+    id,
+    provider,
+    upstreamId: entry.upstreamId ?? entry.id,
+    canonicalSlug: entry.canonicalSlug ?? id,
+    description: entry.description ?? describe(facts),
+    created,
+    ownedBy: entry.ownedBy ?? (entry.id.includes('/') ? makerOf(entry.id) : vendor),
+    version: entry.version ?? SNAPSHOT.exec(entry.id)?.[1] ?? dateOf(created),
+    maxOutput: entry.maxOutput ?? contextLength,
+    tokenizer: entry.tokenizer ?? TOKENIZERS[vendor] ?? 'Other',
+    instructType: entry.instructType ?? null,
+    pricing: entry.pricing ?? {},
+    ...(entry.priceTiers && { priceTiers: entry.priceTiers }),
+    isModerated: entry.isModerated ?? vendor === 'openai',
+    expirationDate: entry.expirationDate ?? null,
+    ...facts,
+    rules: rulesOf(vendor, entry),
+  };
+}
+
+/** Rules by id, completed by the facts they depend on, overridden by the entry's own. */
+function rulesOf(vendor: string, entry: ModelEntry): ModelRules {
+  const rules = rulesFor(vendor, entry.upstreamId ?? entry.id);
+  if (entry.maxOutput) rules.maxOutput = entry.maxOutput;
+  if (entry.inputModalities) rules.inputModalities = entry.inputModalities;
+  if (entry.supportedParameters && !entry.supportedParameters.includes('reasoning')) rules.reasoning ??= 'none';
+  return { ...rules, ...entry.rules };
+}
+
+function dateOf(created: number): string {
+  return created === 0 ? '1' : new Date(created * 1000).toISOString().slice(0, 10);
+}
+
+/** The `anthropic` of `~anthropic/claude-opus-latest`. */
+function makerOf(id: string): string {
+  return id.slice(0, id.indexOf('/')).replace('~', '');
+}

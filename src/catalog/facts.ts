@@ -1,0 +1,61 @@
+/** Reading modalities and prices as sources spell them. */
+
+import { isObject, type Json } from '../core/json.ts';
+import type { Modality, PriceTier, Pricing } from '../core/model.ts';
+import { price } from './decimal.ts';
+
+const MODALITIES: Record<string, Modality> = {
+  text: 'text',
+  image: 'image',
+  file: 'file',
+  pdf: 'file',
+  audio: 'audio',
+  video: 'video',
+};
+
+/** Ours in a fixed order; kinds we don't know (`embeddings`) are left out, so that nothing may remain. */
+export function modalities(value: Json): Modality[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const found = new Set(value.map((name) => MODALITIES[name]));
+  return [...new Set(Object.values(MODALITIES))].filter((modality) => found.has(modality));
+}
+
+/** All per token but `request`, `image` and `web_search`, which are per piece. */
+const PRICE_KEYS = [
+  'prompt',
+  'completion',
+  'request',
+  'image',
+  'image_token',
+  'image_output',
+  'audio',
+  'audio_output',
+  'input_audio_cache',
+  'web_search',
+  'internal_reasoning',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_5m',
+  'input_cache_write_1h',
+];
+
+/** OpenRouter's pricing object. Prices that depend on the time of day and negative ones (`-1`: it varies) are left out. */
+export function openRouterPrices(value: Json): { pricing: Pricing; priceTiers?: PriceTier[] } {
+  const tiers: PriceTier[] = (Array.isArray(value.overrides) ? value.overrides : [])
+    .filter((tier: Json) => isObject(tier) && Number(tier.min_prompt_tokens) > 0)
+    .map((tier: Json) => ({ minPromptTokens: Number(tier.min_prompt_tokens), pricing: knownPrices(tier) }));
+  return { pricing: knownPrices(value), ...(tiers.length > 0 && { priceTiers: risingTiers(tiers) }) };
+}
+
+export function risingTiers(tiers: PriceTier[]): PriceTier[] {
+  return tiers.toSorted((one, other) => one.minPromptTokens - other.minPromptTokens);
+}
+
+function knownPrices(value: Json): Pricing {
+  const pricing: Pricing = {};
+  for (const key of PRICE_KEYS) {
+    const exact = price(value[key]);
+    if (exact !== undefined) pricing[key] = exact;
+  }
+  return pricing;
+}

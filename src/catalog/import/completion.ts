@@ -1,0 +1,88 @@
+/** Completing a source's models: facts of names-only entries, parameters, permanent names; and leaving out what can't chat. */
+
+import type { ModelEntry } from '../entry.ts';
+import { supportedParameters } from '../parameters.ts';
+import { isReachable } from '../rules.ts';
+import type { SourceModel } from './source.ts';
+
+/** Providers that the gateway can serve; others are not imported. */
+const PROVIDERS = new Set(['openai', 'anthropic', 'google', 'deepseek', 'mistral', 'xai', 'cohere', 'openrouter']);
+
+/** Vendors as OpenRouter spells them. */
+const VENDORS: Record<string, string> = { xai: 'x-ai', mistral: 'mistralai' };
+
+/** Ids of four digits are left out: `-0905` is as often another model as the same one of that day. */
+const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
+
+/** Entries with ids `<provider>/<model_id>`, sorted by id. */
+export function complete(models: SourceModel[]): ModelEntry[] {
+  const served = models.filter(({ provider, entry }) => PROVIDERS.has(provider) && isReachable(provider, entry.id));
+  const known = new Map(served.filter(({ nameOnly }) => !nameOnly).map((model) => [idOf(model), model]));
+  const chatting = served
+    .map((model) => (model.nameOnly ? withFactsOfTwin(model, known) : model))
+    .filter((model) => model !== undefined)
+    .filter(chats);
+  const ids = new Set(chatting.map(idOf));
+  return chatting.map((model) => entryOf(model, ids)).sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function idOf({ provider, entry }: SourceModel): string {
+  return `${provider}/${entry.id}`;
+}
+
+/**
+ * A dated snapshot that no facts are known of has those of the id without its date, any other those of OpenRouter's
+ * listing of the same model. Without either nothing true can be said of it, and it is left out.
+ */
+function withFactsOfTwin(model: SourceModel, known: ReadonlyMap<string, SourceModel>): SourceModel | undefined {
+  const { provider, entry } = model;
+  const alias = known.get(`${provider}/${entry.id.replace(SNAPSHOT, '')}`);
+  const twin = alias ?? known.get(`openrouter/${VENDORS[provider] ?? provider}/${entry.id}`);
+  if (!twin) return undefined;
+  const { canonicalSlug, isModerated, instructType, tokenizer, supportedParameters: _, ...facts } = twin.entry;
+  const { id, name, created = facts.created, version } = entry;
+  return {
+    provider,
+    entry: { ...facts, id, name: nameOf(name, id, facts.name), created, version },
+    abilities: abilitiesOf(twin),
+  };
+}
+
+/** A source that knows nothing of a model names it by its id. */
+function nameOf(name: string | undefined, id: string, twin: string | undefined): string | undefined {
+  const snapshot = SNAPSHOT.exec(id)?.[1];
+  if (name !== id || twin === undefined) return name;
+  const bare = twin.replace(/^[^:]+: /, '');
+  return snapshot ? `${bare} (${snapshot})` : bare;
+}
+
+function abilitiesOf({ abilities, entry: { supportedParameters: listed = [] } }: SourceModel) {
+  return {
+    tools: abilities?.tools || listed.includes('tools'),
+    schema: abilities?.schema || listed.includes('structured_outputs'),
+    reasoning: abilities?.reasoning || listed.includes('reasoning'),
+  };
+}
+
+function chats({ entry }: SourceModel): boolean {
+  const { inputModalities = ['text'], outputModalities = ['text'], contextLength } = entry;
+  return contextLength !== undefined && inputModalities.includes('text') && outputModalities.includes('text');
+}
+
+function entryOf(model: SourceModel, ids: ReadonlySet<string>): ModelEntry {
+  const { provider, entry, abilities } = model;
+  const id = idOf(model);
+  return {
+    ...entry,
+    id,
+    canonicalSlug: entry.canonicalSlug ?? snapshotOf(id, ids),
+    supportedParameters:
+      entry.supportedParameters?.toSorted() ?? (abilities && supportedParameters(provider, entry.id, abilities)),
+  };
+}
+
+/** The dated snapshot that an id stands for, if exactly one is known. */
+function snapshotOf(id: string, ids: ReadonlySet<string>): string | undefined {
+  const snapshots = [...ids].filter((other) => other.startsWith(`${id}-`) && SNAPSHOT.exec(other)?.index === id.length);
+  return snapshots.length === 1 ? snapshots[0] : undefined;
+}

@@ -1,0 +1,90 @@
+/** LiteLLM's `model_prices_and_context_window.json`: models by id, flat fields, prices in USD per token. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import type { Modality, PriceTier, Pricing } from '../../core/model.ts';
+import { price } from '../decimal.ts';
+import { modalities, risingTiers } from '../facts.ts';
+import { byLifetime, count, type Format, pricing, type SourceModel } from './source.ts';
+
+const PROVIDERS: Record<string, string> = { gemini: 'google', cohere_chat: 'cohere' };
+
+export const liteLlm: Format = {
+  name: 'litellm',
+  detect: (body) => isObject(body) && Object.values(body).some((model) => typeof model?.litellm_provider === 'string'),
+  read: (body) =>
+    Object.entries(body)
+      .filter(([id, model]: [string, Json]) => id !== 'sample_spec' && chats(model))
+      .map(([id, model]) => read(id, model)),
+};
+
+function chats(model: Json): boolean {
+  if (model?.mode !== 'chat') return false;
+  return !Array.isArray(model.supported_endpoints) || model.supported_endpoints.includes('/v1/chat/completions');
+}
+
+function read(key: string, model: Json): SourceModel {
+  const named: string = model.litellm_provider;
+  const provider = PROVIDERS[named] ?? named;
+  const priceTiers = tiersOf(provider, model);
+  return {
+    provider,
+    entry: {
+      id: key.startsWith(`${named}/`) ? key.slice(named.length + 1) : key,
+      contextLength: count(model.max_input_tokens) ?? count(model.max_tokens),
+      maxOutput: count(model.max_output_tokens),
+      inputModalities: inputsOf(model),
+      outputModalities: modalities(model.supported_output_modalities),
+      expirationDate: model.deprecation_date,
+      pricing: byLifetime(provider, pricesOf(model, '')),
+      ...(priceTiers.length > 0 && { priceTiers: risingTiers(priceTiers) }),
+    },
+    abilities: {
+      tools: model.supports_function_calling === true,
+      schema: model.supports_response_schema === true,
+      reasoning: model.supports_reasoning === true,
+    },
+  };
+}
+
+/** Undefined where the entry says nothing, so that what another source knew stays. */
+function inputsOf(model: Json): Modality[] | undefined {
+  const said = [
+    'supports_vision',
+    'supports_image_input',
+    'supports_pdf_input',
+    'supports_audio_input',
+    'supports_video_input',
+  ];
+  if (!said.some((flag) => flag in model)) return modalities(model.supported_modalities);
+  return modalities([
+    'text',
+    ...(model.supports_vision || model.supports_image_input ? ['image'] : []),
+    ...(model.supports_pdf_input ? ['file'] : []),
+    ...(model.supports_audio_input ? ['audio'] : []),
+    ...(model.supports_video_input ? ['video'] : []),
+  ]);
+}
+
+function tiersOf(provider: string, model: Json): PriceTier[] {
+  const suffixes = new Set(Object.keys(model).map((key) => /_above_\d+k_tokens$/.exec(key)?.[0]));
+  return [...suffixes]
+    .filter((suffix) => suffix !== undefined)
+    .map((suffix) => ({
+      minPromptTokens: Number(/\d+/.exec(suffix)?.[0]) * 1000,
+      pricing: byLifetime(provider, pricesOf(model, suffix)),
+    }));
+}
+
+function pricesOf(model: Json, suffix: string): Pricing {
+  return pricing({
+    prompt: price(model[`input_cost_per_token${suffix}`]),
+    completion: price(model[`output_cost_per_token${suffix}`]),
+    input_cache_read: price(model[`cache_read_input_token_cost${suffix}`]),
+    input_cache_write: price(model[`cache_creation_input_token_cost${suffix}`]),
+    input_cache_write_1h: price(model[`cache_creation_input_token_cost_above_1hr${suffix}`]),
+    internal_reasoning: price(model[`output_cost_per_reasoning_token${suffix}`]),
+    audio: price(model[`input_cost_per_audio_token${suffix}`]),
+    audio_output: price(model[`output_cost_per_audio_token${suffix}`]),
+    web_search: suffix === '' ? price(model.search_context_cost_per_query?.search_context_size_medium) : undefined,
+  });
+}

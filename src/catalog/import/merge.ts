@@ -1,0 +1,72 @@
+/** Merging imported entries into a catalog file, which is one model a line so that its differences read well. */
+
+import type { ModelEntry } from '../entry.ts';
+
+export interface Merged {
+  entries: ModelEntry[];
+  added: string[];
+  changed: string[];
+  removed: string[];
+}
+
+/**
+ * What an imported entry says replaces what was known, field by field; models it doesn't mention stay, unless `fresh`.
+ * A canonical slug, once given, is never changed.
+ */
+export function merge(before: readonly ModelEntry[], imported: readonly ModelEntry[], fresh: boolean): Merged {
+  const old = new Map(before.map((entry) => [entry.id, entry]));
+  const entries = new Map(fresh ? [] : old);
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const entry of imported) {
+    const previous = old.get(entry.id);
+    const base = entries.get(entry.id);
+    const merged = ordered({ ...base, ...definedFields(entry) } as ModelEntry);
+    if (entry.pricing && base?.pricing) merged.pricing = { ...base.pricing, ...entry.pricing };
+    if (previous) merged.canonicalSlug = previous.canonicalSlug ?? previous.id;
+    if (merged.canonicalSlug === merged.id) delete merged.canonicalSlug;
+    entries.set(entry.id, merged);
+    if (!previous) added.push(entry.id);
+    else if (line(previous) !== line(merged)) changed.push(entry.id);
+  }
+  const removed = before.map(({ id }) => id).filter((id) => !entries.has(id));
+  const sorted = [...entries.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  return { entries: sorted, added, changed, removed };
+}
+
+export function fileOf(entries: readonly ModelEntry[]): string {
+  return `[\n${entries.map(line).join(',\n')}\n]\n`;
+}
+
+function line(entry: ModelEntry): string {
+  return JSON.stringify(ordered(entry));
+}
+
+const FIELDS: (keyof ModelEntry)[] = [
+  'id',
+  'canonicalSlug',
+  'name',
+  'created',
+  'version',
+  'contextLength',
+  'maxOutput',
+  'inputModalities',
+  'outputModalities',
+  'tokenizer',
+  'instructType',
+  'isModerated',
+  'pricing',
+  'priceTiers',
+  'supportedParameters',
+  'expirationDate',
+];
+
+function ordered(entry: ModelEntry): ModelEntry {
+  return Object.fromEntries(
+    FIELDS.map((field) => [field, entry[field]]).filter(([, value]) => value !== undefined),
+  ) as unknown as ModelEntry;
+}
+
+function definedFields(entry: ModelEntry): Partial<ModelEntry> {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,50 @@
+/**
+ * What is known about providers' models by their ids, as data in `rules.json`. Of all entries whose globs match an id the
+ * fields are merged, the last one winning; an id that matches none has no rules, which means the newest ones.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { ModelRules } from '../core/model.ts';
+
+interface ProviderRules {
+  /** Globs of ids that a chat request can't reach: other endpoints, other kinds of output. */
+  unreachable?: string[];
+  rules?: { models: string[]; rules: ModelRules }[];
+}
+
+let loaded: Record<string, ProviderRules> | undefined;
+
+function ofProvider(provider: string): ProviderRules {
+  loaded ??= JSON.parse(readFileSync(new URL('./rules.json', import.meta.url), 'utf8')) as Record<
+    string,
+    ProviderRules
+  >;
+  return Object.hasOwn(loaded, provider) ? (loaded[provider] ?? {}) : {};
+}
+
+/** `id` is the upstream's, without the provider. A new object every time. */
+export function rulesFor(provider: string, id: string): ModelRules {
+  const entries = ofProvider(provider).rules ?? [];
+  return Object.assign({}, ...entries.filter(({ models }) => matchesAny(models, id)).map(({ rules }) => rules));
+}
+
+/** Whether chat, messages or content generation can be asked of this id at all, as far as its name is known. */
+export function isReachable(provider: string, id: string): boolean {
+  return !matchesAny(ofProvider(provider).unreachable ?? [], id);
+}
+
+const patterns = new Map<string, RegExp>();
+
+/** `*` stands for any characters, none too; everything else for itself. */
+export function matches(glob: string, id: string): boolean {
+  let pattern = patterns.get(glob);
+  if (!pattern) {
+    pattern = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`);
+    patterns.set(glob, pattern);
+  }
+  return pattern.test(id);
+}
+
+function matchesAny(globs: readonly string[], id: string): boolean {
+  return globs.some((glob) => matches(glob, id));
+}
