@@ -30,7 +30,7 @@ type Fault = (path: string, message: string) => void;
 
 /** The named file, or the default one where it exists, as an absolute path. */
 export function configFile(named: string | undefined): string | undefined {
-  if (named !== undefined) return resolve(named);
+  if (named) return resolve(named);
   return existsSync(DEFAULT_FILE) ? resolve(DEFAULT_FILE) : undefined;
 }
 

@@ -10,7 +10,7 @@ import type { ModelSettings, ProviderEntry } from './schema.ts';
 import type { Environment } from './source.ts';
 
 /** What the configuration must know of a type of provider. */
-export type KnownProvider = Pick<ProviderType, 'id' | 'environment' | 'keyless' | 'baseUrl'>;
+export type KnownProvider = Pick<ProviderType, 'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl'>;
 
 export type KnownProviders = ReadonlyMap<string, KnownProvider>;
 
@@ -23,14 +23,11 @@ export interface ProviderSources {
   fault(path: string, message: string): void;
 }
 
-/** On without anything else: it is inside the gateway. */
-const BUILT_IN = 'sandbox';
-
 export function resolveProviders(sources: ProviderSources): ProviderConfig[] {
   const { entries, known } = sources;
   const named = Object.entries(entries).flatMap(([id, entry]) => resolveEntry(id, entry ?? {}, sources) ?? []);
   const unnamed = [...known.values()]
-    .filter((type) => !Object.hasOwn(entries, type.id) && (!type.keyless || type.id === BUILT_IN))
+    .filter((type) => !Object.hasOwn(entries, type.id) && (!type.keyless || type.builtIn))
     .map((type) => withoutEntry(type, sources.environment));
   return [...named, ...unnamed];
 }
@@ -66,7 +63,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   if (!apiKey && !type.keyless && !entry.base_url) {
     fault(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);
   }
-  if (!entry.base_url && type.baseUrl === undefined && type.id !== BUILT_IN) {
+  if (!entry.base_url && type.baseUrl === undefined && !type.builtIn) {
     fault(path, 'needs base_url, e.g. http://127.0.0.1:8000/v1');
   }
   return {

@@ -15,7 +15,10 @@ export interface Provider {
   family?(model: string): string;
   /** Rules that hold for every model of this provider unless the model says otherwise. */
   readonly rules?: ModelRules;
-  /** Adjusts a parsed wire body to the dialect, in place; absent where the protocol is spoken as it is. Twice is like once. */
+  /**
+   * Adjusts a parsed wire body to the dialect, in place; absent where the protocol is spoken as it is. Twice is like once.
+   * `rules` are the provider's with the model's above them.
+   */
   adapt?(body: Json, rules: ModelRules): Adaptation;
   /** It answers the protocol's own token counting. */
   readonly countsTokens?: boolean;
@@ -44,6 +47,8 @@ export interface ProviderType {
   readonly environment: readonly string[];
   /** It can be used without a key. */
   readonly keyless: boolean;
+  /** It lives inside the gateway: on unless it is switched off, without an address. */
+  readonly builtIn?: boolean;
   /** Its own address; absent where every installation has another. */
   readonly baseUrl?: string;
   /** The vendor in the bundled catalog whose models it serves; absent where they are asked of the server. */

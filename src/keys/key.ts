@@ -7,7 +7,6 @@ import { matches } from './glob.ts';
 export const KEY_PREFIX = 'sk-pg-';
 
 const RANDOM_BYTES = 32;
-const SHOWN = 8;
 
 export interface ApiKey {
   id: string;
@@ -36,8 +35,9 @@ export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }
 
+/** Little enough to keep the rest unguessable, of a key somebody else made too. */
 export function shownPrefix(key: string): string {
-  return key.slice(0, SHOWN);
+  return key.slice(0, key.startsWith(KEY_PREFIX) ? 8 : 4);
 }
 
 export function stateOf(key: ApiKey, now: number): KeyState {

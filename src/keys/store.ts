@@ -47,9 +47,11 @@ export interface KeyStoreOptions {
   folder: string;
   configured: readonly FixedKey[];
   now?: () => number;
+  /** Called when the file cannot be read while the store is in use; the keys known so far stay. */
+  onUnreadable?: (error: Error) => void;
 }
 
-export function openKeyStore({ folder, configured, now = Date.now }: KeyStoreOptions): KeyStore {
+export function openKeyStore({ folder, configured, now = Date.now, onUnreadable }: KeyStoreOptions): KeyStore {
   const journal = openJournal(folder);
   let fixed = fixedKeys(configured);
   let stored = new Map<string, ApiKey>();
@@ -65,12 +67,20 @@ export function openKeyStore({ folder, configured, now = Date.now }: KeyStoreOpt
     version = current;
   }
 
+  function refreshInUse(): void {
+    try {
+      refresh();
+    } catch (error) {
+      onUnreadable?.(error as Error);
+    }
+  }
+
   function find(presented: string): ApiKey | undefined {
     const digest = digestOf(presented);
     const known = fixed.get(digest) ?? stored.get(digest);
     if (known || now() - lastLook < LOOK_INTERVAL) return known;
     lastLook = now();
-    refresh();
+    refreshInUse();
     return stored.get(digest);
   }
 
@@ -120,8 +130,9 @@ export function openKeyStore({ folder, configured, now = Date.now }: KeyStoreOpt
       watcher ??= watch(folder, { persistent: false }, (_event, file) => {
         if (file !== null && file !== JOURNAL_FILE) return;
         clearTimeout(settling);
-        settling = setTimeout(refresh, SETTLE).unref();
-      });
+        settling = setTimeout(refreshInUse, SETTLE).unref();
+      }).on('error', (error) => onUnreadable?.(error));
+      refreshInUse();
     },
 
     close() {

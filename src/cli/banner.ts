@@ -1,0 +1,66 @@
+/** What `polygate serve` says once it listens. */
+
+import { localUrl } from '../config/host.ts';
+import type { Config } from '../config/resolved.ts';
+import type { RunningGateway } from '../gateway.ts';
+import { version } from './version.ts';
+
+type ProviderState = ReturnType<RunningGateway['providers']>[number];
+
+const EXAMPLE_PROVIDER = 'sandbox';
+const EXAMPLE_MODEL = 'sandbox/echo';
+
+/** `newKey` is the key that was just made, to be shown this once. */
+export function banner(gateway: RunningGateway, config: Config, newKey: string | undefined): string {
+  const url = localUrl(gateway.address);
+  const states = gateway.providers();
+  return [
+    `Polygate ${version} listens on ${url}`,
+    newKey === undefined ? '' : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
+    'Providers:',
+    ...providerLines(states),
+    ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, config, newKey) : []),
+    '',
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}
+
+function providerLines(states: ProviderState[]): string[] {
+  const width = Math.max(...states.map(({ id }) => id.length));
+  const sorted = [...states].sort((one, other) => one.state.localeCompare(other.state));
+  return sorted.map(({ id, state, models, waitingFor = [] }) => {
+    const what = state === 'ready' ? modelCount(models) : `set ${waitingFor.join(' or ')}`;
+    return `  ${state.padEnd(7)}  ${id.padEnd(width)}  ${what}`;
+  });
+}
+
+function modelCount(models: number): string {
+  if (models === 0) return 'models not known yet';
+  return models === 1 ? '1 model' : `${models} models`;
+}
+
+function tryLines(url: string, { server }: Config, newKey: string | undefined): string[] {
+  const key = newKey ?? '$POLYGATE_KEY';
+  const { messages, generate } = server.prefixes;
+  const message = { role: 'user', content: 'Hello' };
+  return [
+    '',
+    newKey === undefined ? 'Try it, with your key in POLYGATE_KEY:' : 'Try it:',
+    curl(`${url}/v1/chat/completions`, [`Authorization: Bearer ${key}`], { model: EXAMPLE_MODEL, messages: [message] }),
+    curl(`${url}/${messages}/v1/messages`, [`x-api-key: ${key}`, 'anthropic-version: 2023-06-01'], {
+      model: EXAMPLE_MODEL,
+      max_tokens: 100,
+      messages: [message],
+    }),
+    curl(`${url}/${generate}/v1beta/models/${EXAMPLE_MODEL}:generateContent`, [`x-goog-api-key: ${key}`], {
+      contents: [{ parts: [{ text: 'Hello' }] }],
+    }),
+  ];
+}
+
+/** Double quotes around headers let the shell fill in a variable. */
+function curl(url: string, headers: string[], body: object): string {
+  const flags = [...headers, 'Content-Type: application/json'].map((header) => `-H "${header}"`).join(' ');
+  return `  curl ${url} ${flags} -d '${JSON.stringify(body)}'`;
+}

@@ -1,0 +1,17 @@
+/** No gateway that others can reach and that nobody has a key for. */
+
+import { isLoopback } from '../config/host.ts';
+import type { Config } from '../config/resolved.ts';
+import { GatewayError } from '../core/errors.ts';
+import { stateOf } from '../keys/key.ts';
+import type { KeyStore } from '../keys/store.ts';
+
+/** Throws `invalid_request` when the host is not a loopback address and no key is active. */
+export function refuseExposure({ server }: Config, keys: KeyStore): void {
+  if (isLoopback(server.host) || keys.list().some((key) => stateOf(key, Date.now()) === 'active')) return;
+  throw new GatewayError(
+    'invalid_request',
+    `server.host: ${server.host} can be reached from other machines, but there is no API key yet. ` +
+      'Make one with "polygate keys create --name NAME", or listen on 127.0.0.1.',
+  );
+}

@@ -1,0 +1,51 @@
+/** `polygate models`: what a client could ask for. */
+
+import { pino } from 'pino';
+import { loadConfig } from '../config/load.ts';
+import { GatewayError } from '../core/errors.ts';
+import { createUpstream } from '../inference/upstream.ts';
+import { createModels } from '../models.ts';
+import { protocolOf } from '../protocols/index.ts';
+import { type ConfigOptions, configSource } from './source.ts';
+import { printJson, printTable } from './table.ts';
+import { version } from './version.ts';
+
+const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'NAME'];
+
+export async function listModels(options: ConfigOptions & { provider?: string; json?: boolean }): Promise<void> {
+  const { server, providers } = loadConfig(configSource(options));
+  const wanted = providers.filter(({ id }) => options.provider === undefined || options.provider === id);
+  refuseUnreachable(
+    options.provider,
+    wanted[0]?.state,
+    providers.map(({ id }) => id),
+  );
+
+  const upstream = createUpstream(server.deadlines);
+  const log = pino({ level: 'silent' });
+  const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}` });
+  await Promise.all([...models.providers.values()].map(({ discovered }) => discovered));
+  models.close();
+  await upstream.close();
+
+  for (const { id, problem } of models.states()) if (problem) process.stderr.write(`${id}: ${problem}\n`);
+  const all = models.catalog().all();
+  if (options.json) return printJson(all.map((model) => protocolOf('chat').encodeModel(model)));
+  printTable(
+    HEADINGS,
+    all.map(({ id, contextLength, maxOutput, inputModalities, name }) => [
+      id,
+      String(contextLength),
+      String(maxOutput),
+      inputModalities.join(','),
+      name,
+    ]),
+  );
+}
+
+function refuseUnreachable(wanted: string | undefined, state: string | undefined, ids: string[]): void {
+  if (wanted === undefined || state === 'ready') return;
+  if (state === 'waiting')
+    throw new GatewayError('not_found', `The provider "${wanted}" waits for its key; see polygate check.`);
+  throw new GatewayError('not_found', `There is no provider "${wanted}"; there are: ${ids.join(', ')}.`);
+}

@@ -1,0 +1,94 @@
+/** The commands, their options and their help. */
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { check } from './check.ts';
+import { createKey, listKeys, revokeKey } from './keys.ts';
+import { listModels } from './models.ts';
+import { serve } from './serve.ts';
+import { version } from './version.ts';
+
+/** `argv` as Node gives it. Prints one message for whatever goes wrong and sets the exit code. */
+export async function runCommandLine(argv: string[]): Promise<void> {
+  try {
+    await program().parseAsync(argv);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function program(): Command {
+  const root = new Command('polygate')
+    .description('A self-hosted gateway: three model protocols in front of any provider.')
+    .version(version)
+    .showHelpAfterError('(polygate --help shows the commands)');
+  addServe(root);
+  addCheck(root);
+  addKeys(root);
+  addModels(root);
+  return root;
+}
+
+function addServe(root: Command): void {
+  withConfig(root.command('serve'))
+    .description('run the gateway')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .addOption(
+      new Option('--port <number>', 'port to listen on, 0 for any (default: 8080)').env('PORT').argParser(parsePort),
+    )
+    .addHelpText('after', example('polygate serve --config polygate.yaml --port 9000'))
+    .action(serve);
+}
+
+function addCheck(root: Command): void {
+  withConfig(root.command('check'))
+    .description('validate the configuration and show it complete, with secrets masked')
+    .addHelpText('after', example('polygate check --config polygate.yaml'))
+    .action(check);
+}
+
+function addKeys(root: Command): void {
+  const keys = root.command('keys').description('make, list and revoke API keys of the gateway');
+  withConfig(keys.command('create'))
+    .description('make a key and show it this once')
+    .requiredOption('--name <name>', 'what to call it')
+    .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
+    .option('--models <globs>', 'models it may use, e.g. openai/*,sandbox/* (default: all)')
+    .addHelpText('after', example("polygate keys create --name ci --expires 30d --models 'openai/*,sandbox/*'"))
+    .action(createKey);
+  withConfig(keys.command('list'))
+    .description('list the keys')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('polygate keys list'))
+    .action(listKeys);
+  withConfig(keys.command('revoke'))
+    .description('refuse a key from now on')
+    .argument('<id-or-name>', 'as the list shows it')
+    .addHelpText('after', example('polygate keys revoke ci'))
+    .action(revokeKey);
+  keys.addHelpText('after', example('polygate keys create --name laptop'));
+}
+
+function addModels(root: Command): void {
+  withConfig(root.command('models'))
+    .description('list the models that can be reached')
+    .option('--provider <id>', 'only the models of this provider')
+    .option('--json', 'print JSON, as GET /v1/models has it')
+    .addHelpText('after', example('polygate models --provider sandbox'))
+    .action(listModels);
+}
+
+function withConfig(command: Command): Command {
+  const description = 'configuration file (default: polygate.yaml where it exists)';
+  return command.addOption(new Option('--config <file>', description).env('POLYGATE_CONFIG'));
+}
+
+function example(line: string): string {
+  return `\nExample:\n  ${line}`;
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65535) throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+  return port;
+}

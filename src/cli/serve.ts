@@ -1,0 +1,112 @@
+/** `polygate serve`: the gateway from its start to its end. */
+
+import { isatty } from 'node:tty';
+import { type Logger, pino } from 'pino';
+import { loadConfig } from '../config/load.ts';
+import { watchConfig } from '../config/reload.ts';
+import type { Config, ServerConfig } from '../config/resolved.ts';
+import { GatewayError } from '../core/errors.ts';
+import { type RunningGateway, startGateway } from '../gateway.ts';
+import { type KeyStore, openKeyStore } from '../keys/store.ts';
+import { banner } from './banner.ts';
+import { refuseExposure } from './exposure.ts';
+import { type ConfigOptions, configSource } from './source.ts';
+import { version } from './version.ts';
+
+/** Milliseconds that running requests get to finish. */
+const GRACE = 30_000;
+/** Milliseconds within which a second signal is the same key press, passed on by npm and by the starting script. */
+const ECHO = 500;
+
+export interface ServeOptions extends ConfigOptions {
+  host?: string;
+  port?: number;
+}
+
+export async function serve(options: ServeOptions): Promise<void> {
+  const log = pino({ base: undefined }, pino.destination({ fd: 2, sync: true }));
+  const source = { ...configSource(options), host: options.host, port: options.port };
+  const config = loadConfig(source);
+  const keys = openKeyStore({
+    folder: config.data,
+    configured: config.keys,
+    onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
+  });
+  const isFirst = keys.list().length === 0;
+  refuseExposure(config, keys);
+
+  const gateway = await start(config, keys, log);
+  keys.follow();
+  const newKey = isFirst ? keys.create({ name: 'first' }).secret : undefined;
+  process.stdout.write(banner(gateway, config, newKey));
+
+  const watcher = watchConfig({
+    source,
+    onChange: (next) => reload(next, { gateway, keys, log }),
+    onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
+  });
+  await untilStopped(() => watcher.reload());
+  process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
+  watcher.close();
+  keys.close();
+  await Promise.race([gateway.close(), after(GRACE)]);
+  process.exit(0);
+}
+
+/** Throws `unavailable` in words where the address cannot be had. */
+async function start(config: Config, keys: KeyStore, log: Logger): Promise<RunningGateway> {
+  try {
+    return await startGateway({ config, keys, log, version });
+  } catch (error) {
+    const reason = listenProblem((error as NodeJS.ErrnoException).code, config.server);
+    throw reason === undefined ? error : new GatewayError('unavailable', reason, { cause: error });
+  }
+}
+
+function listenProblem(code: string | undefined, { host, port }: ServerConfig): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use. Stop what listens there, or choose another port with --port.`;
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Choose one from 1024 on with --port.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is no address of this machine. Choose another with --host.`;
+    default:
+      return undefined;
+  }
+}
+
+interface Running {
+  gateway: RunningGateway;
+  keys: KeyStore;
+  log: Logger;
+}
+
+function reload(next: Config, { gateway, keys, log }: Running): void {
+  const restart = gateway.reload(next);
+  keys.configure(next.keys);
+  log.info('the configuration is reloaded');
+  if (restart.length > 0) log.warn(`a restart is needed for ${restart.join(', ')}`);
+}
+
+/** Resolves with the first signal to stop; a later one ends the process. */
+function untilStopped(onHangup: () => void): Promise<void> {
+  const inTerminal = isatty(0);
+  return new Promise((resolve) => {
+    let first: number | undefined;
+    const stop = () => {
+      first ??= performance.now();
+      resolve();
+      if (performance.now() - first > ECHO) process.exit(1);
+    };
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+    process.on('SIGHUP', () => (inTerminal && !isatty(0) ? stop() : onHangup()));
+  });
+}
+
+function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,12 @@
+/** Where the commands find their configuration. */
+
+import { type ConfigSource, configFile } from '../config/load.ts';
+import { providerTypes } from '../providers/index.ts';
+
+export interface ConfigOptions {
+  config?: string;
+}
+
+export function configSource({ config }: ConfigOptions): ConfigSource {
+  return { file: configFile(config), environment: process.env, known: providerTypes };
+}

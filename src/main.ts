@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+/** The program `polygate`. */
+
+import { runCommandLine } from './cli/program.ts';
+
+await runCommandLine(process.argv);
