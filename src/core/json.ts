@@ -11,9 +11,11 @@ export interface JsonLimits {
   depth: number;
   /** Commas and opening brackets: a bound on the number of values. */
   values: number;
+  /** Bytes of white space between values. */
+  space: number;
 }
 
-export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 300_000 };
+export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 100_000, space: 4 * 1024 * 1024 };
 
 /** Half-open byte range of a value, strings with their quotes. */
 export interface Span {
@@ -28,61 +30,38 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 const COMMA = 44;
+const SPACE = 32;
 const COLON = 58;
 
-/** Throws `invalid_request` for bytes that are not UTF-8, nest too deeply or hold too many values; never looks at more than it must. */
-export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): void {
+/** How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply or hold too many. */
+export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): number {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
   let depth = 0;
   let values = 0;
-  let position = 0;
-  while (position < bytes.length) {
-    switch (bytes[position]) {
-      case QUOTE:
-        position = stringEnd(bytes, position);
-        continue;
-      case OPEN_BRACE:
-      case OPEN_BRACKET:
-        if (++depth > limits.depth) {
-          throw new GatewayError('invalid_request', `The body nests deeper than ${limits.depth} levels.`);
-        }
-        values++;
-        break;
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        depth--;
-        break;
-      case COMMA:
-        values++;
-    }
-    if (values > limits.values) {
-      throw new GatewayError('invalid_request', `The body holds more than ${limits.values} values.`);
-    }
-    position++;
+  let space = 0;
+  for (let position = 0; position < bytes.length; position++) {
+    const byte = bytes[position] as number;
+    if (byte === QUOTE) position = stringEnd(bytes, position) - 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      values++;
+      if (++depth > limits.depth) throw tooMuch(`nests deeper than ${limits.depth} levels`);
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+    else if (byte === COMMA) values++;
+    else if (byte <= SPACE) space++;
+    if (values > limits.values) throw tooMuch(`holds more than ${limits.values} values`);
+    if (space > limits.space) throw tooMuch(`holds more than ${limits.space} bytes of white space`);
   }
+  return values;
+}
+
+function tooMuch(what: string): GatewayError {
+  return new GatewayError('invalid_request', `The body ${what}.`);
 }
 
 /** Parses a body. Numbers that a double cannot hold survive as raw JSON, so that writing gives the same digits again. */
 export function read(bytes: Buffer | string): Json {
   const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
   return LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
-}
-
-/** Like `read`, for bodies of clients: guarded, and a clear error instead of a parser's. */
-export function readBody(bytes: Buffer, limits?: JsonLimits): Json {
-  if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
-  guard(bytes, limits);
-  let body: Json;
-  try {
-    body = read(bytes);
-  } catch (cause) {
-    const text = String((cause as Error).message);
-    const where = /position (\d+)/.exec(text);
-    const hint = where ? ` (at character ${where[1]})` : text.includes('end of JSON') ? ' (it ends too early)' : '';
-    throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
-  }
-  if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
-  return body;
 }
 
 export function isObject(value: unknown): value is Record<string, Json> {
@@ -92,8 +71,13 @@ export function isObject(value: unknown): value is Record<string, Json> {
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 
 function keepDigits(_key: string, value: unknown, context?: { source: string }): unknown {
-  if (typeof value !== 'number' || !context || sameNumber(value, context.source)) return value;
-  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(context.source);
+  return typeof value === 'number' && context ? keepNumber(value, context.source) : value;
+}
+
+/** The number, or its text as raw JSON where the number has lost digits. */
+export function keepNumber(value: number, source: string): unknown {
+  if (sameNumber(value, source)) return value;
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source);
 }
 
 function sameNumber(value: number, source: string): boolean {
@@ -172,17 +156,28 @@ function skipSpace(bytes: Buffer, from: number): number {
   return position;
 }
 
+/** Short strings are walked byte by byte; in longer ones the next quote is searched for. */
+const WALK = 256;
+
 /** The index after the closing quote of the string that opens at `open`; the end of the bytes when it never closes. */
-function stringEnd(bytes: Buffer, open: number): number {
+export function stringEnd(bytes: Buffer, open: number): number {
   let position = open + 1;
-  for (;;) {
+  while (position < bytes.length) {
+    const limit = Math.min(position + WALK, bytes.length);
+    while (position < limit) {
+      const byte = bytes[position];
+      if (byte === QUOTE) return position + 1;
+      position += byte === BACKSLASH ? 2 : 1;
+    }
     const quote = bytes.indexOf(QUOTE, position);
     if (quote < 0) return bytes.length;
-    let escapes = quote - 1;
-    while (bytes[escapes] === BACKSLASH) escapes--;
-    if ((quote - 1 - escapes) % 2 === 0) return quote + 1;
-    position = quote + 1;
+    let escapes = quote;
+    while (escapes > position && bytes[escapes - 1] === BACKSLASH) escapes--;
+    position = quote;
+    if ((quote - escapes) % 2 === 0) return quote + 1;
+    position++;
   }
+  return bytes.length;
 }
 
 function valueEnd(bytes: Buffer, start: number): number {

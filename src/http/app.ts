@@ -1,7 +1,6 @@
 /** The HTTP server: one handler that finds the protocol, the key and the model, and answers in the protocol's own words. */
 
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
@@ -52,7 +51,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   function exchangeOf(request: FastifyRequest, reply: FastifyReply): Exchange {
-    const { path, query } = splitUrl(request.raw);
+    const { path, query } = splitUrl(request.originalUrl);
     const requestId = `req_${randomUUID().replaceAll('-', '')}`;
     const protocol = protocolOfPath(path, options.protocols, options.prefixes);
     const common = { [protocol.requestIdHeader]: requestId, 'x-polygate-request-id': requestId };
@@ -64,7 +63,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
     try {
       const { action } = route(request.method, exchange.path, exchange.query);
-      if (action.type === 'generate' || action.type === 'count') return await answerInference(exchange, action, options);
+      if (action.type === 'generate' || action.type === 'count')
+        return await answerInference(exchange, action, options);
       return answerCatalog(exchange, action, options.models().catalog());
     } catch (error) {
       return refuse(exchange, toGatewayError(error));
@@ -72,13 +72,19 @@ export function createApp(options: AppOptions): FastifyInstance {
   }
 
   function refuse(exchange: Exchange, error: GatewayError): FastifyReply {
-    if (error.code === 'internal_error') options.log.error({ requestId: exchange.requestId, error: error.cause }, 'internal error');
+    if (error.code === 'internal_error')
+      options.log.error({ requestId: exchange.requestId, error: error.cause }, 'internal error');
     const { status, headers, body } = errorAnswer(error, exchange.protocol, exchange.requestId);
-    return exchange.reply.code(status).headers({ ...exchange.common, ...headers }).send(body);
+    return exchange.reply
+      .code(status)
+      .headers({ ...exchange.common, ...headers })
+      .send(body);
   }
 
   app.route({ method: ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: handle });
-  app.setErrorHandler((error, request, reply) => refuse(exchangeOf(request, reply), frameworkError(error, options.bodyLimit)));
+  app.setErrorHandler((error, request, reply) =>
+    refuse(exchangeOf(request, reply), frameworkError(error, options.bodyLimit)),
+  );
   app.setNotFoundHandler((request, reply) => {
     const exchange = exchangeOf(request, reply);
     return refuse(exchange, new GatewayError('not_found', `There is nothing at ${request.method} ${exchange.path}.`));
@@ -86,8 +92,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-function splitUrl(raw: IncomingMessage): { path: string; query: URLSearchParams } {
-  const url = raw.originalUrl ?? raw.url ?? '/';
+function splitUrl(url: string): { path: string; query: URLSearchParams } {
   const mark = url.indexOf('?');
   if (mark < 0) return { path: url, query: new URLSearchParams() };
   return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
@@ -98,6 +103,7 @@ function frameworkError(error: unknown, bodyLimit: number): GatewayError {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit} bytes.`);
   }
-  if (code?.startsWith('FST_ERR_CTP')) return new GatewayError('invalid_request', 'The body could not be read in full.', { cause: error });
+  if (code?.startsWith('FST_ERR_CTP'))
+    return new GatewayError('invalid_request', 'The body could not be read in full.', { cause: error });
   return toGatewayError(error);
 }

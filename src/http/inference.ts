@@ -1,7 +1,8 @@
 /** A request for a model: credential, body, checks, relay. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import { type Json, readBody } from '../core/json.ts';
+import type { Json } from '../core/json.ts';
+import { readBody } from '../core/json-body.ts';
 import type { Action } from '../core/protocol.ts';
 import type { Call } from '../inference/call.ts';
 import { countByEstimate } from '../inference/count.ts';
@@ -14,12 +15,18 @@ import { createReply } from './reply.ts';
 
 type InferenceAction = Extract<Action, { type: 'generate' | 'count' }>;
 
-export async function answerInference(exchange: Exchange, action: InferenceAction, options: AppOptions): Promise<unknown> {
+export async function answerInference(
+  exchange: Exchange,
+  action: InferenceAction,
+  options: AppOptions,
+): Promise<unknown> {
   const key = authenticate(exchange, options);
-  const { call, model } = readCall(exchange, action);
+  const { call, model } = await readCall(exchange, action);
   const endpoint = await endpointOf(options.models(), model);
   if (!key.allows(endpoint.model.id)) {
-    throw new GatewayError('permission_denied', `This key may not use the model "${endpoint.model.id}".`, { param: 'model' });
+    throw new GatewayError('permission_denied', `This key may not use the model "${endpoint.model.id}".`, {
+      param: 'model',
+    });
   }
   const { reply, common } = exchange;
   if (call.action === 'count' && !endpoint.provider.countsTokens) {
@@ -31,7 +38,10 @@ export async function answerInference(exchange: Exchange, action: InferenceActio
   const log = options.log.child({ requestId: call.requestId, protocol: call.protocol.id, model: endpoint.model.id });
   try {
     const outcome = await relay(call, endpoint, createReply(reply.raw, common), options.relay());
-    log.info({ ...outcome, error: outcome.error?.code, milliseconds: Math.round(performance.now() - started) }, 'answered');
+    log.info(
+      { ...outcome, error: outcome.error?.code, milliseconds: Math.round(performance.now() - started) },
+      'answered',
+    );
   } catch (thrown) {
     const error = toGatewayError(thrown);
     log.warn({ error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) }, 'refused');
@@ -56,12 +66,17 @@ function authenticate({ protocol, request, query }: Exchange, options: AppOption
   return key;
 }
 
-function readCall({ protocol, request, requestId }: Exchange, action: InferenceAction): { call: Call; model: string } {
+async function readCall(
+  { protocol, request, requestId }: Exchange,
+  action: InferenceAction,
+): Promise<{ call: Call; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const body: Json = readBody(bytes);
+  const body: Json = await readBody(bytes);
   if (action.model === undefined && typeof body.model !== 'string') {
-    throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', { param: 'model' });
+    throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
+      param: 'model',
+    });
   }
   protocol.check(body, action.type);
   const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
@@ -72,9 +87,14 @@ function readCall({ protocol, request, requestId }: Exchange, action: InferenceA
 
 function checkContentType(type: string | undefined, encoding: string | undefined): void {
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new GatewayError('unsupported_media_type', `Content-Encoding "${encoding}" is not accepted; send the body uncompressed.`);
+    throw new GatewayError(
+      'unsupported_media_type',
+      `Content-Encoding "${encoding}" is not accepted; send the body uncompressed.`,
+    );
   }
   if (type === undefined || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
   const charset = /charset=([^;]+)/i.exec(type)?.[1]?.trim().toLowerCase();
-  throw new GatewayError('unsupported_media_type', `Content-Type "${type}" is not accepted; send application/json.`, { cause: charset });
+  throw new GatewayError('unsupported_media_type', `Content-Type "${type}" is not accepted; send application/json.`, {
+    cause: charset,
+  });
 }

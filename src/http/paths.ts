@@ -56,7 +56,11 @@ function restOf(path: string, start: string): string[] | undefined {
   const decoded: string[] = [];
   for (const segment of segments) {
     const text = decode(segment);
-    if (text === undefined || text.includes('%') || text.split('/').some((piece) => piece === '..' || piece === '.' || piece === '')) {
+    if (
+      text === undefined ||
+      text.includes('%') ||
+      text.split('/').some((piece) => piece === '..' || piece === '.' || piece === '')
+    ) {
       return undefined;
     }
     decoded.push(text);

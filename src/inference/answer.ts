@@ -21,7 +21,8 @@ export function readAnswer(bytes: Buffer, protocol: Protocol): Json {
   }
   const error = isObject(body) ? protocol.errorIn(body) : undefined;
   if (error) throw error;
-  if (!isObject(body)) throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
+  if (!isObject(body))
+    throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
   return body;
 }
 

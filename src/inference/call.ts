@@ -1,9 +1,9 @@
 /** One request of a client on its way through the gateway. */
 
 import type { Json } from '../core/json.ts';
+import type { CatalogModel, ModelRules } from '../core/model.ts';
 import type { EncoderOptions, Headers, Protocol } from '../core/protocol.ts';
 import type { Provider } from '../core/provider.ts';
-import type { CatalogModel, ModelRules } from '../core/model.ts';
 
 export interface Call {
   requestId: string;

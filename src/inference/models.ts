@@ -24,7 +24,9 @@ export interface Models {
 export async function endpointOf(models: Models, name: string): Promise<Endpoint> {
   const slash = name.indexOf('/');
   if (slash <= 0 || slash === name.length - 1) {
-    throw new GatewayError('model_not_found', `The model "${name}" is not of the form <provider>/<model_id>.`, { param: 'model' });
+    throw new GatewayError('model_not_found', `The model "${name}" is not of the form <provider>/<model_id>.`, {
+      param: 'model',
+    });
   }
   const active = models.providers.get(name.slice(0, slash));
   const known = models.catalog().find(name);
@@ -33,8 +35,16 @@ export async function endpointOf(models: Models, name: string): Promise<Endpoint
   const owner = model && models.providers.get(model.provider);
   if (model && owner) return { provider: owner.provider, key: owner.key, headers: owner.headers, model };
   if (active) {
-    throw new GatewayError('model_not_found', `The provider "${active.provider.id}" has no model "${name.slice(slash + 1)}".`, { param: 'model' });
+    throw new GatewayError(
+      'model_not_found',
+      `The provider "${active.provider.id}" has no model "${name.slice(slash + 1)}".`,
+      { param: 'model' },
+    );
   }
   const ready = [...models.providers.keys()].join(', ');
-  throw new GatewayError('model_not_found', `There is no provider "${name.slice(0, slash)}"; configured are: ${ready}.`, { param: 'model' });
+  throw new GatewayError(
+    'model_not_found',
+    `There is no provider "${name.slice(0, slash)}"; configured are: ${ready}.`,
+    { param: 'model' },
+  );
 }

@@ -109,6 +109,10 @@ async function canonical(call: Call, endpoint: Endpoint, { upstream, target, pre
     return { path: 'canonical', upstream, target, body, dropped: [...all], request };
   } catch (error) {
     if (!(error instanceof GatewayError) || error.param === undefined) throw error;
-    throw new GatewayError(error.code, error.message, { ...error, param: call.protocol.parameterName(error.param), cause: error });
+    throw new GatewayError(error.code, error.message, {
+      ...error,
+      param: call.protocol.parameterName(error.param),
+      cause: error,
+    });
   }
 }

@@ -52,9 +52,16 @@ export function createReceiver(delivery: Delivery): AttachedReceiver {
     },
     head(status, headers) {
       const streamed = status < 300 && call.stream && isEventStream(headers);
-      inner = streamed ? receiveStream(delivery, options, headers) : receiveWhole(delivery, options, { status, headers });
+      inner = streamed
+        ? receiveStream(delivery, options, headers)
+        : receiveWhole(delivery, options, { status, headers });
       if (status >= 200 && status < 300 && !streamed && !isJson(headers)) {
-        stop(new GatewayError('upstream_error', 'The upstream answered with something that is neither JSON nor an event stream.'));
+        stop(
+          new GatewayError(
+            'upstream_error',
+            'The upstream answered with something that is neither JSON nor an event stream.',
+          ),
+        );
       }
     },
     data(chunk) {
@@ -93,7 +100,9 @@ function answerHeaders({ endpoint, planned }: Delivery, upstream: Headers, type:
     'content-type': type,
     'x-polygate-provider': endpoint.provider.id,
     'x-polygate-path': planned.path,
-    ...(planned.dropped.length > 0 && { 'x-polygate-dropped': planned.dropped.join(', ').replace(/[^\x20-\x7e]/g, '?') }),
+    ...(planned.dropped.length > 0 && {
+      'x-polygate-dropped': planned.dropped.join(', ').replace(/[^\x20-\x7e]/g, '?'),
+    }),
     ...(requestId && { 'x-polygate-upstream-request-id': requestId }),
   };
 }
@@ -126,7 +135,8 @@ function receiveWhole(delivery: Delivery, options: EncoderOptions, { status, hea
     data(chunk) {
       length += chunk.length;
       if (length <= limit) chunks.push(chunk);
-      else if (!failed) throw new GatewayError('upstream_error', 'The upstream answered with more than the gateway accepts.');
+      else if (!failed)
+        throw new GatewayError('upstream_error', 'The upstream answered with more than the gateway accepts.');
     },
     end() {
       const bytes = Buffer.concat(chunks);
@@ -146,7 +156,8 @@ function countAnswer(bytes: Buffer, { call, planned }: Delivery): Answer {
   const { body } = relayAnswer(bytes, planned.upstream, '');
   if (planned.upstream === call.protocol) return { body: bytes };
   const tokens = planned.upstream.decodeCount(JSON.parse(body.toString('utf8')));
-  if (tokens === undefined) throw new GatewayError('upstream_error', 'The upstream did not say how many tokens it counted.');
+  if (tokens === undefined)
+    throw new GatewayError('upstream_error', 'The upstream did not say how many tokens it counted.');
   return { body: Buffer.from(JSON.stringify(call.protocol.encodeCount(tokens))) };
 }
 

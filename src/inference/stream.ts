@@ -1,6 +1,6 @@
 /** Streams on their way to the client: a relay of frames, or a translation of events. Fed bytes, both give what to write. */
 
-import { type ChatResponse, type Usage } from '../core/chat.ts';
+import type { ChatResponse, Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
 import { type Json, read } from '../core/json.ts';

@@ -141,8 +141,11 @@ function supervise(request: UpstreamRequest, receiver: Receiver, deadlines: Dead
 function connectionError(cause: unknown, started: boolean): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const code = (cause as { code?: string } | undefined)?.code;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
-  const message = started ? 'The upstream broke off its answer.' : 'The upstream could not be reached or closed the connection.';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
+  const message = started
+    ? 'The upstream broke off its answer.'
+    : 'The upstream could not be reached or closed the connection.';
   return new GatewayError('upstream_error', message, { cause });
 }
 
@@ -171,7 +174,12 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
       events.fail(error);
     },
   };
-  const options = { origin: url.origin, path: url.pathname + url.search, method: request.method, body: request.body ?? null };
+  const options = {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: request.method,
+    body: request.body ?? null,
+  };
   agent.dispatch({ ...options, headers: request.headers }, handler);
 
   return {

@@ -38,7 +38,7 @@ function casesIn(kind: string, from: string, extension: string): string[] {
 }
 
 function expectText(path: string, actual: string): void {
-  if (update) return writeFileSync(path, actual);
+  if (update) writeFileSync(path, actual);
   assert.ok(existsSync(path), `${path} is missing; npm run golden writes it`);
   assert.equal(actual, readFileSync(path, 'utf8'));
 }
@@ -84,7 +84,9 @@ for (const from of protocols) {
       const file = JSON.parse(readFileSync(join(folder, 'responses', from.id, `${name}.json`), 'utf8'));
       for (const to of others(from)) {
         test(`${name} to ${to.id}: ${file.about}`, () => {
-          const result = orError(() => to.encodeResponse(from.decodeResponse(structuredClone(file.body), target), options));
+          const result = orError(() =>
+            to.encodeResponse(from.decodeResponse(structuredClone(file.body), target), options),
+          );
           expectJson(join(folder, 'responses', from.id, `${name}.to-${to.id}.json`), result);
         });
         test(`${name} to ${to.id}, unfolded into a stream, is valid`, () => {

@@ -1,0 +1,31 @@
+/** Reads the body of a client's request: guarded, without holding up others, with an error that says what is wrong. */
+
+import { setImmediate as breathe } from 'node:timers/promises';
+import { GatewayError } from './errors.ts';
+import { guard, isObject, type Json, type JsonLimits, read } from './json.ts';
+import { readInSlices } from './json-slices.ts';
+
+/** Up to these sizes parsing at once takes a few milliseconds. */
+const SMALL_BYTES = 512 * 1024;
+const SMALL_VALUES = 10_000;
+
+export async function readBody(bytes: Buffer, limits?: JsonLimits): Promise<Json> {
+  if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
+  const values = guard(bytes, limits);
+  const body = await parse(bytes, values);
+  if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
+  return body;
+}
+
+async function parse(bytes: Buffer, values: number): Promise<Json> {
+  try {
+    if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return read(bytes);
+    await breathe();
+    return await readInSlices(bytes);
+  } catch (cause) {
+    const text = String((cause as Error).message);
+    const where = /position (\d+)/.exec(text);
+    const hint = where ? ` (at position ${where[1]})` : text.includes('end of JSON') ? ' (it ends too early)' : '';
+    throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
+  }
+}

@@ -1,0 +1,160 @@
+/** Parses large JSON in slices of time, so that one body never holds up everyone else's requests. */
+
+import { setImmediate as breathe } from 'node:timers/promises';
+import { type Json, keepNumber, stringEnd } from './json.ts';
+
+/** Values, and bytes of text, after which others get their turn: each some ten milliseconds of work. */
+const SLICE_VALUES = 20_000;
+const SLICE_BYTES = 1024 * 1024;
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const LOWER_U = 117;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
+type Container = { array: Json[] } | { object: Record<string, Json>; key: string };
+
+/** The same value as `read` gives, and a SyntaxError for the same texts. The bytes must be UTF-8. */
+export async function readInSlices(bytes: Buffer): Promise<Json> {
+  const stack: Container[] = [];
+  let position = 0;
+  let values = 0;
+
+  function fail(): never {
+    throw new SyntaxError(`Unexpected token at position ${position}`);
+  }
+
+  function space(): number {
+    for (;;) {
+      const byte = bytes[position];
+      if (byte !== 32 && byte !== 10 && byte !== 13 && byte !== 9) return byte ?? -1;
+      position++;
+    }
+  }
+
+  function take(byte: number): void {
+    if (space() !== byte) fail();
+    position++;
+  }
+
+  /** The literal that starts here: a number, true, false or null. */
+  function literal(): Json {
+    const start = position;
+    while (position < bytes.length && isLiteral(bytes[position] as number)) position++;
+    const text = bytes.toString('latin1', start, position);
+    if (text === '') fail();
+    const value = JSON.parse(text);
+    return typeof value === 'number' ? keepNumber(value, text) : value;
+  }
+
+  async function string(): Promise<string> {
+    if (space() !== QUOTE) fail();
+    const end = stringEnd(bytes, position);
+    if (bytes[end - 1] !== QUOTE || end - position < 2) fail();
+    const content = bytes.subarray(position + 1, end - 1);
+    position = end;
+    if (content.length <= SLICE_BYTES) return JSON.parse(`"${content.toString('utf8')}"`);
+    let text = '';
+    for (let start = 0; start < content.length; ) {
+      const cut = pieceEnd(content, start);
+      text += JSON.parse(`"${content.toString('utf8', start, cut)}"`);
+      start = cut;
+      await breathe();
+    }
+    return text;
+  }
+
+  async function key(container: { key: string }): Promise<void> {
+    container.key = await string();
+    take(COLON);
+  }
+
+  /** Puts a finished value where it belongs and closes what it completes; the root value when all is closed. */
+  async function place(value: Json): Promise<{ root: Json } | undefined> {
+    let finished = value;
+    for (;;) {
+      const container = stack.at(-1);
+      if (!container) return { root: finished };
+      add(container, finished);
+      const next = space();
+      position++;
+      if (next === COMMA) {
+        if ('object' in container) await key(container);
+        return undefined;
+      }
+      if (next !== ('array' in container ? CLOSE_BRACKET : CLOSE_BRACE)) fail();
+      stack.pop();
+      finished = 'array' in container ? container.array : container.object;
+    }
+  }
+
+  /** Opens a container and stays in it, or gives the value that stands here. */
+  async function begin(): Promise<{ value: Json } | undefined> {
+    const byte = space();
+    if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return { value: byte === QUOTE ? await string() : literal() };
+    position++;
+    const array = byte === OPEN_BRACKET;
+    if (space() === (array ? CLOSE_BRACKET : CLOSE_BRACE)) {
+      position++;
+      return { value: array ? [] : {} };
+    }
+    const container: Container = array ? { array: [] } : { object: {}, key: '' };
+    stack.push(container);
+    if ('object' in container) await key(container);
+    return undefined;
+  }
+
+  for (;;) {
+    if (++values % SLICE_VALUES === 0) await breathe();
+    const begun = await begin();
+    const done = begun && (await place(begun.value));
+    if (!done) continue;
+    if (space() !== -1) fail();
+    return done.root;
+  }
+}
+
+function add(container: Container, value: Json): void {
+  if ('array' in container) container.array.push(value);
+  else if (container.key === '__proto__') {
+    Object.defineProperty(container.object, '__proto__', {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  } else container.object[container.key] = value;
+}
+
+/** Where the content of a string may be cut: after about a slice, never inside an escape or a character. */
+function pieceEnd(content: Buffer, start: number): number {
+  let position = start;
+  const limit = start + SLICE_BYTES;
+  while (position < content.length && (position < limit || isContinuation(content[position] as number))) {
+    if (content[position] !== BACKSLASH) position++;
+    else position += content[position + 1] === LOWER_U ? 6 : 2;
+  }
+  return Math.min(position, content.length);
+}
+
+/** A byte inside a UTF-8 character, after its first. */
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
+/** Letters, digits and the signs of numbers. */
+function isLiteral(byte: number): boolean {
+  return (
+    (byte >= 48 && byte <= 57) ||
+    (byte >= 97 && byte <= 122) ||
+    byte === 43 ||
+    byte === 45 ||
+    byte === 46 ||
+    byte === 69
+  );
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { GatewayError } from '../../src/core/errors.ts';
+import { guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
+import { readBody } from '../../src/core/json-body.ts';
+import { readInSlices } from '../../src/core/json-slices.ts';
+
+async function refusal(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, 'invalid_request');
+    return error.message;
+  }
+  return assert.fail('it was accepted');
+}
+
+test('a body that is not JSON, not UTF-8, not an object, or empty is refused in words', async () => {
+  assert.match(await refusal(() => readBody(Buffer.from('{"a":1'))), /not valid JSON/);
+  assert.match(await refusal(() => readBody(Buffer.from(`{"text":"${'x'.repeat(100)}","a":}`))), /not valid JSON/);
+  assert.match(await refusal(() => readBody(Buffer.from([0x7b, 0xff, 0x7d]))), /UTF-8/);
+  assert.match(await refusal(() => readBody(Buffer.from('[1]'))), /must be a JSON object/);
+  assert.match(await refusal(() => readBody(Buffer.alloc(0))), /empty/);
+});
+
+test('depth and number of values are bounded before anything is parsed', async () => {
+  assert.match(await refusal(() => readBody(Buffer.from('['.repeat(5_000_000)))), /nests deeper than 100/);
+  assert.match(
+    await refusal(() => readBody(Buffer.from(`{"a":[${'1,'.repeat(200_000)}1]}`))),
+    /more than 100000 values/,
+  );
+  guard(Buffer.from(JSON.stringify({ text: '[[[['.repeat(1000) })));
+});
+
+test('parsing in slices gives what parsing at once gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), fc.nat(2), async (value, indent) => {
+      const text = JSON.stringify({ value }, null, indent);
+      assert.deepEqual(await readInSlices(Buffer.from(text)), JSON.parse(text));
+    }),
+  );
+});
+
+test('parsing in slices refuses what parsing at once refuses', async () => {
+  const text = JSON.stringify({ a: [1, -2.5e3, true, null, 'x\n"é🦊'], b: { c: {}, d: [] } });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(text.length - 1),
+      fc.constantFrom('', ',', '"', '}', ']', '1', 'x', '\\', '\n'),
+      async (at, other) => {
+        const bytes = Buffer.from(text.slice(0, at) + other + text.slice(at + 1));
+        let expected: unknown;
+        try {
+          expected = JSON.parse(bytes.toString());
+        } catch {
+          await assert.rejects(readInSlices(bytes), SyntaxError);
+          return;
+        }
+        assert.deepEqual(await readInSlices(bytes), expected);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('a long text is cut neither inside an escape nor inside a character', async () => {
+  for (const unit of ['\\"', '中文🦊', '\u0001', 'a']) {
+    const value = { text: unit.repeat(900_000), ['__proto__']: 1 };
+    assert.deepEqual(await readInSlices(Buffer.from(JSON.stringify(value))), JSON.parse(JSON.stringify(value)));
+  }
+});
+
+test('numbers that a double cannot hold keep their digits', () => {
+  const text =
+    '{"id":12345678901234567890,"fine":1.5,"deep":[9007199254740993,0.1234567890123456789],"exponent":1e400}';
+  assert.equal(JSON.stringify(read(text)), text);
+});
+
+test('ordinary numbers stay numbers', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+      const value = read(`{"value":${JSON.stringify(number)}}`).value;
+      assert.equal(value, JSON.parse(JSON.stringify(number)));
+    }),
+  );
+});
+
+test('replacing the span of a member changes that member and nothing else', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), fc.nat(3), (members, name, indent) => {
+      const object = JSON.parse(JSON.stringify({ before: 1, ...members, [name]: 'old', after: { [name]: 2 } }));
+      const bytes = Buffer.from(JSON.stringify(object, null, indent));
+      const span = spans(bytes, [name]).get(name);
+      assert.ok(span);
+      const changed = JSON.parse(splice(bytes, span, '"new"').toString());
+      assert.deepEqual(changed, { ...object, [name]: 'new' });
+    }),
+  );
+});
+
+test('a path leads through objects, and nowhere else', () => {
+  const bytes = Buffer.from('{"a":[{"model":"no"}],"message": {"text":"\\"model\\":\\"no\\"","model" : "yes"}}');
+  const span = spanAt(bytes, ['message', 'model']);
+  assert.equal(span && bytes.toString('utf8', span.start, span.end), '"yes"');
+  assert.equal(spanAt(bytes, ['a', 'model']), undefined);
+  assert.equal(spanAt(bytes, ['missing']), undefined);
+});
+
+test('arguments are an object or nothing', () => {
+  assert.deepEqual(parseObject(''), {});
+  assert.deepEqual(parseObject('{"a":1}'), { a: 1 });
+  assert.equal(parseObject('[1]'), undefined);
+  assert.equal(parseObject('{"a":'), undefined);
+});
