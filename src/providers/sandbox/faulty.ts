@@ -1,0 +1,71 @@
+/** The model `faulty`: fails the way the user says, so that clients and gateways can be tried against it. */
+
+import { type Answer, textAnswer } from './answer.ts';
+import type { SandboxRequest } from './request.ts';
+
+export type Fault =
+  | { type: 'none' }
+  | { type: 'status'; status: number }
+  | { type: 'hang' }
+  | { type: 'garbage' }
+  | { type: 'empty' }
+  | { type: 'error-in-200' }
+  /** What happens once so many chunks have been sent. */
+  | { type: 'break'; after: number; how: Break };
+
+export type Break = 'cut' | 'end' | 'hang' | 'error';
+
+export interface Script {
+  fault: Fault;
+  /** Milliseconds before the first byte. */
+  slow: number;
+  /** Milliseconds between chunks. */
+  pause: number;
+}
+
+const MAX_DELAY = 600_000;
+
+const BREAKS: Record<string, Break> = { cut: 'cut', end: 'end', hang: 'hang', 'error in stream': 'error' };
+
+/** What the words in a text ask for; delays go together with any fault. */
+export function scriptOf(text: string): Script {
+  return { fault: faultIn(text), slow: delayIn(text, 'slow'), pause: delayIn(text, 'pause') };
+}
+
+function faultIn(text: string): Fault {
+  const status = /\bstatus ([45]\d\d)\b/i.exec(text)?.[1];
+  if (status) return { type: 'status', status: Number(status) };
+  const [, word = '', after] = /\b(cut|end|hang|error in stream) after (\d{1,6})\b/i.exec(text) ?? [];
+  const how = BREAKS[word.toLowerCase()];
+  if (how) return { type: 'break', after: Number(after), how };
+  if (/\berror in 200\b/i.test(text)) return { type: 'error-in-200' };
+  if (/\bhang\b/i.test(text)) return { type: 'hang' };
+  if (/\bgarbage\b/i.test(text)) return { type: 'garbage' };
+  if (/\bempty\b/i.test(text)) return { type: 'empty' };
+  return { type: 'none' };
+}
+
+function delayIn(text: string, word: string): number {
+  const [, amount, unit] = new RegExp(`\\b${word} (\\d+(?:\\.\\d+)?) ?(ms|s)\\b`, 'i').exec(text) ?? [];
+  return amount === undefined ? 0 : Math.min(MAX_DELAY, Number(amount) * (unit?.toLowerCase() === 's' ? 1000 : 1));
+}
+
+/** What is said around the fault, as far as it comes to that. */
+export function faulty(request: SandboxRequest): Answer {
+  const { fault, slow, pause } = scriptOf(request.text);
+  const understood = fault.type !== 'none' || slow > 0 || pause > 0;
+  return textAnswer(understood ? 'Nothing else goes wrong in this answer of the sandbox.' : HELP, request);
+}
+
+const HELP = `I fail on request. Write one of these words:
+status 429 (or any other from 400 to 599): this error
+hang: no answer at all
+slow 2s: a wait before the first byte
+pause 500ms: a wait between chunks
+cut after 3: the connection breaks after 3 chunks
+end after 3: the stream ends early after 3 chunks
+hang after 3: silence after 3 chunks
+error in stream after 3: an error event after 3 chunks
+error in 200: an error with the status of success
+garbage: HTML with the status of success
+empty: no body with the status of success`;

@@ -1,0 +1,24 @@
+/** The sandbox: a provider inside the gateway that needs no key, costs nothing and is no AI. */
+
+import type { ProviderType } from '../../core/provider.ts';
+import { systemClock } from './delivery.ts';
+import { modelsOf } from './models.ts';
+import { createUpstream } from './upstream.ts';
+
+export const sandbox: ProviderType = {
+  id: 'sandbox',
+  name: 'Sandbox (no AI)',
+  protocol: 'chat',
+  environment: [],
+  keyless: true,
+  baseUrl: 'sandbox:',
+  create: ({ id }) => ({
+    id,
+    protocol: 'chat',
+    baseUrl: 'sandbox:',
+    environment: [],
+    headers: () => ({}),
+    models: modelsOf(id),
+    local: createUpstream(systemClock),
+  }),
+};

@@ -1,0 +1,102 @@
+/** What the catalog says of the sandbox's models, above all that none of them is an AI model. */
+
+import type { CatalogModel } from '../../core/model.ts';
+
+/** Tokens of the messages together. */
+export const CONTEXT_LENGTH = 131_072;
+
+/** Tokens of an answer, reasoning and calls included. */
+export const MAX_OUTPUT = 16_384;
+
+const COMMON_PARAMETERS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'n',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+];
+const TOOL_PARAMETERS = ['tools', 'tool_choice', 'parallel_tool_calls'];
+
+interface Facts {
+  id: string;
+  name: string;
+  description: string;
+  parameters?: string[];
+  reasons?: boolean;
+}
+
+const MODELS: Facts[] = [
+  {
+    id: 'echo',
+    name: 'Sandbox Echo (no AI)',
+    description: 'No AI model: repeats the last message of the user, word by word. For trying out clients at no cost.',
+  },
+  {
+    id: 'tools',
+    name: 'Sandbox Tools (no AI)',
+    description:
+      'No AI model: calls the first tool it is offered with arguments that fit its schema, then repeats the result.',
+    parameters: TOOL_PARAMETERS,
+  },
+  {
+    id: 'reasoner',
+    name: 'Sandbox Reasoner (no AI)',
+    description:
+      'No AI model: shows made-up reasoning of the wanted length, then repeats the last message or calls a tool.',
+    parameters: [...TOOL_PARAMETERS, 'reasoning', 'reasoning_effort', 'include_reasoning'],
+    reasons: true,
+  },
+  {
+    id: 'faulty',
+    name: 'Sandbox Faulty (no AI)',
+    description:
+      'No AI model: fails the way the last message says, e.g. "status 429" or "cut after 3". Asks back if it says nothing.',
+  },
+];
+
+/** 2026-11-01, in Unix seconds. */
+const CREATED = 1_793_491_200;
+
+/** The models of a sandbox that is called `provider`. */
+export function modelsOf(provider: string): CatalogModel[] {
+  return MODELS.map(({ id, name, description, parameters = [], reasons = false }) => ({
+    id: `${provider}/${id}`,
+    provider,
+    upstreamId: id,
+    canonicalSlug: `${provider}/${id}`,
+    name,
+    description,
+    created: CREATED,
+    ownedBy: 'sandbox',
+    version: '1',
+    contextLength: CONTEXT_LENGTH,
+    maxOutput: MAX_OUTPUT,
+    inputModalities: ['text', 'image', 'file', 'audio', 'video'],
+    outputModalities: ['text'],
+    tokenizer: 'sandbox',
+    instructType: null,
+    pricing: { prompt: '0', completion: '0' },
+    isModerated: false,
+    supportedParameters: [...COMMON_PARAMETERS, ...parameters],
+    expirationDate: null,
+    rules: {
+      maxOutput: MAX_OUTPUT,
+      sampling: 'always',
+      bothSampling: true,
+      penalties: true,
+      logprobs: true,
+      logitBias: true,
+      stop: true,
+      forcedChoice: true,
+      prefill: true,
+      midSystem: true,
+      reasoning: reasons ? 'effort' : 'none',
+      reasoningOff: true,
+      schemaWithTools: true,
+      schema: true,
+      inputModalities: ['text', 'image', 'file', 'audio', 'video'],
+    },
+  }));
+}

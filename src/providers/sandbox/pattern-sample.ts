@@ -1,0 +1,126 @@
+/** A string that matches a regular expression, read off the expression: running a stranger's pattern could take forever. */
+
+const MAX_PATTERN = 500;
+const MAX_LENGTH = 10_000;
+
+/** What stands for a class of characters: the first of these, or of those named in the class itself, that is in it. */
+const LETTERS = ['a', '0', 'A', '-', '_', ' ', '.', '@', '\n', '\t', 'é', '中'];
+
+/** What follows the letter of an escape and belongs to it. */
+const OPERANDS: Record<string, RegExp> = {
+  p: /^\{[^}]*\}/,
+  P: /^\{[^}]*\}/,
+  u: /^(?:\{[0-9a-f]*\}|[0-9a-f]{4})/i,
+  x: /^[0-9a-f]{2}/i,
+};
+
+/** Undefined for what can't be read off: lookaround, backreferences, assertions that contradict. */
+export function samplePattern(pattern: string, minLength: number): string | undefined {
+  if (pattern.length > MAX_PATTERN) return undefined;
+  const shortest = generate([...pattern], 0);
+  if (shortest === undefined || shortest.length >= minLength) return shortest;
+  return generate([...pattern], minLength - shortest.length);
+}
+
+/** The shortest match that takes the first of all alternatives, made about `spare` characters longer where repetitions allow. */
+function generate(pattern: string[], spare: number): string | undefined {
+  let at = 0;
+  let readable = true;
+
+  function alternatives(): string {
+    const first = sequence();
+    while (pattern[at] === '|') {
+      at++;
+      sequence();
+    }
+    return first;
+  }
+
+  function sequence(): string {
+    let text = '';
+    while (at < pattern.length && pattern[at] !== '|' && pattern[at] !== ')') text += repeated(atom());
+    if (text.length > MAX_LENGTH) readable = false;
+    return readable ? text : '';
+  }
+
+  function atom(): string {
+    const sign = pattern[at++] ?? '';
+    switch (sign) {
+      case '^':
+      case '$':
+        return '';
+      case '.':
+        return 'a';
+      case '(':
+        return group();
+      case '[':
+        return member(classText());
+      case '\\':
+        return escaped();
+      default:
+        return sign;
+    }
+  }
+
+  function group(): string {
+    const opening = /^\?(?::|<[^=!>][^>]*>)/.exec(pattern.slice(at).join(''));
+    if (opening) at += [...opening[0]].length;
+    else if (pattern[at] === '?') readable = false;
+    const text = alternatives();
+    at++;
+    return text;
+  }
+
+  function classText(): string {
+    const start = at - 1;
+    if (pattern[at] === '^') at++;
+    while (at < pattern.length && pattern[at] !== ']') at += pattern[at] === '\\' ? 2 : 1;
+    return pattern.slice(start, ++at).join('');
+  }
+
+  function escaped(): string {
+    const sign = pattern[at++] ?? '';
+    if (/[bB]/.test(sign)) return '';
+    if (/[1-9k]/.test(sign)) readable = false;
+    const [operand] = OPERANDS[sign]?.exec(pattern.slice(at).join('')) ?? [''];
+    at += operand.length;
+    return member(`\\${sign}${operand}`);
+  }
+
+  function member(text: string): string {
+    const matches = compiled(text);
+    const found = [...LETTERS, ...text].find((letter) => matches?.test(letter));
+    if (found === undefined) readable = false;
+    return found ?? '';
+  }
+
+  function repeated(text: string): string {
+    const quantifier = /^(?:[*+?]|\{(\d+)(,(\d*))?\})\??/.exec(pattern.slice(at, at + 20).join(''));
+    if (!quantifier) return text;
+    at += quantifier[0].length;
+    const [min, max] = bounds(quantifier);
+    const more = text === '' ? 0 : Math.min(max - min, Math.ceil(spare / text.length));
+    spare -= more * text.length;
+    if (text.length * (min + more) > MAX_LENGTH) readable = false;
+    return readable ? text.repeat(min + more) : '';
+  }
+
+  const text = alternatives();
+  return readable && at === pattern.length ? text : undefined;
+}
+
+function bounds([quantifier, min, comma, max]: RegExpExecArray): [number, number] {
+  if (min !== undefined)
+    return [Number(min), comma === undefined ? Number(min) : max ? Number(max) : Number.POSITIVE_INFINITY];
+  return [quantifier.startsWith('+') ? 1 : 0, quantifier.startsWith('?') ? 1 : Number.POSITIVE_INFINITY];
+}
+
+/** One class or escape as an expression for a single character. */
+function compiled(text: string): RegExp | undefined {
+  for (const flags of ['u', '']) {
+    try {
+      return new RegExp(`^(?:${text})$`, flags);
+    } catch {}
+  }
+  return undefined;
+}

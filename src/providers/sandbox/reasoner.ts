@@ -1,0 +1,26 @@
+/** The model `reasoner`: thinks aloud about the words of the user, then does what `tools` does if it has any, else what `echo` does. */
+
+import type { Effort } from '../../core/chat.ts';
+import type { Answer, Piece } from './answer.ts';
+import { echo } from './echo.ts';
+import type { SandboxRequest } from './request.ts';
+import { tokens } from './tokens.ts';
+import { tools } from './tools.ts';
+
+const STEPS: Record<Effort, number> = { none: 0, minimal: 1, low: 2, medium: 4, high: 8, xhigh: 16, max: 32 };
+
+export function reasoner(request: SandboxRequest): Answer {
+  const answer = request.tools.length > 0 ? tools(request) : echo(request);
+  const thoughts = tokens(thinking(request.text, STEPS[request.effort])).slice(0, request.budget);
+  const pieces = thoughts.map((text): Piece => ({ type: 'reasoning', text }));
+  return { ...answer, pieces: [...pieces, ...answer.pieces] };
+}
+
+function thinking(text: string, steps: number): string {
+  const words = text.match(/\S+/g) ?? [];
+  return Array.from({ length: steps }, (_, step) => thought(step, words[step])).join('\n');
+}
+
+function thought(step: number, word: string | undefined): string {
+  return `Step ${step + 1}: ${word === undefined ? 'no word is left to look at.' : `the user wrote "${word}".`}`;
+}

@@ -1,0 +1,62 @@
+/** Numbers and strings that fit the keywords of a JSON Schema node. */
+
+import type { Json } from '../../core/json.ts';
+import { samplePattern } from './pattern-sample.ts';
+
+/** Longer strings than any sane schema demands are not made. */
+const MAX_LENGTH = 10_000;
+
+/** Undefined when no number fits. */
+export function sampleNumber(node: Record<string, Json>, integer: boolean, nth: number): number | undefined {
+  const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = node;
+  const step = node.multipleOf ?? 1;
+  const fits = (number: number): boolean =>
+    Number.isFinite(number) &&
+    number >= minimum &&
+    number <= maximum &&
+    number > exclusiveMinimum &&
+    number < exclusiveMaximum &&
+    (!integer || Number.isInteger(number)) &&
+    (node.multipleOf === undefined || Number.isInteger(number / step));
+  const low = Math.max(minimum, exclusiveMinimum);
+  const high = Math.min(maximum, exclusiveMaximum);
+  const first = Math.ceil(low / step) * step;
+  const last = Math.floor(high / step) * step;
+  const start = [1, 0, first, first + step, last, last - step, (low + high) / 2, low, high].find(fits);
+  if (start === undefined) return undefined;
+  return [start + nth * step, start - nth * step].find(fits) ?? start;
+}
+
+/** The text cut or padded to the wanted length, unless a pattern or format asks for something else. */
+export function sampleString(node: Record<string, Json>, text: string): string | undefined {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = node;
+  if (minLength > Math.min(maxLength, MAX_LENGTH)) return undefined;
+  const patterned = typeof pattern === 'string' ? samplePattern(pattern, minLength) : undefined;
+  if (patterned !== undefined) return patterned;
+  if (typeof format === 'string' && Object.hasOwn(FORMATS, format)) return FORMATS[format];
+  return [...text].slice(0, maxLength).join('').padEnd(minLength, 'x');
+}
+
+const FORMATS: Record<string, string> = {
+  'date-time': '2000-01-01T00:00:00Z',
+  date: '2000-01-01',
+  time: '00:00:00Z',
+  duration: 'P1D',
+  email: 'sandbox@example.com',
+  'idn-email': 'sandbox@example.com',
+  hostname: 'example.com',
+  'idn-hostname': 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uri: 'https://example.com/',
+  url: 'https://example.com/',
+  'uri-reference': '/',
+  iri: 'https://example.com/',
+  'iri-reference': '/',
+  'uri-template': '/{id}',
+  uuid: '00000000-0000-4000-8000-000000000000',
+  'json-pointer': '/0',
+  'relative-json-pointer': '0',
+  regex: '.',
+  byte: 'c2FuZGJveA==',
+};

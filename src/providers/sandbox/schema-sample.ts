@@ -1,0 +1,170 @@
+/** A value that fits a JSON Schema, always the same one for the same schema: constructed, not guessed and checked. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import { sampleNumber, sampleString } from './scalar-sample.ts';
+import { mergeSchemas, type Schema, wellFormed } from './schema-merge.ts';
+
+/** Optional members are filled in down to this depth, and as long as the value is small. */
+const GENEROUS_DEPTH = 5;
+const GENEROUS_STEPS = 500;
+
+/** Where a schema that leads back to itself, or demands very much, is given up. */
+const MAX_DEPTH = 64;
+const MAX_STEPS = 20_000;
+
+/**
+ * Free strings hold `text`. Undefined when no value was found: the schema contradicts itself, never ends, or uses what
+ * is beyond construction (`not`, `if`, `contains` and `propertyNames` are not looked at).
+ */
+export function sampleSchema(root: Json, text: string): Json {
+  let steps = 0;
+
+  /** `nth` tells the items of an array apart that must differ. */
+  function sample(schema: Json, depth: number, nth: number): Json {
+    const node = flat(schema, depth);
+    if (!node) return undefined;
+    if (node.const !== undefined) return node.const;
+    if (node.enum) return node.enum[nth % node.enum.length];
+    for (const name of ['anyOf', 'oneOf']) {
+      const { [name]: branches, ...rest } = node;
+      if (branches) return sampleBranch(branches, rest, depth, nth);
+    }
+    switch (typeOf(node, isGenerous(depth))) {
+      case 'object':
+        return sampleObject(node, depth, nth);
+      case 'array':
+        return sampleArray(node, depth, nth);
+      case 'number':
+        return sampleNumber(node, false, nth);
+      case 'integer':
+        return sampleNumber(node, true, nth);
+      case 'boolean':
+        return nth % 2 === 1;
+      case 'null':
+        return null;
+      default:
+        return sampleString(node, nth === 0 ? text : `${nth + 1} ${text}`);
+    }
+  }
+
+  function isGenerous(depth: number): boolean {
+    return depth <= GENEROUS_DEPTH && steps <= GENEROUS_STEPS;
+  }
+
+  /** The schema with what it refers to and its `allOf` merged in; undefined when nothing can fit it. */
+  function flat(schema: Json, depth: number): Schema | undefined {
+    if (schema === false || ++steps > MAX_STEPS || depth > MAX_DEPTH) return undefined;
+    if (!isObject(schema)) return {};
+    const { $ref, allOf = [], ...own } = wellFormed(schema);
+    const parts = typeof $ref === 'string' ? [referenced($ref), ...allOf] : allOf;
+    let node: Schema = own;
+    for (const part of parts) {
+      const inner = flat(part, depth + 1);
+      if (!inner) return undefined;
+      node = mergeSchemas(inner, node);
+    }
+    return node;
+  }
+
+  /** What a local reference leads to; a foreign one allows everything. */
+  function referenced(reference: string): Json {
+    if (!reference.startsWith('#')) return {};
+    const names = reference.split('/').slice(1);
+    return names.reduce((node: Json, name) => {
+      const key = decoded(name).replaceAll('~1', '/').replaceAll('~0', '~');
+      return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? node[key] : {};
+    }, root);
+  }
+
+  /** Deep down the branches that end soonest come first. */
+  function sampleBranch(branches: Json[], rest: Schema, depth: number, nth: number): Json {
+    const order = isGenerous(depth)
+      ? branches
+      : branches.toSorted((one, other) => Number(nests(one)) - Number(nests(other)));
+    for (const branch of order) {
+      const inner = flat(branch, depth + 1);
+      const value = inner && sample(mergeSchemas(inner, rest), depth + 1, nth);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  function sampleObject(node: Schema, depth: number, nth: number): Json {
+    const { properties = {}, additionalProperties = {}, minProperties = 0, maxProperties = Infinity } = node;
+    const required = new Set<string>(node.required);
+    const members = new Map<string, Json>();
+    for (const name of required) {
+      const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+      const value = sample(inner, depth + 1, nth);
+      if (value === undefined) return undefined;
+      members.set(name, value);
+    }
+    for (const [name, inner] of Object.entries(properties)) {
+      if (members.has(name) || members.size >= (isGenerous(depth) ? maxProperties : minProperties)) continue;
+      const value = sample(inner, depth + 1, nth);
+      if (value !== undefined) members.set(name, value);
+    }
+    for (let number = 1; members.size < minProperties; number++) {
+      const value = sample(additionalProperties, depth + 1, nth);
+      if (value === undefined) return undefined;
+      members.set(`key${number}`, value);
+    }
+    const order = [...Object.keys(properties), ...members.keys()].filter((name) => members.has(name));
+    return Object.fromEntries(order.map((name) => [name, members.get(name)]));
+  }
+
+  function sampleArray(node: Schema, depth: number, nth: number): Json {
+    const tuple = Array.isArray(node.items) ? node.items : (node.prefixItems ?? []);
+    const rest = (Array.isArray(node.items) ? node.additionalItems : node.items) ?? {};
+    const { minItems = 0, maxItems = Infinity } = node;
+    const usual = isGenerous(depth) ? Math.min(maxItems, tuple.length || 1) : 0;
+    const items: Json[] = [];
+    while (items.length < Math.max(minItems, usual)) {
+      const inner = items.length < tuple.length ? tuple[items.length] : rest;
+      const value = sample(inner, depth + 1, node.uniqueItems === true ? items.length : nth);
+      if (value === undefined) return items.length < minItems ? undefined : items;
+      items.push(value);
+    }
+    return items;
+  }
+
+  return sample(root, 0, 0);
+}
+
+/** The kind of value a node is about: what it says, else what its keywords are for. */
+function typeOf(node: Schema, generous: boolean): string {
+  if (Array.isArray(node.type)) {
+    const substantial = node.type.find((name: string) => name !== 'null');
+    return substantial === undefined || (!generous && node.type.includes('null')) ? 'null' : substantial;
+  }
+  if (typeof node.type === 'string') return node.type;
+  const hint = Object.entries(TELLING).find(([keyword]) => keyword in node);
+  return hint ? hint[1] : 'string';
+}
+
+const TELLING: Record<string, string> = {
+  properties: 'object',
+  required: 'object',
+  additionalProperties: 'object',
+  minProperties: 'object',
+  items: 'array',
+  prefixItems: 'array',
+  minItems: 'array',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
+  multipleOf: 'number',
+};
+
+function nests(schema: Json): boolean {
+  return !isObject(schema) || '$ref' in schema || ['object', 'array'].includes(typeOf(schema, false));
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}

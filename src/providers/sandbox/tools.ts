@@ -1,0 +1,40 @@
+/** The model `tools`: calls what it is offered and, once the results are there, says what they were. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import { type Answer, type Call, callAnswer, textAnswer } from './answer.ts';
+import type { OfferedTool, SandboxRequest } from './request.ts';
+import { sampleSchema } from './schema-sample.ts';
+
+/** Stands in every string of the arguments: harmless for whoever runs the calls unseen, which words of the user may not be. */
+const FILLER = 'sandbox';
+
+export function tools(request: SandboxRequest): Answer {
+  const results = resultsOf(request);
+  if (results.length > 0 && request.choice !== 'required') return textAnswer(results.join('\n'), request);
+  const [first] = request.tools;
+  if (!first) return textAnswer('No tools were offered, so there is nothing to call.', request);
+  if (request.choice === 'none') {
+    return textAnswer(`${first.name} was offered, but tool_choice is none, so nothing was called.`, request);
+  }
+  const all = request.parallel && /\bin parallel\b/i.test(request.text);
+  return callAnswer((all ? request.tools : [first]).map(callOf));
+}
+
+/** A line for each result that came after the last words of the assistant. */
+function resultsOf({ messages }: SandboxRequest): string[] {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  return messages
+    .slice(last + 1)
+    .filter(({ role }) => role === 'tool')
+    .map(({ tool, text }) => `${tool ?? 'A tool'} answered: ${text}`);
+}
+
+function callOf({ name, parameters, custom }: OfferedTool): Call {
+  return { name, custom, input: custom ? FILLER : JSON.stringify(argumentsFor(parameters)) };
+}
+
+/** Arguments are an object, whatever the schema forgets to say. */
+function argumentsFor(parameters: Json): Json {
+  const value = sampleSchema({ type: 'object', ...parameters }, FILLER);
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,64 @@
+/** The sandbox as an upstream: the bytes of a request in, the bytes of an answer out. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provider.ts';
+import { type Answer, limited } from './answer.ts';
+import { type Clock, deliver } from './delivery.ts';
+import { echo } from './echo.ts';
+import { faulty, type Script, scriptOf } from './faulty.ts';
+import { CONTEXT_LENGTH, MAX_OUTPUT } from './models.ts';
+import { reasoner } from './reasoner.ts';
+import { decodeRequest, type SandboxRequest } from './request.ts';
+import { tools } from './tools.ts';
+import { encodeError, encodeFrames, encodeWhole } from './wire.ts';
+
+const ANSWERS: Record<string, (request: SandboxRequest) => Answer> = { echo, tools, reasoner, faulty };
+
+const SMOOTH: Script = { fault: { type: 'none' }, slow: 0, pause: 0 };
+
+export function createUpstream(clock: Clock): LocalUpstream {
+  return async ({ path, body, signal }) => {
+    try {
+      return await respond({ path, body, signal }, clock);
+    } catch (thrown) {
+      if (signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
+      return refuse(thrown);
+    }
+  };
+}
+
+async function respond({ path, body, signal }: Omit<LocalRequest, 'headers'>, clock: Clock): Promise<LocalAnswer> {
+  if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
+  const request = decodeRequest(body, MAX_OUTPUT);
+  const speak = Object.hasOwn(ANSWERS, request.model) ? ANSWERS[request.model] : undefined;
+  if (!speak) {
+    const known = Object.keys(ANSWERS).join(', ');
+    throw new GatewayError('model_not_found', `The sandbox has no model ${request.model}, only ${known}.`, {
+      param: 'model',
+    });
+  }
+  checkLength(request);
+  const answer = limited(speak(request), request.limit);
+  const created = Math.floor(clock.now() / 1000);
+  const chunks = request.stream
+    ? encodeFrames(answer, request, created)
+    : [JSON.stringify(encodeWhole(answer, request, created))];
+  const script = request.model === 'faulty' ? scriptOf(request.text) : SMOOTH;
+  return deliver({ id: request.id, stream: request.stream, chunks, script, clock, signal });
+}
+
+function checkLength({ promptTokens }: SandboxRequest): void {
+  if (promptTokens <= CONTEXT_LENGTH) return;
+  throw new GatewayError(
+    'context_length_exceeded',
+    `The messages hold ${promptTokens} tokens; the sandbox takes at most ${CONTEXT_LENGTH}.`,
+    { param: 'messages' },
+  );
+}
+
+function refuse(error: GatewayError): LocalAnswer {
+  async function* body(): AsyncGenerator<Buffer> {
+    yield Buffer.from(JSON.stringify(encodeError(error)));
+  }
+  return { status: error.status, headers: { 'content-type': 'application/json' }, body: body() };
+}
