@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { parseDuration, parseMoment } from '../config/units.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type ApiKey, stateOf } from '../keys/key.ts';
+import { type Key, stateOf } from '../keys/key.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
@@ -54,7 +54,7 @@ function expiryOf(text: string): number {
   return moment;
 }
 
-function facts(key: ApiKey): object {
+function facts(key: Key): object {
   return {
     ...key,
     state: stateOf(key, Date.now()),
@@ -64,7 +64,7 @@ function facts(key: ApiKey): object {
   };
 }
 
-function row(key: ApiKey): string[] {
+function row(key: Key): string[] {
   return [
     key.name,
     `${key.prefix}…`,

@@ -8,7 +8,7 @@ export const KEY_PREFIX = 'sk-pg-';
 
 const RANDOM_BYTES = 32;
 
-export interface ApiKey {
+export interface KeyFacts {
   id: string;
   name: string;
   /** Its first characters, to tell keys apart. */
@@ -21,6 +21,11 @@ export interface ApiKey {
   revoked?: number;
   /** Globs of model ids; absent means all. */
   models?: string[];
+}
+
+export interface Key extends KeyFacts {
+  /** Whether it may use the model, given as `<provider>/<model>`. */
+  allows(model: string): boolean;
 }
 
 export type KeyState = 'active' | 'expired' | 'revoked';
@@ -40,12 +45,12 @@ export function shownPrefix(key: string): string {
   return key.slice(0, key.startsWith(KEY_PREFIX) ? 8 : 4);
 }
 
-export function stateOf(key: ApiKey, now: number): KeyState {
+export function stateOf(key: KeyFacts, now: number): KeyState {
   if (key.revoked !== undefined) return 'revoked';
   return key.expires !== undefined && now >= key.expires ? 'expired' : 'active';
 }
 
-/** Whether the key may use the model, given as `<provider>/<model>`. */
-export function allows(key: ApiKey, model: string): boolean {
-  return key.models === undefined || key.models.some((glob) => matches(glob, model));
+export function keyOf(facts: KeyFacts): Key {
+  const { models } = facts;
+  return { ...facts, allows: (model) => models === undefined || models.some((glob) => matches(glob, model)) };
 }

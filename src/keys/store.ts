@@ -5,7 +5,9 @@ import { type FSWatcher, mkdirSync, watch } from 'node:fs';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../core/secret.ts';
 import { JOURNAL_FILE, type KeyEvent, openJournal } from './journal.ts';
-import { type ApiKey, digestOf, generateKey, shownPrefix, stateOf } from './key.ts';
+import { digestOf, generateKey, type Key, keyOf, shownPrefix, stateOf } from './key.ts';
+
+export type { Key } from './key.ts';
 
 /** Milliseconds between two looks at the file on behalf of unknown keys. */
 const LOOK_INTERVAL = 1000;
@@ -29,13 +31,13 @@ export interface NewKey {
 
 export interface KeyStore {
   /** The key if it is known and neither expired nor revoked. */
-  authenticate(presented: string): ApiKey | undefined;
+  authenticate(presented: string): Key | undefined;
   /** `secret` is the key itself, which cannot be had again. Throws `invalid_request` when an active key has the name. */
-  create(key: NewKey): { key: ApiKey; secret: string };
+  create(key: NewKey): { key: Key; secret: string };
   /** Of the configuration first, then of the store, oldest first, revoked ones included. */
-  list(): ApiKey[];
+  list(): Key[];
   /** Throws `not_found`, or `invalid_request` where that cannot be done. */
-  revoke(idOrName: string): ApiKey;
+  revoke(idOrName: string): Key;
   /** Replaces the keys of the configuration. */
   configure(keys: readonly FixedKey[]): void;
   /** Takes up at once what other processes do to the file, until `close`. */
@@ -54,7 +56,7 @@ export interface KeyStoreOptions {
 export function openKeyStore({ folder, configured, now = Date.now, onUnreadable }: KeyStoreOptions): KeyStore {
   const journal = openJournal(folder);
   let fixed = fixedKeys(configured);
-  let stored = new Map<string, ApiKey>();
+  let stored = new Map<string, Key>();
   let version: string | undefined;
   let lastLook = Number.NEGATIVE_INFINITY;
   let watcher: FSWatcher | undefined;
@@ -75,7 +77,7 @@ export function openKeyStore({ folder, configured, now = Date.now, onUnreadable 
     }
   }
 
-  function find(presented: string): ApiKey | undefined {
+  function find(presented: string): Key | undefined {
     const digest = digestOf(presented);
     const known = fixed.get(digest) ?? stored.get(digest);
     if (known || now() - lastLook < LOOK_INTERVAL) return known;
@@ -84,7 +86,7 @@ export function openKeyStore({ folder, configured, now = Date.now, onUnreadable 
     return stored.get(digest);
   }
 
-  function all(): ApiKey[] {
+  function all(): Key[] {
     refresh();
     return [...fixed.values(), ...stored.values()];
   }
@@ -108,7 +110,7 @@ export function openKeyStore({ folder, configured, now = Date.now, onUnreadable 
       const facts = { id, name, prefix: shownPrefix(secret), created: now(), expires, models };
       journal.append({ event: 'create', ...facts, digest: digestOf(secret) });
       refresh();
-      return { key: { ...facts, origin: 'store' }, secret };
+      return { key: keyOf({ ...facts, origin: 'store' }), secret };
     },
 
     list: all,
@@ -142,24 +144,25 @@ export function openKeyStore({ folder, configured, now = Date.now, onUnreadable 
   };
 }
 
-function fixedKeys(keys: readonly FixedKey[]): Map<string, ApiKey> {
+function fixedKeys(keys: readonly FixedKey[]): Map<string, Key> {
   return new Map(
     keys.map(({ name, key, models, expires }) => {
       const text = key.reveal();
-      return [digestOf(text), { id: name, name, prefix: shownPrefix(text), origin: 'configuration', models, expires }];
+      const facts = { id: name, name, prefix: shownPrefix(text), models, expires };
+      return [digestOf(text), keyOf({ ...facts, origin: 'configuration' })];
     }),
   );
 }
 
 /** Keys by digest, in order of their creation. */
-function replay(events: KeyEvent[]): Map<string, ApiKey> {
-  const keys = new Map<string, ApiKey>();
-  const byId = new Map<string, ApiKey>();
+function replay(events: KeyEvent[]): Map<string, Key> {
+  const keys = new Map<string, Key>();
+  const byId = new Map<string, Key>();
   for (const event of events) {
     switch (event.event) {
       case 'create': {
         const { id, name, prefix, created, expires, models } = event;
-        const key: ApiKey = { id, name, prefix, created, expires, models, origin: 'store' };
+        const key = keyOf({ id, name, prefix, created, expires, models, origin: 'store' });
         keys.set(event.digest, key);
         byId.set(id, key);
         break;
@@ -175,7 +178,7 @@ function replay(events: KeyEvent[]): Map<string, ApiKey> {
 }
 
 /** By id, else by name: the one that is not revoked, where there is one. */
-function meant(idOrName: string, keys: ApiKey[]): ApiKey {
+function meant(idOrName: string, keys: Key[]): Key {
   const byId = keys.filter((key) => key.id === idOrName);
   const byName = keys.filter((key) => key.name === idOrName);
   const found =
