@@ -1,0 +1,127 @@
+/** Parts of the hub as content blocks for an upstream of the messages protocol. */
+
+import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { type Json, parseObject } from '../../core/json.ts';
+import { sniffBase64 } from '../../core/mime.ts';
+import type { Modality } from '../../core/model.ts';
+import { ownState } from '../../core/opaque.ts';
+import type { Target } from '../../core/protocol.ts';
+import { encodeMark } from './cache.ts';
+
+const IMAGES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+
+/** The blocks of any part but calls and results, whose ids depend on their turn. */
+export function encodePart(part: Exclude<Part, CallPart | ResultPart>, target: Target): Json[] {
+  switch (part.type) {
+    case 'text':
+      return encodeText(part.text, part);
+    case 'refusal':
+      return encodeText(part.text, {});
+    case 'media':
+      return [{ ...encodeMedia(part, target), ...encodeMark(part.cache) }];
+    case 'reasoning':
+      return encodeReasoningPart(part, target);
+    case 'native':
+      return part.protocol === 'messages' ? [part.value] : [];
+  }
+}
+
+/** Texts without a visible character are refused upstream. */
+function encodeText(text: string, { cache }: { cache?: CallPart['cache'] }): Json[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text, ...encodeMark(cache) }];
+}
+
+/** Only state of the target's own can come back to it; thinking without it, or with another's, would be refused. */
+function encodeReasoningPart(part: ReasoningPart, { origin }: Target): Json[] {
+  const state = ownState(part.opaque, origin);
+  if (!state) return [];
+  if (state.kind !== 'signature') return [{ type: 'redacted_thinking', data: state.value }];
+  return [{ type: 'thinking', thinking: part.text, signature: state.value }];
+}
+
+/** Arguments that are not a JSON object are shown to the model as they came. */
+export function encodeInput(call: CallPart): Json {
+  if (call.custom) return { input: call.args };
+  return parseObject(call.args) ?? { rawInvalidInput: call.args };
+}
+
+export function encodeCall(call: CallPart, id: string): Json {
+  return { type: 'tool_use', id, name: call.name, input: encodeInput(call), ...encodeMark(call.cache) };
+}
+
+export function encodeResult(result: ResultPart, id: string, target: Target): Json {
+  const blocks = result.parts.flatMap((part) =>
+    part.type === 'call' || part.type === 'result' ? [] : encodePart(part, target),
+  );
+  const [only] = blocks;
+  const plain = blocks.length === 1 && only.type === 'text' && !only.cache_control;
+  const content = plain ? only.text : blocks.length === 0 ? '' : blocks;
+  const isError = result.isError && { is_error: true };
+  return { type: 'tool_result', tool_use_id: id, content, ...isError, ...encodeMark(result.cache) };
+}
+
+const MODALITIES: Record<MediaPart['kind'], Modality> = {
+  image: 'image',
+  document: 'file',
+  audio: 'audio',
+  video: 'video',
+};
+
+function encodeMedia(part: MediaPart, { rules }: Target): Json {
+  const readable = rules.inputModalities?.includes(MODALITIES[part.kind]) ?? true;
+  switch (part.kind) {
+    case 'image':
+      if (!readable) throw unsupported('The model does not read images.');
+      return { type: 'image', source: imageSource(part) };
+    case 'document':
+      if (!readable && part.text === undefined) throw unsupported('The model does not read documents.');
+      return encodeDocument(part);
+    case 'audio':
+    case 'video':
+      throw unsupported(`The model does not take ${part.kind}.`);
+  }
+}
+
+function imageSource(part: MediaPart): Json {
+  if (part.data === undefined) return referenceSource(part);
+  const mime = part.mime === 'image/jpg' ? 'image/jpeg' : (part.mime ?? sniffBase64(part.data));
+  if (mime === undefined || !IMAGES.includes(mime)) {
+    throw unsupported(`The model takes images of type ${IMAGES.join(', ')}; this one is ${mime ?? 'of unknown type'}.`);
+  }
+  return { type: 'base64', media_type: mime, data: part.data };
+}
+
+function encodeDocument(part: MediaPart): Json {
+  const document: Json = { type: 'document', source: documentSource(part) };
+  if (part.title) document.title = part.title;
+  if (part.context) document.context = part.context;
+  if (part.cite) document.citations = { enabled: true };
+  return document;
+}
+
+function documentSource(part: MediaPart): Json {
+  if (part.text !== undefined) return plainText(part.text);
+  if (part.data === undefined) return referenceSource(part);
+  const mime = part.mime ?? sniffBase64(part.data) ?? 'application/pdf';
+  if (mime === 'application/pdf') return { type: 'base64', media_type: mime, data: part.data };
+  if (mime.startsWith('text/') || mime === 'application/json') {
+    return plainText(Buffer.from(part.data, 'base64').toString('utf8'));
+  }
+  throw unsupported(`The model takes PDF and plain-text documents; this one is ${mime}.`);
+}
+
+function plainText(text: string): Json {
+  return { type: 'text', media_type: 'text/plain', data: text };
+}
+
+/** Files of one provider don't exist at another, and the hub knows of no upload to this one. */
+function referenceSource(part: MediaPart): Json {
+  if (part.url === undefined) throw unsupported('A file id only works with the provider that holds the file.');
+  if (!/^https:\/\//i.test(part.url)) throw unsupported('Media by URL must have an https address.');
+  return { type: 'url', url: part.url };
+}
+
+function unsupported(message: string): GatewayError {
+  return new GatewayError('unsupported_modality', message, { param: 'turns' });
+}

@@ -1,0 +1,49 @@
+/** What the content blocks of the messages protocol must hold; other fields and unknown block types pass. */
+
+import { type TObject, type TSchema, Type } from 'typebox';
+
+const optional = (schema: TSchema) => Type.Optional(schema);
+const oneOf = (...values: string[]) => Type.Union(values.map((value) => Type.Literal(value)));
+
+export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: optional(oneOf('5m', '1h')) });
+
+const marked = { cache_control: optional(CacheControl) };
+const Content = Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))]);
+const Base64 = Type.Object({ type: Type.Literal('base64'), media_type: Type.String(), data: Type.String() });
+const Url = Type.Object({ type: Type.Literal('url'), url: Type.String() });
+const File = Type.Object({ type: Type.Literal('file'), file_id: Type.String() });
+const PlainText = Type.Object({ type: Type.Literal('text'), media_type: optional(Type.String()), data: Type.String() });
+const Blocks = Type.Object({ type: Type.Literal('content'), content: Content });
+
+/** By block type. */
+export const BLOCKS: Record<string, TObject> = {
+  text: Type.Object({ text: Type.String(), ...marked }),
+  image: Type.Object({ source: Type.Union([Base64, Url, File]), ...marked }),
+  document: Type.Object({
+    source: Type.Union([Base64, PlainText, Blocks, Url, File]),
+    title: optional(Type.String()),
+    context: optional(Type.String()),
+    citations: optional(Type.Object({ enabled: optional(Type.Boolean()) })),
+    ...marked,
+  }),
+  search_result: Type.Object({
+    source: Type.String(),
+    title: Type.String(),
+    content: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() })),
+    ...marked,
+  }),
+  thinking: Type.Object({ thinking: Type.String(), signature: optional(Type.String()) }),
+  redacted_thinking: Type.Object({ data: Type.String() }),
+  tool_use: Type.Object({
+    id: Type.String({ minLength: 1 }),
+    name: Type.String({ minLength: 1 }),
+    input: Type.Object({}),
+    ...marked,
+  }),
+  tool_result: Type.Object({
+    tool_use_id: Type.String({ minLength: 1 }),
+    content: optional(Content),
+    is_error: optional(Type.Boolean()),
+    ...marked,
+  }),
+};

@@ -1,0 +1,37 @@
+/** Citations on text blocks of the messages protocol. */
+
+import type { Citation } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+
+/** A citation of this protocol stands for the whole block that carries it, so it has no offsets. */
+export function decodeCitation(wire: Json): Citation | undefined {
+  if (!isObject(wire)) return undefined;
+  const citation: Citation = {};
+  const url = wire.type === 'search_result_location' ? wire.source : wire.url;
+  const title = wire.title ?? wire.document_title;
+  const source = wire.search_result_index ?? wire.document_index;
+  if (typeof url === 'string') citation.url = url;
+  if (typeof title === 'string') citation.title = title;
+  if (typeof wire.cited_text === 'string') citation.citedText = wire.cited_text;
+  if (typeof source === 'number') citation.source = source;
+  citation.native = { protocol: 'messages', value: wire };
+  return citation;
+}
+
+/** Undefined for a citation that names neither a page nor a document. */
+export function encodeCitation(citation: Citation): Json {
+  const { url, title = null, citedText = '', source, native } = citation;
+  if (native?.protocol === 'messages') return native.value;
+  if (url !== undefined) {
+    return { type: 'web_search_result_location', cited_text: citedText, encrypted_index: '', title, url };
+  }
+  if (source === undefined) return undefined;
+  return {
+    type: 'char_location',
+    cited_text: citedText,
+    document_index: source,
+    document_title: title,
+    start_char_index: 0,
+    end_char_index: citedText.length,
+  };
+}

@@ -1,0 +1,114 @@
+/** Errors of the messages protocol: ours for its clients, and what its upstreams mean by theirs. */
+
+import { codeOfUpstreamStatus, ERRORS, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { WireError } from '../../core/protocol.ts';
+
+interface WireKind {
+  type: string;
+  /** Where it differs from the core's table. */
+  status?: number;
+}
+
+const INVALID: WireKind = { type: 'invalid_request_error' };
+const OVERLOADED: WireKind = { type: 'overloaded_error', status: 529 };
+
+const KINDS: Record<ErrorCode, WireKind> = {
+  invalid_request: INVALID,
+  unsupported_parameter: INVALID,
+  unsupported_modality: INVALID,
+  unsupported_tool: INVALID,
+  context_length_exceeded: INVALID,
+  content_policy_violation: INVALID,
+  invalid_api_key: { type: 'authentication_error' },
+  insufficient_quota: { type: 'billing_error' },
+  permission_denied: { type: 'permission_error' },
+  model_not_found: { type: 'not_found_error' },
+  not_found: { type: 'not_found_error' },
+  method_not_allowed: INVALID,
+  payload_too_large: { type: 'request_too_large' },
+  unsupported_media_type: INVALID,
+  rate_limit_exceeded: { type: 'rate_limit_error' },
+  client_closed: { type: 'api_error' },
+  internal_error: { type: 'api_error' },
+  upstream_error: { type: 'api_error', status: 500 },
+  overloaded: OVERLOADED,
+  unavailable: OVERLOADED,
+  timeout: { type: 'timeout_error' },
+};
+
+/** Clients of this protocol recognise a full context by these words alone. */
+const TOO_LONG = 'prompt is too long';
+
+export function encodeError(error: GatewayError, requestId?: string): WireError {
+  const { type, status = ERRORS[error.code].status } = KINDS[error.code];
+  const unnamed = error.code === 'context_length_exceeded' && !error.message.includes(TOO_LONG);
+  const message = unnamed ? `${TOO_LONG}: ${error.message}` : error.message;
+  return { status, body: { type: 'error', error: { type, message }, request_id: requestId } };
+}
+
+/** The frame of an error in a stream that has begun. */
+export function encodeErrorEvent(error: GatewayError, requestId?: string): string {
+  return `event: error\ndata: ${JSON.stringify(encodeError(error, requestId).body)}\n\n`;
+}
+
+const CODES: Record<string, ErrorCode> = {
+  invalid_request_error: 'invalid_request',
+  authentication_error: 'upstream_error',
+  billing_error: 'upstream_error',
+  permission_error: 'upstream_error',
+  not_found_error: 'model_not_found',
+  request_too_large: 'payload_too_large',
+  rate_limit_error: 'rate_limit_exceeded',
+  api_error: 'upstream_error',
+  timeout_error: 'timeout',
+  overloaded_error: 'overloaded',
+};
+
+const LONG = /prompt is too long|context (window|limit|length)|too many (input )?tokens/i;
+const ACCOUNT = /credit balance|spend limit|billing|api key/i;
+const ACCOUNT_STATUSES = [401, 402, 403];
+
+/** The error in an upstream's answer; trouble with the gateway's own account is told without the upstream's words. */
+export function decodeError(status: number, body: unknown): GatewayError {
+  const error = isObject(body) ? errorObject(body) : undefined;
+  const text = error?.message ?? (typeof body === 'string' && !body.includes('<') ? body.trim().slice(0, 500) : '');
+  const code = codeOf(status, error?.type, text);
+  if (code === 'upstream_error') {
+    const own =
+      ACCOUNT_STATUSES.includes(status) || ACCOUNT.test(text) || /auth|billing|permission/.test(error?.type ?? '');
+    const message = own || text === '' ? 'The upstream refused or failed to answer.' : redact(text);
+    return new GatewayError(code, message, { upstreamStatus: status });
+  }
+  const message = text === '' ? `The upstream answered with status ${status}.` : redact(text);
+  return new GatewayError(code, message, { upstreamStatus: status });
+}
+
+function codeOf(status: number, type: string | undefined, text: string): ErrorCode {
+  if (ACCOUNT_STATUSES.includes(status)) return 'upstream_error';
+  const code = (type && CODES[type]) || codeOfUpstreamStatus(status);
+  if (code !== 'invalid_request') return code;
+  if (ACCOUNT.test(text)) return 'upstream_error';
+  return LONG.test(text) ? 'context_length_exceeded' : code;
+}
+
+/** Both `{error: {type, message}}` and the flat forms of servers that imitate the protocol. */
+function errorObject(body: Json): { type?: string; message: string } {
+  const inner = isObject(body.error) ? body.error : body;
+  const words = [inner.message, body.message, body.error, body.detail].find((value) => typeof value === 'string');
+  return { type: typeof inner.type === 'string' ? inner.type : undefined, message: words ?? '' };
+}
+
+/** The error in a body or frame that came with status 200, if it is one. */
+export function errorIn(body: Json): GatewayError | undefined {
+  if (!isObject(body)) return undefined;
+  const bare = body.type === undefined && body.content === undefined && body.error !== undefined && body.error !== null;
+  if (body.type !== 'error' && !bare) return undefined;
+  return decodeError(statusOf(isObject(body.error) ? body.error.type : undefined), body);
+}
+
+/** The status an error would have had as an answer of its own. */
+function statusOf(type: unknown): number {
+  const code = typeof type === 'string' ? CODES[type] : undefined;
+  return code ? ERRORS[code].status : 500;
+}

@@ -1,0 +1,97 @@
+/** Why an answer ended, in the words of the messages protocol and back. */
+
+import type { Finish, FinishReason, OpenPart } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json, parseObject } from '../../core/json.ts';
+
+const REASONS: Record<string, FinishReason> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop-sequence',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context-full',
+  tool_use: 'calls',
+  refusal: 'refused',
+  pause_turn: 'paused',
+  compaction: 'paused',
+};
+
+/** The finish in a message or in the delta of a `message_delta`; undefined while it has none. */
+export function decodeFinish(wire: Json): Finish | undefined {
+  const { stop_reason: raw, stop_sequence: stopSequence, stop_details: details } = wire ?? {};
+  if (typeof raw !== 'string') return undefined;
+  const finish: Finish = { reason: REASONS[raw] ?? 'other', raw };
+  if (typeof stopSequence === 'string' && finish.reason === 'stop-sequence') finish.stopSequence = stopSequence;
+  if (isObject(details) && typeof details.explanation === 'string') finish.explanation = details.explanation;
+  if (isObject(details) && typeof details.category === 'string') finish.category = details.category;
+  return finish;
+}
+
+/** What the parts of an answer say about its end, whatever the upstream's reason. */
+export interface Seen {
+  /** Anything that a client gets to see. */
+  content: boolean;
+  refusal: boolean;
+  calls: boolean;
+  /** The arguments of a call are not JSON. */
+  brokenCall: boolean;
+}
+
+export function nothingSeen(): Seen {
+  return { content: false, refusal: false, calls: false, brokenCall: false };
+}
+
+/** Takes note of a complete part. */
+export function see(seen: Seen, part: OpenPart): void {
+  seen.content = true;
+  if (part.type === 'refusal') seen.refusal = true;
+  if (part.type !== 'call') return;
+  seen.calls = true;
+  seen.brokenCall ||= !part.custom && parseObject(part.args) === undefined;
+}
+
+/** `stop_reason`, `stop_sequence` and `stop_details`. Throws `upstream_error` for an end that is none. */
+export function encodeFinish(finish: Finish, seen: Seen): Json {
+  const reason = stopReason(finish, seen);
+  const wire: Json = { stop_reason: reason, stop_sequence: null };
+  if (reason === 'stop_sequence') wire.stop_sequence = finish.stopSequence;
+  if (reason === 'refusal') {
+    const explanation = finish.explanation ?? null;
+    wire.stop_details = { type: 'refusal', category: finish.category ?? null, explanation };
+  }
+  return wire;
+}
+
+function stopReason(finish: Finish, seen: Seen): string {
+  switch (finish.reason) {
+    case 'filtered':
+    case 'refused':
+    case 'blocked':
+      return 'refusal';
+    case 'paused':
+      return 'pause_turn';
+    case 'length':
+    case 'context-full':
+    case 'continuation':
+      if (seen.calls && !seen.brokenCall) return 'tool_use';
+      return finish.reason === 'context-full' ? 'model_context_window_exceeded' : 'max_tokens';
+    case 'malformed':
+      throw abnormal(finish);
+    case 'other':
+      if (!seen.content) throw abnormal(finish);
+      break;
+    case 'stop-sequence':
+      if (!seen.calls && finish.stopSequence !== undefined) return 'stop_sequence';
+      break;
+    case 'stop':
+    case 'calls':
+      break;
+  }
+  if (seen.brokenCall) throw abnormal(finish);
+  if (seen.calls) return 'tool_use';
+  return seen.refusal ? 'refusal' : 'end_turn';
+}
+
+function abnormal(finish: Finish): GatewayError {
+  const word = finish.raw ? ` (${finish.raw})` : '';
+  return new GatewayError('upstream_error', `The model's answer is malformed${word}.`);
+}

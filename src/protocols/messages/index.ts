@@ -1,0 +1,60 @@
+/** The messages protocol: Anthropic's wire format, towards clients and towards upstreams. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import { encodeModel, encodeModels } from './catalog.ts';
+import { checkHeaders, credential, endpoints } from './endpoints.ts';
+import { decodeError, encodeError, encodeErrorEvent, errorIn } from './errors.ts';
+import { parameterName } from './parameters.ts';
+import { decodeRequest } from './request-decoder.ts';
+import { countBody, encodeRequest } from './request-encoder.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { check } from './schema.ts';
+import { restoreState } from './state.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { createStreamEncoder } from './stream-encoder.ts';
+import { usageOf } from './usage.ts';
+
+export const messages: Protocol = {
+  id: 'messages',
+
+  endpoints,
+  credential,
+  checkHeaders,
+  check,
+  decodeRequest,
+  encodeResponse,
+  streamEncoder: createStreamEncoder,
+  streamType: () => 'text/event-stream; charset=utf-8',
+  encodeError,
+  encodeStreamError: encodeErrorEvent,
+  keepAlive: 'event: ping\ndata: {"type":"ping"}\n\n',
+  requestIdHeader: 'request-id',
+  parameterName,
+  encodeModel,
+  encodeModels,
+  encodeCount: (tokens) => ({ input_tokens: tokens }),
+
+  upstreamPath: (_model, action) => (action === 'count' ? '/v1/messages/count_tokens' : '/v1/messages'),
+  gatewayFields: ['provider'],
+  requestModel: { path: ['model'], spell: (model) => model },
+  restoreState,
+  forwardedHeaders: {
+    'anthropic-version': 'anthropic-version',
+    'msg-protocol-version': 'anthropic-version',
+    'anthropic-beta': 'anthropic-beta',
+  },
+  encodeRequest,
+  decodeResponse,
+  streamDecoder: createStreamDecoder,
+  decodeError,
+  countBody,
+  decodeCount: (body: Json) =>
+    isObject(body) && Number.isInteger(body.input_tokens) ? Number(body.input_tokens) : undefined,
+
+  modelPaths: [['model'], ['message', 'model']],
+  usageMark: Buffer.from('"usage"'),
+  usageOf,
+  errorIn,
+  isEnd: (event) => event.event === 'message_stop' || /^\{\s*"type"\s*:\s*"message_stop"/.test(event.data),
+};

@@ -1,0 +1,36 @@
+/** Hub parameters as clients of the messages protocol spell them. */
+
+const NAMES: Record<string, string> = {
+  turns: 'messages',
+  maxTokens: 'max_tokens',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop_sequences',
+  toolChoice: 'tool_choice',
+  'toolChoice.allowed': 'tool_choice',
+  parallelCalls: 'tool_choice.disable_parallel_tool_use',
+  format: 'output_config.format',
+  reasoning: 'thinking',
+  'reasoning.budget': 'thinking.budget_tokens',
+  'reasoning.effort': 'output_config.effort',
+  'reasoning.visible': 'thinking.display',
+  tier: 'service_tier',
+  user: 'metadata.user_id',
+  webSearch: 'tools.web_search',
+  'webSearch.location': 'tools.web_search.user_location',
+  cache: 'cache_control',
+};
+
+/** The longest known beginning of a dotted parameter is renamed; the rest only changes its case. */
+export function parameterName(parameter: string): string {
+  const steps = parameter.split('.');
+  for (let length = steps.length; length > 0; length--) {
+    const name = NAMES[steps.slice(0, length).join('.')];
+    if (name !== undefined) return [name, ...steps.slice(length).map(snakeCase)].join('.');
+  }
+  return steps.map(snakeCase).join('.');
+}
+
+function snakeCase(word: string): string {
+  return word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

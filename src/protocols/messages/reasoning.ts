@@ -1,0 +1,83 @@
+/** How reasoning is asked for: `thinking` and `output_config.effort`. */
+
+import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
+import type { Json } from '../../core/json.ts';
+import type { ModelRules } from '../../core/model.ts';
+import { NEWEST, NEWEST_MAX_OUTPUT } from './rules.ts';
+
+export interface EncodedReasoning {
+  thinking?: Json;
+  effort?: Effort;
+  dropped?: boolean;
+}
+
+/** Shares of the largest output that efforts may think for. */
+const SHARES: readonly [Effort, number][] = [
+  ['minimal', 0.02],
+  ['low', 0.1],
+  ['medium', 0.3],
+  ['high', 0.6],
+  ['xhigh', 0.9],
+  ['max', 1],
+];
+
+const SMALLEST_BUDGET = 1024;
+
+/** `maxTokens` is what the body will ask for; `loop` is a tool loop whose thinking belongs to someone else. */
+export function encodeReasoning(
+  request: ChatRequest,
+  rules: ModelRules,
+  { maxTokens, loop }: { maxTokens: number; loop: boolean },
+): EncodedReasoning {
+  const { reasoning } = request;
+  if (!reasoning) return {};
+  const off = reasoning.effort === 'none' || reasoning.budget === 0;
+  switch (rules.reasoning ?? NEWEST.reasoning) {
+    case 'none':
+      return { dropped: !off };
+    case 'always':
+      return { dropped: true };
+    case 'budget':
+      if (off) return (rules.reasoningOff ?? true) ? { thinking: { type: 'disabled' } } : { dropped: true };
+      return loop ? { dropped: true } : withBudget(reasoning, rules, maxTokens);
+    case 'adaptive':
+    case 'effort':
+    case 'level':
+      return off ? switchedOff(rules) : adaptive(reasoning, rules);
+  }
+}
+
+function switchedOff(rules: ModelRules): EncodedReasoning {
+  return (rules.reasoningOff ?? NEWEST.reasoningOff) ? { thinking: { type: 'disabled' } } : { effort: 'low' };
+}
+
+/** Without `display` the model would think unseen. */
+function adaptive(reasoning: ReasoningRequest, rules: ModelRules): EncodedReasoning {
+  const display = reasoning.visible === false ? 'omitted' : 'summarized';
+  const wanted = reasoning.effort ?? effortOf(reasoning.budget, rules);
+  return { thinking: { type: 'adaptive', display }, effort: wanted && supported(wanted, rules) };
+}
+
+function effortOf(budget: number | undefined, rules: ModelRules): Effort | undefined {
+  if (budget === undefined || budget < 0) return undefined;
+  const share = budget / (rules.maxOutput ?? NEWEST_MAX_OUTPUT);
+  return SHARES.find(([, limit]) => share <= limit)?.[0] ?? 'max';
+}
+
+function supported(effort: Effort, rules: ModelRules): Effort {
+  const efforts: readonly Effort[] = rules.efforts ?? NEWEST.efforts;
+  if (efforts.includes(effort)) return effort;
+  return effort === 'minimal' ? 'low' : 'high';
+}
+
+/** A budget counts inside `max_tokens` and must be smaller. */
+function withBudget(reasoning: ReasoningRequest, rules: ModelRules, maxTokens: number): EncodedReasoning {
+  const { min, max } = { min: SMALLEST_BUDGET, max: Number.POSITIVE_INFINITY, ...rules.budget };
+  const asked = reasoning.budget !== undefined && reasoning.budget > 0 ? reasoning.budget : undefined;
+  const share = SHARES.find(([effort]) => effort === (reasoning.effort ?? 'medium'))?.[1] ?? 1;
+  const wanted = asked ?? Math.floor(share * (rules.maxOutput ?? NEWEST_MAX_OUTPUT));
+  const budget = Math.min(Math.max(wanted, min), max, maxTokens - 1);
+  if (budget < min) return { dropped: true };
+  const display = reasoning.visible === false && { display: 'omitted' };
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
+}

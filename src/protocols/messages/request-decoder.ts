@@ -1,0 +1,142 @@
+/** A request of a client of the messages protocol as the hub holds it. */
+
+import type { ChatRequest, Effort, Opaque, Part, ReasoningRequest, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { ENVELOPE_MARK } from '../../core/opaque.ts';
+import { decodeBlock, decodeContent } from './block-decoder.ts';
+import { decodeMark, markLast } from './cache.ts';
+import { decodeTools } from './tool-decoder.ts';
+
+/** Fields that change what is answered or where it comes from, and that no other protocol has. */
+const UNTRANSLATABLE = ['container', 'mcp_servers', 'thread'];
+
+/** Fields that only tune and that the hub does not hold. */
+const TUNING = [
+  'context_management',
+  'diagnostics',
+  'inference_geo',
+  'fallbacks',
+  'compaction',
+  'billing_policy',
+  'fallback_credit_token',
+];
+
+/** The first line of a client's system prompt that changes with every version of it and would spoil prefix caches. */
+const BILLING_HEADER = 'x-anthropic-billing-header:';
+
+/** `body` has passed `check`. Throws `unsupported_*` for what would be lost on the way to another protocol. */
+export function decodeRequest(body: Json): ChatRequest {
+  for (const field of UNTRANSLATABLE) if (given(body[field])) refuse(field);
+  const request: ChatRequest = { stream: body.stream === true, turns: [], tools: [], dropped: [] };
+  request.turns = decodeTurns(body, request.dropped);
+  decodeTools(body, request);
+  decodeSampling(body, request);
+  const reasoning = decodeReasoning(body);
+  if (reasoning) request.reasoning = reasoning;
+  const format = body.output_config?.format ?? body.output_format;
+  if (format) request.format = { type: 'schema', schema: format.schema };
+  if (body.metadata?.user_id) request.user = body.metadata.user_id;
+  if (body.speed === 'fast') request.tier = 'priority';
+  else if (body.service_tier) request.tier = body.service_tier === 'auto' ? 'auto' : 'default';
+  if (given(body.output_config?.task_budget)) request.dropped.push('output_config.task_budget');
+  request.dropped.push(...TUNING.filter((field) => given(body[field])));
+  const mark = decodeMark(body.cache_control);
+  if (mark) markLast(request, mark);
+  return request;
+}
+
+function given(value: Json): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+}
+
+function refuse(field: string): never {
+  const message = `${field} only works with the model's own provider; this model is reached through another protocol.`;
+  throw new GatewayError('unsupported_parameter', message, { param: field });
+}
+
+function decodeTurns(body: Json, dropped: string[]): Turn[] {
+  const turns: Turn[] = [];
+  const system = decodeContent(withoutBillingHeader(body.system));
+  if (system.length > 0) turns.push({ role: 'system', parts: system });
+  for (const message of body.messages) {
+    const parts =
+      message.role === 'system'
+        ? systemParts(message.content, dropped)
+        : attachStates(message.content).filter(isPresent);
+    if (parts.length > 0) turns.push({ role: message.role, parts });
+  }
+  return turns;
+}
+
+function withoutBillingHeader(system: Json): Json {
+  if (!Array.isArray(system) || !system[0]?.text?.startsWith(BILLING_HEADER)) return system;
+  return system.slice(1);
+}
+
+/** System turns hold text only; tools that such a turn adds or takes away are in the list of tools anyway. */
+function systemParts(content: Json, dropped: string[]): Part[] {
+  if (!Array.isArray(content)) return decodeContent(content);
+  const texts = content.filter((block) => block.type === 'text');
+  dropped.push(...content.filter((block) => block.type !== 'text').map((block) => `messages.content.${block.type}`));
+  return decodeContent(texts);
+}
+
+/**
+ * State that another provider hung on a call or text travels on an empty thinking block: before the call, or else after
+ * the text. Here it goes back to where it was.
+ */
+function attachStates(content: Json): Part[] {
+  if (!Array.isArray(content)) return decodeContent(content);
+  const parts: Part[] = [];
+  let carried: Opaque | undefined;
+
+  function attachToLast(opaque: Opaque | undefined): void {
+    const last = parts.at(-1);
+    if (!opaque) return;
+    if (last?.type === 'text' || last?.type === 'call') last.opaque = opaque;
+    else parts.push({ type: 'reasoning', text: '', opaque });
+  }
+
+  for (const block of content) {
+    const decoded = decodeBlock(block);
+    const [first] = decoded;
+    if (first?.type === 'call' && carried) first.opaque = carried;
+    else attachToLast(carried);
+    carried = isCarrier(block) && first?.type === 'reasoning' ? first.opaque : undefined;
+    if (!carried) parts.push(...decoded);
+  }
+  attachToLast(carried);
+  return parts;
+}
+
+function isCarrier(block: Json): boolean {
+  return block.type === 'thinking' && block.thinking === '' && String(block.signature).startsWith(ENVELOPE_MARK);
+}
+
+/** Empty texts say nothing unless something hangs on them. */
+function isPresent(part: Part): boolean {
+  return part.type !== 'text' || part.text !== '' || part.opaque !== undefined;
+}
+
+function decodeSampling(body: Json, request: ChatRequest): void {
+  if (typeof body.max_tokens === 'number') request.maxTokens = body.max_tokens;
+  if (typeof body.temperature === 'number') request.temperature = body.temperature;
+  if (typeof body.top_p === 'number') request.topP = body.top_p;
+  if (typeof body.top_k === 'number') request.topK = body.top_k;
+  if (given(body.stop_sequences)) request.stop = body.stop_sequences;
+}
+
+function decodeReasoning(body: Json): ReasoningRequest | undefined {
+  const thinking = isObject(body.thinking) ? body.thinking : undefined;
+  const effort: Effort | undefined = body.output_config?.effort ?? undefined;
+  if (thinking?.type === 'disabled' || thinking?.type === 'between_tools') return { effort: 'none' };
+  if (!thinking && !effort) return undefined;
+  const reasoning: ReasoningRequest = {};
+  if (effort) reasoning.effort = effort;
+  if (thinking?.type === 'enabled') reasoning.budget = thinking.budget_tokens;
+  if (thinking?.type === 'adaptive' && !effort) reasoning.budget = -1;
+  if (thinking?.display === 'omitted') reasoning.visible = false;
+  if (thinking?.display === 'summarized') reasoning.visible = true;
+  return reasoning;
+}

@@ -1,0 +1,94 @@
+/** Whole answers of the messages protocol, from upstreams and for clients. */
+
+import type { ChatResponse, Citation, MediaPart, Opaque, OpenPart } from '../../core/chat.ts';
+import type { Json } from '../../core/json.ts';
+import { wrap } from '../../core/opaque.ts';
+import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import { decodeAnswerBlock } from './block-decoder.ts';
+import { encodeInput } from './block-encoder.ts';
+import { encodeCitation } from './citations.ts';
+import { decodeFinish, encodeFinish, nothingSeen, see } from './finish.ts';
+import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
+
+export function decodeResponse(body: Json, target: Target): ChatResponse {
+  const blocks: Json[] = Array.isArray(body.content) ? body.content : [];
+  const parts = blocks.map((block) => decodeAnswerBlock(block, target.origin));
+  const usage = mergeUsage(undefined, decodeUsage(body.usage));
+  return {
+    id: String(body.id ?? ''),
+    model: String(body.model ?? target.model),
+    candidates: [{ parts, finish: decodeFinish(body) ?? { reason: 'other' } }],
+    ...(usage && { usage }),
+  };
+}
+
+/** The first candidate only; the protocol has no others. */
+export function encodeResponse(response: ChatResponse, options: EncoderOptions): Json {
+  const { parts = [], finish = { reason: 'other' } } = response.candidates[0] ?? {};
+  const seen = nothingSeen();
+  const content = parts.flatMap((part) => {
+    const blocks = encodeAnswerPart(part, options);
+    if (blocks.length > 0) see(seen, part);
+    return blocks;
+  });
+  return {
+    id: messageId(response.id),
+    type: 'message',
+    role: 'assistant',
+    model: options.model,
+    content,
+    ...encodeFinish(finish, seen),
+    usage: encodeUsage(response.usage),
+  };
+}
+
+/** Clients expect the prefix. */
+export function messageId(id: string): string {
+  const clean = id.replace(/[^a-zA-Z0-9_-]/g, '');
+  return clean.startsWith('msg_') ? clean : `msg_${clean}`;
+}
+
+function encodeAnswerPart(part: OpenPart, { hideReasoning }: EncoderOptions): Json[] {
+  const state = 'opaque' in part ? part.opaque : undefined;
+  switch (part.type) {
+    case 'text': {
+      const carrier = state ? [carrierBlock(state)] : [];
+      return part.text === '' ? carrier : [textBlock(part.text, part.citations), ...carrier];
+    }
+    case 'refusal':
+      return part.text === '' ? [] : [textBlock(part.text)];
+    case 'media':
+      return [textBlock(mediaNote(part))];
+    case 'reasoning':
+      if (part.text === '' || hideReasoning) return state ? [hiddenBlock(state)] : [];
+      return [{ type: 'thinking', thinking: part.text, signature: state ? wrap(state) : '' }];
+    case 'call': {
+      const use = { type: 'tool_use', id: part.id, name: part.name, input: encodeInput(part) };
+      return state ? [carrierBlock(state), use] : [use];
+    }
+    case 'native':
+      return part.protocol === 'messages' ? [part.value] : [];
+  }
+}
+
+function textBlock(text: string, citations: Citation[] = []): Json {
+  const wire = citations.map(encodeCitation).filter((citation) => citation !== undefined);
+  return { type: 'text', text, ...(wire.length > 0 && { citations: wire }) };
+}
+
+/** State of a call or text: empty thinking is the one place where clients keep a signature. */
+export function carrierBlock(state: Opaque): Json {
+  return { type: 'thinking', thinking: '', signature: wrap(state) };
+}
+
+/** State of reasoning that is not shown. */
+export function hiddenBlock(state: Opaque): Json {
+  return { type: 'redacted_thinking', data: wrap(state) };
+}
+
+/** Answers hold no media in this protocol, and an unknown block would break its clients: words say what is missing. */
+export function mediaNote(part: MediaPart): string {
+  if (part.transcript) return part.transcript;
+  const name = part.title ?? part.mime ?? part.kind;
+  return part.url ? `[${name}](${part.url})` : `[${name}: this protocol cannot show it]`;
+}

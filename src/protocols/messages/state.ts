@@ -1,0 +1,29 @@
+/** Wrapped provider state in a body that is relayed to an upstream of the same protocol. */
+
+import type { Json } from '../../core/json.ts';
+import { unwrap } from '../../core/opaque.ts';
+
+/**
+ * Gives state of `origin` back in its own form and takes everyone else's out with the thinking it signs, in place. True
+ * when something changed.
+ */
+export function restoreState(body: Json, origin: string): boolean {
+  let changed = false;
+  for (const message of body.messages ?? []) {
+    if (!Array.isArray(message.content)) continue;
+    const content = message.content.map((block: Json) => restored(block, origin));
+    if (content.every((block: Json, index: number) => block === message.content[index])) continue;
+    changed = true;
+    message.content = content.filter((block: Json) => block !== undefined);
+  }
+  if (changed) body.messages = body.messages.filter((message: Json) => message.content.length > 0);
+  return changed;
+}
+
+function restored(block: Json, origin: string): Json {
+  const state = unwrap(block?.type === 'thinking' ? block.signature : block?.data);
+  if (!state) return block;
+  if (state.origin !== origin) return undefined;
+  if (state.kind !== 'signature') return { type: 'redacted_thinking', data: state.value };
+  return { type: 'thinking', thinking: block.thinking ?? '', signature: state.value };
+}

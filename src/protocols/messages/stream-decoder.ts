@@ -1,0 +1,150 @@
+/** Events of an upstream's stream as events of the hub. */
+
+import type { ChatEvent, Finish, Usage } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json, read } from '../../core/json.ts';
+import type { StreamDecoder, Target } from '../../core/protocol.ts';
+import type { SseEvent } from '../../core/sse.ts';
+import { decodeAnswerBlock, decodeState } from './block-decoder.ts';
+import { decodeCitation } from './citations.ts';
+import { errorIn } from './errors.ts';
+import { decodeFinish } from './finish.ts';
+import { decodeUsage, mergeUsage } from './usage.ts';
+
+/** The block that is open: `native` ones are kept whole until they end. */
+interface OpenBlock {
+  part: number;
+  type: string;
+  native?: Json;
+  /** JSON fragments of a native block's input. */
+  input: string;
+  /** What a call's start already held, used when no fragment follows. */
+  given: string;
+}
+
+export function createStreamDecoder(target: Target): StreamDecoder {
+  let usage: Usage | undefined;
+  let finish: Finish | undefined;
+  let open: OpenBlock | undefined;
+  let parts = 0;
+  let ended = false;
+
+  function decode({ data }: SseEvent): ChatEvent[] {
+    if (ended || data.trim() === '[DONE]') return [];
+    const frame = parse(data);
+    if (!frame) return fail(new GatewayError('upstream_error', 'The upstream sent an event that is not valid JSON.'));
+    switch (frame.type) {
+      case 'message_start':
+        usage = mergeUsage(usage, decodeUsage(frame.message?.usage));
+        return [{ type: 'message-start', id: String(frame.message?.id ?? ''), model: modelOf(frame), usage }];
+      case 'content_block_start':
+        return [...close(), ...start(frame.content_block)];
+      case 'content_block_delta':
+        return open && isObject(frame.delta) ? grow(open, frame.delta) : [];
+      case 'content_block_stop':
+        return close();
+      case 'message_delta':
+        usage = mergeUsage(usage, decodeUsage(frame.usage));
+        finish = decodeFinish(frame.delta) ?? finish;
+        return close();
+      case 'message_stop':
+        return finished();
+      case 'ping':
+        return [{ type: 'ping' }];
+      default: {
+        const error = errorIn(frame);
+        return error ? fail(error) : [];
+      }
+    }
+  }
+
+  function modelOf(frame: Json): string {
+    return String(frame.message?.model ?? target.model);
+  }
+
+  function start(block: Json): ChatEvent[] {
+    if (!isObject(block)) return [];
+    const part = decodeAnswerBlock(block, target.origin);
+    open = { part: parts, type: part.type, input: '', given: '' };
+    if (part.type === 'native') {
+      open.native = block;
+      return [];
+    }
+    if (part.type === 'call') {
+      open.given = part.args === '{}' ? '' : part.args;
+      part.args = '';
+    }
+    return [{ type: 'part-start', index: parts++, candidate: 0, part }];
+  }
+
+  function grow(block: OpenBlock, delta: Json): ChatEvent[] {
+    const index = block.part;
+    switch (delta.type) {
+      case 'text_delta':
+        return textDelta(index, delta.text);
+      case 'thinking_delta':
+        return textDelta(index, delta.thinking);
+      case 'input_json_delta':
+        block.input += delta.partial_json ?? '';
+        return block.native ? [] : textDelta(index, delta.partial_json);
+      case 'signature_delta': {
+        const opaque = decodeState('signature', delta.signature, target.origin);
+        return opaque ? [{ type: 'part-delta', index, opaque }] : [];
+      }
+      case 'citations_delta': {
+        const citation = decodeCitation(delta.citation);
+        return citation && block.type === 'text' ? [{ type: 'part-delta', index, citation }] : [];
+      }
+      default:
+        return [];
+    }
+  }
+
+  function close(): ChatEvent[] {
+    if (!open) return [];
+    const { part: index, native, input, given } = open;
+    open = undefined;
+    if (native) {
+      const value = input === '' ? native : { ...native, input: parse(input) ?? native.input };
+      parts++;
+      const part = { type: 'native', protocol: 'messages', value } as const;
+      return [
+        { type: 'part-start', index, candidate: 0, part },
+        { type: 'part-end', index },
+      ];
+    }
+    return [...(input === '' ? textDelta(index, given) : []), { type: 'part-end', index }];
+  }
+
+  function finished(): ChatEvent[] {
+    const events = close();
+    ended = true;
+    events.push({ type: 'candidate-end', candidate: 0, finish: finish ?? { reason: 'other' } });
+    events.push({ type: 'message-end', usage });
+    return events;
+  }
+
+  function fail(error: GatewayError): ChatEvent[] {
+    ended = true;
+    return [{ type: 'error', error }];
+  }
+
+  return {
+    decode,
+    end: () =>
+      ended ? [] : fail(new GatewayError('upstream_error', 'The upstream closed its answer before the end.')),
+  };
+}
+
+function textDelta(index: number, text: unknown): ChatEvent[] {
+  return typeof text === 'string' && text !== '' ? [{ type: 'part-delta', index, text }] : [];
+}
+
+function parse(data: string): Json {
+  try {
+    const value = read(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

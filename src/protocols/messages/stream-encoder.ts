@@ -1,0 +1,210 @@
+/** Events of the hub as a stream for clients: one block at a time, in ascending order, of types that every client knows. */
+
+import type { ChatEvent, Finish, Opaque, OpenPart, Usage } from '../../core/chat.ts';
+import type { Json } from '../../core/json.ts';
+import { wrap } from '../../core/opaque.ts';
+import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
+import { encodeInput } from './block-encoder.ts';
+import { encodeCitation } from './citations.ts';
+import { encodeErrorEvent } from './errors.ts';
+import { encodeFinish, nothingSeen, see } from './finish.ts';
+import { carrierBlock, hiddenBlock, mediaNote, messageId } from './response.ts';
+import { encodeUsage } from './usage.ts';
+
+type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
+
+/** The part that is being written, grown as its deltas come. */
+interface Writing {
+  index: number;
+  part: OpenPart;
+  /** Its block has been opened; texts wait for their first words, so that no empty block is sent. */
+  opened: boolean;
+  opaque?: Opaque;
+}
+
+/** Encoding throws `upstream_error` where the message ends in a way that is none. */
+export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
+  const seen = nothingSeen();
+  let usage: Usage | undefined;
+  let finish: Finish = { reason: 'other' };
+  let writing: Writing | undefined;
+  let blocks = 0;
+  let started = false;
+  let ended = false;
+
+  function encode(event: ChatEvent): string {
+    if (ended) return '';
+    switch (event.type) {
+      case 'message-start':
+        usage = event.usage;
+        return start(event.id);
+      case 'part-start':
+        return event.candidate === 0 ? startPart(event.index, event.part) : '';
+      case 'part-delta':
+        return writing?.index === event.index ? growPart(writing, event) : '';
+      case 'part-end':
+        return writing?.index === event.index ? endPart(writing) : '';
+      case 'candidate-end':
+        if (event.candidate === 0) finish = event.finish;
+        return '';
+      case 'message-end':
+        usage = event.usage ?? usage;
+        return stop();
+      case 'ping':
+        return started ? frame({ type: 'ping' }) : '';
+      case 'error':
+        ended = true;
+        return encodeErrorEvent(event.error);
+    }
+  }
+
+  function start(id: string): string {
+    started = true;
+    const about = { id: messageId(id), type: 'message', role: 'assistant', model: options.model, content: [] };
+    const message = { ...about, stop_reason: null, stop_sequence: null, usage: encodeUsage(usage) };
+    return frame({ type: 'message_start', message });
+  }
+
+  function startPart(index: number, part: OpenPart): string {
+    const opaque = 'opaque' in part ? part.opaque : undefined;
+    writing = { index, part: { ...part }, opened: false, opaque };
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+        return part.text === '' ? '' : writeText(writing, part.text);
+      case 'call': {
+        const carrier = opaque ? whole(carrierBlock(opaque)) : '';
+        writing.opaque = undefined;
+        const text = carrier + open(writing, { type: 'tool_use', id: part.id, name: part.name, input: {} });
+        return part.args === '' || part.custom
+          ? text
+          : text + delta({ type: 'input_json_delta', partial_json: part.args });
+      }
+      case 'media':
+      case 'native':
+        return '';
+    }
+  }
+
+  function growPart(current: Writing, { text, opaque, citation }: Delta): string {
+    if (opaque) current.opaque = opaque;
+    const words = text ? growText(current, text) : '';
+    const wire = citation && current.part.type === 'text' ? encodeCitation(citation) : undefined;
+    return wire ? words + openText(current) + delta({ type: 'citations_delta', citation: wire }) : words;
+  }
+
+  function growText(current: Writing, text: string): string {
+    const { part } = current;
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+        part.text += text;
+        return writeText(current, text);
+      case 'call':
+        part.args += text;
+        return part.custom ? '' : delta({ type: 'input_json_delta', partial_json: text });
+      case 'media':
+        part.data = (part.data ?? '') + text;
+        return '';
+      case 'native':
+        return '';
+    }
+  }
+
+  function writeText(current: Writing, text: string): string {
+    if (current.part.type === 'reasoning') {
+      if (options.hideReasoning) return '';
+      const opening = current.opened ? '' : open(current, { type: 'thinking', thinking: '', signature: '' });
+      return opening + delta({ type: 'thinking_delta', thinking: text });
+    }
+    return openText(current) + delta({ type: 'text_delta', text });
+  }
+
+  function openText(current: Writing): string {
+    return current.opened ? '' : open(current, { type: 'text', text: '' });
+  }
+
+  function open(current: Writing, block: Json): string {
+    current.opened = true;
+    return frame({ type: 'content_block_start', index: blocks, content_block: block });
+  }
+
+  function delta(wire: Json): string {
+    return frame({ type: 'content_block_delta', index: blocks, delta: wire });
+  }
+
+  function close(): string {
+    return frame({ type: 'content_block_stop', index: blocks++ });
+  }
+
+  function endPart(current: Writing): string {
+    const { part, opaque, opened } = current;
+    writing = undefined;
+    const written = lastWords(current);
+    if (opened || written !== '') see(seen, part);
+    if (part.type === 'reasoning' || !opaque) return written;
+    return written + whole(carrierBlock(opaque));
+  }
+
+  /** What is left to be said of a part when it ends. */
+  function lastWords({ part, opaque, opened }: Writing): string {
+    switch (part.type) {
+      case 'reasoning':
+        if (!opened) return opaque ? whole(hiddenBlock(opaque)) : '';
+        return (opaque ? delta({ type: 'signature_delta', signature: wrap(opaque) }) : '') + close();
+      case 'call': {
+        const input = part.custom ? JSON.stringify(encodeInput(part)) : '';
+        return (input && delta({ type: 'input_json_delta', partial_json: input })) + close();
+      }
+      case 'text':
+      case 'refusal':
+        return opened ? close() : '';
+      case 'media':
+        return whole({ type: 'text', text: mediaNote(part) });
+      case 'native':
+        return part.protocol === 'messages' ? whole(part.value) : '';
+    }
+  }
+
+  /** A block that is known at once. Clients take its content from deltas where there are some. */
+  function whole(block: Json): string {
+    const pieces = piecesOf(block);
+    const opening = frame({ type: 'content_block_start', index: blocks, content_block: pieces.start });
+    return opening + pieces.deltas.map(delta).join('') + close();
+  }
+
+  function stop(): string {
+    const opening = started ? '' : start('');
+    const last = { type: 'message_delta', delta: encodeFinish(finish, seen), usage: encodeUsage(usage) };
+    ended = true;
+    return opening + frame(last) + frame({ type: 'message_stop' });
+  }
+
+  return { encode, end: () => '' };
+}
+
+function piecesOf(block: Json): { start: Json; deltas: Json[] } {
+  switch (block.type) {
+    case 'text':
+      return { start: { ...block, text: '' }, deltas: [{ type: 'text_delta', text: block.text }] };
+    case 'thinking':
+      return {
+        start: { ...block, signature: '' },
+        deltas: [{ type: 'signature_delta', signature: block.signature }],
+      };
+    case 'server_tool_use':
+    case 'mcp_tool_use':
+      return {
+        start: { ...block, input: {} },
+        deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
+      };
+    default:
+      return { start: block, deltas: [] };
+  }
+}
+
+function frame(data: Json): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}

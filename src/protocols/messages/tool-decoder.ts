@@ -1,0 +1,58 @@
+/** Tools and tool choices of a client of the messages protocol. */
+
+import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { decodeMark } from './cache.ts';
+
+/** Fields of a search tool without which the search is still the same search. */
+const SEARCH_TUNING = ['allowed_domains', 'blocked_domains', 'max_uses', 'allowed_callers'];
+
+/** Throws `unsupported_tool` for tools that only their own provider can run. */
+export function decodeTools(body: Json, request: ChatRequest): void {
+  for (const tool of body.tools ?? []) {
+    if (/^web_search_\d+$/.test(tool.type ?? '')) decodeSearch(tool, request);
+    else if (tool.type && tool.type !== 'custom') refuse(tool);
+    else if (!isObject(tool.input_schema)) request.dropped.push(`tools.${tool.name}`);
+    else request.tools.push(decodeTool(tool));
+  }
+  const choice = body.tool_choice;
+  if (!isObject(choice)) return;
+  request.toolChoice = decodeChoice(choice);
+  if (choice.disable_parallel_tool_use === true) request.parallelCalls = false;
+}
+
+function decodeTool(tool: Json): Tool {
+  const decoded: Tool = { name: tool.name, parameters: tool.input_schema };
+  if (typeof tool.description === 'string' && tool.description !== '') decoded.description = tool.description;
+  if (typeof tool.strict === 'boolean') decoded.strict = tool.strict;
+  const cache = decodeMark(tool.cache_control);
+  if (cache) decoded.cache = cache;
+  return decoded;
+}
+
+function decodeSearch(tool: Json, request: ChatRequest): void {
+  const { type: _, ...location } = tool.user_location ?? {};
+  request.webSearch = Object.keys(location).length > 0 ? { location } : {};
+  for (const field of SEARCH_TUNING) {
+    if (tool[field] !== undefined && tool[field] !== null) request.dropped.push(`tools.${tool.name}.${field}`);
+  }
+}
+
+function refuse(tool: Json): never {
+  const message = `The tool ${tool.type} only works with the model's own provider; this model is reached through another protocol.`;
+  throw new GatewayError('unsupported_tool', message, { param: 'tools' });
+}
+
+function decodeChoice(choice: Json): ToolChoice {
+  switch (choice.type) {
+    case 'any':
+      return { type: 'required' };
+    case 'tool':
+      return { type: 'named', name: choice.name };
+    case 'none':
+      return { type: 'none' };
+    default:
+      return { type: 'auto' };
+  }
+}

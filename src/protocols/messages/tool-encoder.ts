@@ -1,0 +1,134 @@
+/** Tools, tool choice and output format for an upstream of the messages protocol. */
+
+import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { type SchemaDialect, toDialect } from '../../core/json-schema.ts';
+import type { ModelRules } from '../../core/model.ts';
+import { encodeMark } from './cache.ts';
+import { NEWEST } from './rules.ts';
+
+const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+const MAX_STRICT = 20;
+const SEARCH = 'web_search_20250305';
+const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
+
+/** What strict tools and output formats may use; told limits are still read by the model. */
+const DIALECT: SchemaDialect = {
+  keep: [
+    ...['type', 'title', 'description', 'default', 'examples', '$schema', '$id', '$ref', '$defs', 'enum', 'const'],
+    ...['properties', 'required', 'additionalProperties', 'items', 'prefixItems', 'anyOf', 'allOf', 'format'],
+  ],
+  describe: [
+    ...[
+      'minimum',
+      'maximum',
+      'exclusiveMinimum',
+      'exclusiveMaximum',
+      'multipleOf',
+      'minLength',
+      'maxLength',
+      'pattern',
+    ],
+    ...['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'not', 'format'],
+  ],
+  accepts: (keyword, value) => keyword !== 'format' || FORMATS.includes(value),
+  closed: true,
+  acyclic: true,
+};
+
+/** Members of the body, and sentences that say in the system prompt what they could not. */
+export interface Encoded {
+  fields: Json;
+  instructions: string[];
+  dropped: string[];
+}
+
+export function encodeTools(request: ChatRequest, rules: ModelRules): Encoded {
+  const { toolChoice: choice, tools } = request;
+  const encoded: Encoded = { fields: {}, instructions: [], dropped: [] };
+  const offered = choice?.type === 'allowed' ? tools.filter((tool) => choice.names.includes(tool.name)) : tools;
+  const strict = tools.filter((tool) => tool.strict).length <= MAX_STRICT;
+  if (!strict) encoded.dropped.push('tools.strict');
+  const wire = offered.map((tool) => encodeTool(tool, strict));
+  if (request.webSearch) wire.push(encodeSearch(request.webSearch, encoded));
+  if (wire.length === 0) return encoded;
+  encoded.fields.tools = wire;
+  const toolChoice = encodeChoice(request, rules, encoded);
+  if (toolChoice) encoded.fields.tool_choice = toolChoice;
+  return encoded;
+}
+
+function encodeTool(tool: Tool, strict: boolean): Json {
+  if (!NAME.test(tool.name)) {
+    const message = `The tool name "${tool.name}" is not accepted by the model: use up to 128 letters, digits, _ and -.`;
+    throw new GatewayError('unsupported_tool', message, { param: 'tools' });
+  }
+  const wire: Json = { name: tool.name };
+  if (tool.description) wire.description = tool.description;
+  wire.input_schema = tool.custom ? TEXT_INPUT : objectSchema(tool.parameters);
+  if (tool.strict && strict && !tool.custom) {
+    wire.input_schema = toDialect(wire.input_schema, DIALECT).schema;
+    wire.strict = true;
+  }
+  return { ...wire, ...encodeMark(tool.cache) };
+}
+
+const TEXT_INPUT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
+
+function objectSchema(parameters: Json): Json {
+  if (!isObject(parameters) || Object.keys(parameters).length === 0) return { type: 'object', properties: {} };
+  return parameters.type === 'object' ? parameters : { ...parameters, type: 'object' };
+}
+
+function encodeSearch(search: NonNullable<ChatRequest['webSearch']>, encoded: Encoded): Json {
+  if (search.contextSize !== undefined) encoded.dropped.push('webSearch.contextSize');
+  const place = search.location?.approximate ?? search.location;
+  const location = isObject(place) && { user_location: { ...place, type: 'approximate' } };
+  return { type: SEARCH, name: 'web_search', ...location };
+}
+
+function encodeChoice(request: ChatRequest, rules: ModelRules, encoded: Encoded): Json {
+  const single = request.parallelCalls === false && { disable_parallel_tool_use: true };
+  const choice = request.toolChoice ?? { type: 'auto' };
+  if (choice.type === 'none') return { type: 'none' };
+  const forced = forcedChoice(choice);
+  if (forced && (rules.forcedChoice ?? NEWEST.forcedChoice)) return { ...forced, ...single };
+  if (forced) encoded.instructions.push(forcingWords(choice));
+  return request.toolChoice || single ? { type: 'auto', ...single } : undefined;
+}
+
+function forcedChoice(choice: ToolChoice): Json {
+  switch (choice.type) {
+    case 'required':
+      return { type: 'any' };
+    case 'named':
+      return { type: 'tool', name: choice.name };
+    case 'allowed':
+      return choice.required ? { type: 'any' } : undefined;
+    case 'auto':
+    case 'none':
+      return undefined;
+  }
+}
+
+function forcingWords(choice: ToolChoice): string {
+  if (choice.type === 'named') return `Answer by calling the tool ${choice.name}.`;
+  return 'Answer by calling at least one of the tools.';
+}
+
+/** Formats that the model has no switch for are asked for in words. */
+export function encodeFormat(request: ChatRequest, rules: ModelRules): Encoded {
+  const { format } = request;
+  if (!format) return { fields: {}, instructions: [], dropped: [] };
+  if (format.type === 'json') return { fields: {}, instructions: [JSON_WORDS], dropped: [] };
+  if (!(rules.schema ?? NEWEST.schema)) {
+    const words = `${JSON_WORDS} It must satisfy this JSON Schema: ${JSON.stringify(format.schema)}`;
+    return { fields: {}, instructions: [words], dropped: [] };
+  }
+  const { schema, lost } = toDialect(format.schema, DIALECT);
+  const dropped = lost.map((path) => `format.schema.${path}`);
+  return { fields: { format: { type: 'json_schema', schema } }, instructions: [], dropped };
+}
+
+const JSON_WORDS = 'Answer with a single JSON object and nothing else: no prose around it and no code fences.';

@@ -1,0 +1,147 @@
+/** Turns of the hub as alternating messages, in which every call is answered directly and completely. */
+
+import type { CallPart, ResultPart, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { ownState } from '../../core/opaque.ts';
+import type { Target } from '../../core/protocol.ts';
+import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';
+import { NEWEST } from './rules.ts';
+
+/** Stands where the protocol wants a user's words and the client gave none. */
+const OPENING = 'Begin.';
+const NO_RESULT = 'No result was given for this call.';
+
+export interface EncodedTurns {
+  messages: Json[];
+  /** The last calls come without thinking of the target's own. */
+  foreignLoop: boolean;
+}
+
+/** `turns` without the leading system turns. */
+export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
+  const messages: Json[] = [];
+  const nameCall = createCallNames();
+  /** Calls of the last assistant turn, by the client's ids. */
+  let calls = new Map<string, string>();
+  let foreignLoop = false;
+
+  function add(role: Turn['role'], content: Json[]): void {
+    const last = messages.at(-1);
+    if (content.length === 0) return;
+    if (last?.role === role) last.content.push(...content);
+    else messages.push({ role, content });
+  }
+
+  for (const group of grouped(turns)) {
+    if (group[0]?.role === 'assistant') {
+      calls = new Map(callsOf(group).map((call) => [call.id, nameCall(call.id)]));
+      const content = encodeAnswer(group, calls, target);
+      foreignLoop = calls.size > 0 && !content.some((block) => block.type.endsWith('thinking'));
+      if (messages.length === 0 && content.length > 0) add('user', [{ type: 'text', text: OPENING }]);
+      add('assistant', content);
+    } else {
+      add('user', encodeResults(group, calls, target));
+      calls = new Map();
+      for (const turn of group) add(...encodeInputTurn(turn, target));
+    }
+  }
+  if (calls.size > 0) add('user', encodeResults([], calls, target));
+  if (messages.length === 0) add('user', [{ type: 'text', text: OPENING }]);
+  endWithUser(messages, target);
+  return { messages, foreignLoop };
+}
+
+/** Runs of assistant turns and runs of all others, alternating. */
+function grouped(turns: Turn[]): Turn[][] {
+  const groups: Turn[][] = [];
+  for (const turn of turns) {
+    const last = groups.at(-1);
+    if (last && (last[0]?.role === 'assistant') === (turn.role === 'assistant')) last.push(turn);
+    else groups.push([turn]);
+  }
+  return groups;
+}
+
+/** Gives every call of a request an id that the protocol allows and that is its own. */
+function createCallNames(): (id: string) => string {
+  const used = new Set<string>();
+  return (id) => {
+    const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
+    let name = clean;
+    for (let count = 2; used.has(name); count++) name = `${clean}_${count}`;
+    used.add(name);
+    return name;
+  };
+}
+
+function callsOf(group: Turn[]): CallPart[] {
+  return group.flatMap((turn) => turn.parts).filter((part) => part.type === 'call');
+}
+
+/** Texts stand before the calls, but nothing moves across thinking. */
+function encodeAnswer(group: Turn[], calls: Map<string, string>, target: Target): Json[] {
+  const blocks: Json[] = [];
+  const uses: Json[] = [];
+  for (const part of group.flatMap((turn) => turn.parts)) {
+    if (part.type === 'result') throw misplaced(part);
+    if (part.type === 'call') {
+      const state = stateBlock(part, [...blocks, ...uses], target);
+      if (state) blocks.push(...uses.splice(0), state);
+      uses.push(encodeCall(part, calls.get(part.id) ?? part.id));
+      continue;
+    }
+    const encoded = encodePart(part, target);
+    if (part.type === 'reasoning' && encoded.length > 0) blocks.push(...uses.splice(0));
+    blocks.push(...encoded);
+  }
+  return [...blocks, ...uses];
+}
+
+/** Thinking whose text a client lost and whose signature came back on the call, unless it is there already. */
+function stateBlock(call: CallPart, before: Json[], { origin }: Target): Json {
+  const state = ownState(call.opaque, origin);
+  if (!state || before.some((block) => block.signature === state.value || block.data === state.value)) return undefined;
+  if (state.kind !== 'signature') return { type: 'redacted_thinking', data: state.value };
+  return { type: 'thinking', thinking: '', signature: state.value };
+}
+
+/** All results in the order of the calls; calls without one get an error for a result. */
+function encodeResults(group: Turn[], calls: Map<string, string>, target: Target): Json[] {
+  const results = new Map<string, ResultPart>();
+  for (const part of group.flatMap((turn) => turn.parts)) {
+    if (part.type !== 'result') continue;
+    if (!calls.has(part.callId)) throw misplaced(part);
+    results.set(part.callId, part);
+  }
+  return [...calls].map(([callId, id]) => {
+    const missing: ResultPart = { type: 'result', callId, parts: [{ type: 'text', text: NO_RESULT }], isError: true };
+    return encodeResult(results.get(callId) ?? missing, id, target);
+  });
+}
+
+function misplaced(result: ResultPart): GatewayError {
+  const message = `The result of tool call "${result.callId}" doesn't follow the turn that makes this call.`;
+  return new GatewayError('invalid_request', message, { param: 'turns' });
+}
+
+/** A user or system turn without its results. */
+function encodeInputTurn(turn: Turn, target: Target): [Turn['role'], Json[]] {
+  const content = turn.parts.flatMap((part) =>
+    part.type === 'result' || part.type === 'call' ? [] : encodePart(part, target),
+  );
+  if (turn.role !== 'system' || (target.rules.midSystem ?? NEWEST.midSystem)) return [turn.role, content];
+  return ['user', content.map((block) => ({ ...block, text: `<system>\n${block.text}\n</system>` }))];
+}
+
+/** A last assistant turn asks to be continued, without the white space at its end. */
+function endWithUser(messages: Json[], { rules }: Target): void {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return;
+  if (!(rules.prefill ?? NEWEST.prefill)) {
+    const message = 'The model cannot continue a last assistant turn; end the conversation with a user turn.';
+    throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
+  }
+  const block = last.content.at(-1);
+  if (block.type === 'text') block.text = block.text.trimEnd();
+}

@@ -1,0 +1,66 @@
+/** Token counts: the messages protocol counts cached input apart from `input_tokens`, the hub inside `input`. */
+
+import type { Usage } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+
+/** Rounds inside one answer that are paid for but left out of the totals. */
+const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
+
+/** The service tiers that this wire reports. */
+const TIERS = ['standard', 'priority', 'batch'];
+
+/** What a usage object says; a later one of the same stream may hold only some of the counts. */
+export function decodeUsage(usage: Json): Partial<Usage> | undefined {
+  if (!isObject(usage)) return undefined;
+  const rounds: Json[] = Array.isArray(usage.iterations) ? usage.iterations : [];
+  const counted = [usage, ...rounds.filter((round) => EXTRA_ROUNDS.includes(round?.type))];
+  const sum = (name: string) => counted.reduce((total, part) => total + count(part[name]), 0);
+
+  const found: Partial<Usage> = {};
+  if (typeof usage.input_tokens === 'number') {
+    found.input = sum('input_tokens') + sum('cache_read_input_tokens') + sum('cache_creation_input_tokens');
+  }
+  if (typeof usage.output_tokens === 'number') found.output = sum('output_tokens');
+  if (count(usage.cache_read_input_tokens) > 0) found.cached = sum('cache_read_input_tokens');
+  if (count(usage.cache_creation_input_tokens) > 0) found.cacheWrite = sum('cache_creation_input_tokens');
+  const hour = count(usage.cache_creation?.ephemeral_1h_input_tokens);
+  if (hour > 0) found.cacheWrite1h = hour;
+  const thinking = usage.output_tokens_details?.thinking_tokens;
+  if (typeof thinking === 'number') found.reasoning = thinking;
+  const searches = count(usage.server_tool_use?.web_search_requests);
+  if (searches > 0) found.searches = searches;
+  if (typeof usage.service_tier === 'string') found.tier = usage.service_tier;
+  return found;
+}
+
+/** Counts seen so far, completed by later ones; undefined while nothing was reported. */
+export function mergeUsage(before: Usage | undefined, later: Partial<Usage> | undefined): Usage | undefined {
+  return later ? { ...(before ?? { input: 0, output: 0 }), ...later } : before;
+}
+
+export function encodeUsage(usage: Usage | undefined): Json {
+  const { input = 0, output = 0, cached = 0, cacheWrite = 0, cacheWrite1h = 0 } = usage ?? {};
+  const wire: Json = {
+    input_tokens: Math.max(0, input - cached - cacheWrite),
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cached,
+    output_tokens: output,
+  };
+  if (cacheWrite > 0) {
+    const hour = Math.min(cacheWrite1h, cacheWrite);
+    wire.cache_creation = { ephemeral_5m_input_tokens: cacheWrite - hour, ephemeral_1h_input_tokens: hour };
+  }
+  if (usage?.reasoning !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoning };
+  if (usage?.searches) wire.server_tool_use = { web_search_requests: usage.searches, web_fetch_requests: 0 };
+  if (usage?.tier && TIERS.includes(usage.tier)) wire.service_tier = usage.tier;
+  return wire;
+}
+
+/** The counts in a whole answer, a `message_start` or a `message_delta`. */
+export function usageOf(body: Json): Partial<Usage> | undefined {
+  return decodeUsage(body?.usage ?? body?.message?.usage);
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
