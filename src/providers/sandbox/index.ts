@@ -11,6 +11,7 @@ export const sandbox: ProviderType = {
   protocol: 'chat',
   environment: [],
   keyless: true,
+  builtIn: true,
   baseUrl: 'sandbox:',
   create: ({ id }) => ({
     id,

@@ -89,7 +89,7 @@ const Body = Type.Object({
   max_tokens: Limit,
   max_completion_tokens: Limit,
   stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
-  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 128 })),
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 16 })),
   logprobs: Type.Optional(Type.Boolean()),
   top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
   response_format: Type.Optional(
