@@ -1,0 +1,17 @@
+/** Anthropic, and any server that speaks messages. Bodies of clients of the same protocol are sent as they are. */
+
+import { providerType } from './type.ts';
+
+export const anthropic = providerType({
+  id: 'anthropic',
+  name: 'Anthropic',
+  protocol: 'messages',
+  environment: ['ANTHROPIC_API_KEY'],
+  baseUrl: 'https://api.anthropic.com',
+  version: /\/v1$/,
+  catalog: 'anthropic',
+  modelsPath: '/v1/models',
+  credential: (key) => ({ 'x-api-key': key }),
+  headers: { 'anthropic-version': '2023-06-01' },
+  countsTokens: true,
+});

@@ -1,0 +1,15 @@
+/** What servers of open models need: chat templates want one system turn at the start, and `null` is no absence to them. */
+
+import { allowedTools, reasoningAsEffort, withoutNulls } from './fields.ts';
+import { mergeSystemTurns, withoutImageDetail } from './messages.ts';
+import { obeyRules } from './rules.ts';
+import type { Step } from './step.ts';
+
+export const openModels: readonly Step[] = [
+  withoutNulls,
+  mergeSystemTurns,
+  withoutImageDetail,
+  reasoningAsEffort,
+  allowedTools,
+  obeyRules,
+];

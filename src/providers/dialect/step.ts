@@ -1,0 +1,60 @@
+/** A dialect of chat completions is a list of steps. Each mends one difference, in place, and does nothing the second time. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import type { ModelRules } from '../../core/model.ts';
+import type { Adaptation } from '../../core/provider.ts';
+
+export type Step = (body: Json, rules: ModelRules, done: Adaptation) => void;
+
+export function dialect(...steps: Step[]): (body: Json, rules: ModelRules) => Adaptation {
+  return (body, rules) => {
+    const done: Adaptation = { changed: false, dropped: [] };
+    for (const step of steps) step(body, rules, done);
+    return done;
+  };
+}
+
+/** Values that say the same as leaving the field out. */
+const DEFAULTS: Record<string, Json> = {
+  temperature: 1,
+  top_p: 1,
+  frequency_penalty: 0,
+  presence_penalty: 0,
+  logprobs: false,
+  top_logprobs: 0,
+  n: 1,
+  parallel_tool_calls: true,
+  store: false,
+  service_tier: 'auto',
+};
+
+function saysSomething(field: string, value: Json): boolean {
+  if (value === null || value === DEFAULTS[field]) return false;
+  return !isObject(value) || Object.keys(value).length > 0;
+}
+
+/** Deletes a field; it counts as dropped only if it said something. */
+export function leaveOut(body: Json, field: string, done: Adaptation): void {
+  if (body[field] === undefined) return;
+  if (saysSomething(field, body[field])) markDropped(field, done);
+  delete body[field];
+  done.changed = true;
+}
+
+export function markDropped(field: string, done: Adaptation): void {
+  if (!done.dropped.includes(field)) done.dropped.push(field);
+}
+
+/** Gives a field a value that may be the one it has. */
+export function put(holder: Json, field: string, value: Json, done: Adaptation): void {
+  if (holder[field] === value) return;
+  holder[field] = value;
+  done.changed = true;
+}
+
+/** Takes out a member that is no parameter of the request, so that nobody misses it. */
+export function remove(holder: Json, field: string, done: Adaptation): void {
+  if (holder[field] === undefined) return;
+  delete holder[field];
+  done.changed = true;
+}

@@ -1,0 +1,20 @@
+/** Google's Gemini API, and any server that speaks generateContent. Bodies of the same protocol are sent as they are. */
+
+import { providerType } from './type.ts';
+
+/** Models that understand each other's thought signatures, by the start of their ids. */
+const FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
+
+export const google = providerType({
+  id: 'google',
+  name: 'Google Gemini',
+  protocol: 'generate',
+  environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  baseUrl: 'https://generativelanguage.googleapis.com',
+  version: /\/v1(alpha|beta)?\d*$/,
+  catalog: 'google',
+  modelsPath: '/v1beta/models',
+  credential: (key) => ({ 'x-goog-api-key': key }),
+  family: (model) => FAMILIES.find((start) => model.startsWith(start)) ?? model,
+  countsTokens: true,
+});

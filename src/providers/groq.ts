@@ -1,0 +1,24 @@
+/** Groq: refuses every property it doesn't know, and several that it does. */
+
+import { allowedTools, EXTENSIONS, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
+import { plainHistory, withoutCacheMarks, withoutNames } from './dialect/messages.ts';
+import { obeyRules } from './dialect/rules.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+export const groq = chatServer({
+  id: 'groq',
+  name: 'Groq',
+  environment: ['GROQ_API_KEY'],
+  baseUrl: 'https://api.groq.com/openai/v1',
+  rules: { systemRole: 'system', logprobs: false, logitBias: false },
+  adapt: dialect(
+    reasoningAsEffort,
+    allowedTools,
+    obeyRules,
+    without(...EXTENSIONS.filter((field) => field !== 'include_reasoning'), ...OPENAI_ONLY, 'prediction'),
+    plainHistory('reasoning'),
+    withoutNames,
+    withoutCacheMarks,
+  ),
+});

@@ -1,0 +1,46 @@
+/** The kinds of providers there are, by id. */
+
+import type { ProviderType } from '../core/provider.ts';
+import { anthropic } from './anthropic.ts';
+import { cohere } from './cohere.ts';
+import { deepseek } from './deepseek.ts';
+import { fireworks } from './fireworks.ts';
+import { google } from './google.ts';
+import { groq } from './groq.ts';
+import { llamaCpp } from './llama-cpp.ts';
+import { lmStudio } from './lm-studio.ts';
+import { mistral } from './mistral.ts';
+import { moonshot } from './moonshot.ts';
+import { ollama } from './ollama.ts';
+import { openai } from './openai.ts';
+import { openaiCompatible } from './openai-compatible.ts';
+import { openrouter } from './openrouter.ts';
+import { perplexity } from './perplexity.ts';
+import { sandbox } from './sandbox/index.ts';
+import { together } from './together.ts';
+import { vllm } from './vllm.ts';
+import { xai } from './xai.ts';
+
+const types: readonly ProviderType[] = [
+  openai,
+  anthropic,
+  google,
+  deepseek,
+  mistral,
+  xai,
+  groq,
+  openrouter,
+  together,
+  fireworks,
+  moonshot,
+  perplexity,
+  cohere,
+  ollama,
+  vllm,
+  llamaCpp,
+  lmStudio,
+  openaiCompatible,
+  sandbox,
+];
+
+export const providerTypes: ReadonlyMap<string, ProviderType> = new Map(types.map((type) => [type.id, type]));

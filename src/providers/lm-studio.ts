@@ -1,0 +1,16 @@
+/** LM Studio: tool choices are words only, and JSON mode needs a schema. */
+
+import { jsonModeAsSchema, namedToolAsOnlyTool } from './dialect/fields.ts';
+import { openModels } from './dialect/open-models.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+export const lmStudio = chatServer({
+  id: 'lm-studio',
+  name: 'LM Studio',
+  environment: ['LM_STUDIO_API_KEY'],
+  keyless: true,
+  baseUrl: 'http://localhost:1234/v1',
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(...openModels, namedToolAsOnlyTool, jsonModeAsSchema),
+});

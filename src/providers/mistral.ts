@@ -1,0 +1,81 @@
+/** Mistral: strict about every field, with words of its own for a few and tool call ids of nine characters. */
+
+import { createHash } from 'node:crypto';
+import type { Json } from '../core/json.ts';
+import {
+  allowedTools,
+  EXTENSIONS,
+  OPENAI_ONLY,
+  reasoningAsEffort,
+  renamed,
+  without,
+  withoutNulls,
+} from './dialect/fields.ts';
+import {
+  callsOf,
+  markedPrefill,
+  messagesOf,
+  partsOf,
+  plainHistory,
+  withoutCacheMarks,
+  withoutNames,
+} from './dialect/messages.ts';
+import { obeyRules } from './dialect/rules.ts';
+import { dialect, put, remove, type Step } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+const forcedAsAny: Step = (body, _rules, done) => {
+  if (body.tool_choice === 'required') put(body, 'tool_choice', 'any', done);
+};
+
+const ID = /^[a-zA-Z0-9]{9}$/;
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** The same short id for the same long one, in a call and in its result, in this request and in the next. */
+function shortId(id: Json): Json {
+  if (typeof id !== 'string' || ID.test(id)) return id;
+  const digest = createHash('sha256').update(id).digest();
+  return Array.from(digest.subarray(0, 9), (byte) => LETTERS[byte % LETTERS.length]).join('');
+}
+
+const shortCallIds: Step = (body, _rules, done) => {
+  for (const message of messagesOf(body)) {
+    if (message.tool_call_id !== undefined) put(message, 'tool_call_id', shortId(message.tool_call_id), done);
+    for (const call of callsOf(message)) if (call.id !== undefined) put(call, 'id', shortId(call.id), done);
+  }
+};
+
+/** Files with their content are documents here; files by id stay what they are. */
+const filesAsDocuments: Step = (body, _rules, done) => {
+  for (const part of messagesOf(body).flatMap(partsOf)) {
+    if (part.type !== 'file' || part.file?.file_data === undefined) continue;
+    put(part, 'type', 'document_url', done);
+    put(part, 'document_url', part.file.file_data, done);
+    if (part.file.filename) put(part, 'document_name', part.file.filename, done);
+    remove(part, 'file', done);
+  }
+};
+
+export const mistral = chatServer({
+  id: 'mistral',
+  name: 'Mistral',
+  environment: ['MISTRAL_API_KEY'],
+  baseUrl: 'https://api.mistral.ai/v1',
+  catalog: 'mistral',
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(
+    reasoningAsEffort,
+    allowedTools,
+    obeyRules,
+    renamed('seed', 'random_seed'),
+    without(...EXTENSIONS, ...OPENAI_ONLY, 'logit_bias', 'service_tier', 'user'),
+    withoutNulls,
+    forcedAsAny,
+    plainHistory(),
+    withoutNames,
+    withoutCacheMarks,
+    filesAsDocuments,
+    shortCallIds,
+    markedPrefill('prefix'),
+  ),
+});

@@ -1,0 +1,15 @@
+/** Ollama on this machine, or wherever its base URL says. */
+
+import { openModels } from './dialect/open-models.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+export const ollama = chatServer({
+  id: 'ollama',
+  name: 'Ollama',
+  environment: ['OLLAMA_API_KEY'],
+  keyless: true,
+  baseUrl: 'http://localhost:11434/v1',
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(...openModels),
+});

@@ -1,0 +1,14 @@
+/** Any other server of chat completions: only what no such server minds is changed. */
+
+import { obeyRules } from './dialect/rules.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+export const openaiCompatible = chatServer({
+  id: 'openai-compatible',
+  name: 'OpenAI-compatible server',
+  environment: [],
+  keyless: true,
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(obeyRules),
+});

@@ -1,0 +1,30 @@
+/** OpenAI. The rules are those of its newest reasoning models; the catalog relaxes them for the others. */
+
+import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
+import { obeyRules } from './dialect/rules.ts';
+import { dialect, type Step } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+/** Every model reads the newer names; the older ones of the older models' rules are no reason to touch a request. */
+const obeyNewerNames: Step = (body, rules, done) => {
+  const { systemRole, tokenField, ...others } = rules;
+  obeyRules(body, tokenField === 'max_tokens' ? others : { ...others, tokenField }, done);
+};
+
+export const openai = chatServer({
+  id: 'openai',
+  name: 'OpenAI',
+  environment: ['OPENAI_API_KEY'],
+  baseUrl: 'https://api.openai.com/v1',
+  catalog: 'openai',
+  rules: {
+    tokenField: 'max_completion_tokens',
+    systemRole: 'developer',
+    sampling: 'without-reasoning',
+    penalties: false,
+    logprobs: false,
+    logitBias: false,
+  },
+  // Unknown fields are refused at the top and ignored inside messages, so the history stays as it is.
+  adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), obeyNewerNames),
+});

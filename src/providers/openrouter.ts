@@ -1,0 +1,12 @@
+/** OpenRouter adapts requests to its models itself. State of a model belongs to the model's vendor. */
+
+import { chatServer } from './type.ts';
+
+export const openrouter = chatServer({
+  id: 'openrouter',
+  name: 'OpenRouter',
+  environment: ['OPENROUTER_API_KEY'],
+  baseUrl: 'https://openrouter.ai/api/v1',
+  catalog: 'openrouter',
+  family: (model) => model.split('/', 1)[0] ?? model,
+});

@@ -1,0 +1,17 @@
+/** Perplexity: one system turn, then strictly alternating turns of user and assistant. */
+
+import { reasoningAsEffort } from './dialect/fields.ts';
+import { alternatingTurns, mergeSystemTurns } from './dialect/messages.ts';
+import { obeyRules } from './dialect/rules.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+export const perplexity = chatServer({
+  id: 'perplexity',
+  name: 'Perplexity',
+  environment: ['PERPLEXITY_API_KEY'],
+  baseUrl: 'https://api.perplexity.ai',
+  modelsPath: null,
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(reasoningAsEffort, obeyRules, mergeSystemTurns, alternatingTurns),
+});

@@ -1,0 +1,67 @@
+/** Makes provider types out of descriptions, so that a provider's file holds only what is special about it. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Provider, ProviderSettings, ProviderType } from '../core/provider.ts';
+
+export interface Description
+  extends Omit<ProviderType, 'keyless' | 'create'>,
+    Pick<Provider, 'rules' | 'family' | 'adapt' | 'countsTokens'> {
+  keyless?: boolean;
+  /** The headers that carry a key. */
+  credential(key: string): Record<string, string>;
+  /** Headers of every request. */
+  headers?: Record<string, string>;
+  /** The end of a base URL that the protocol's paths bring themselves. */
+  version?: RegExp;
+}
+
+export function providerType(description: Description): ProviderType {
+  const { credential, headers, version, rules, family, adapt, countsTokens, ...about } = description;
+  return {
+    ...about,
+    keyless: about.keyless ?? false,
+    create: (settings) => ({
+      id: settings.id,
+      protocol: about.protocol,
+      environment: about.environment,
+      baseUrl: baseUrl(settings, description),
+      headers: (key) => ({ ...headers, ...(key !== undefined && credential(key)) }),
+      ...(rules && { rules }),
+      ...(family && { family }),
+      ...(adapt && { adapt }),
+      ...(countsTokens && { countsTokens }),
+    }),
+  };
+}
+
+type ChatDescription = Omit<Description, 'protocol' | 'credential' | 'modelsPath'> & { modelsPath?: string | null };
+
+/** A server of chat completions with a bearer key and a list of its models; `modelsPath: null` for one without. */
+export function chatServer({ modelsPath = '/models', ...description }: ChatDescription): ProviderType {
+  return providerType({
+    ...description,
+    protocol: 'chat',
+    credential: bearer,
+    ...(modelsPath !== null && { modelsPath }),
+  });
+}
+
+function bearer(key: string): Record<string, string> {
+  return { authorization: `Bearer ${key}` };
+}
+
+/** Without a slash at the end, so that a protocol's path follows directly. */
+function baseUrl(settings: ProviderSettings, { name, version, baseUrl: own }: Description): string {
+  const text = settings.baseUrl ?? own;
+  const about = `of provider "${settings.id}" (${name})`;
+  if (text === undefined) throw invalid(`The base_url ${about} is missing; it has no address of its own.`);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalid(`The base_url ${about} must be an http or https URL.`);
+  if (url.search || url.hash) throw invalid(`The base_url ${about} must not have a query or a fragment.`);
+  const plain = text.replace(/\/+$/, '');
+  return version ? plain.replace(version, '').replace(/\/+$/, '') : plain;
+}
+
+function invalid(message: string): GatewayError {
+  return new GatewayError('invalid_request', message, { param: 'base_url' });
+}

@@ -1,0 +1,16 @@
+/** xAI. Its models refuse penalties and stop sequences. */
+
+import { reasoningAsEffort } from './dialect/fields.ts';
+import { obeyRules } from './dialect/rules.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+
+export const xai = chatServer({
+  id: 'xai',
+  name: 'xAI',
+  environment: ['XAI_API_KEY'],
+  baseUrl: 'https://api.x.ai/v1',
+  catalog: 'xai',
+  rules: { systemRole: 'system', penalties: false, stop: false },
+  adapt: dialect(reasoningAsEffort, obeyRules),
+});

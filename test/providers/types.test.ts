@@ -1,0 +1,113 @@
+/** The registry: addresses, credentials, and that the documentation names every type. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { GatewayError } from '../../src/core/errors.ts';
+import type { Provider, ProviderType } from '../../src/core/provider.ts';
+import { providerTypes } from '../../src/providers/index.ts';
+
+const network = [...providerTypes.values()].filter((type) => type.id !== 'sandbox');
+
+function typeOf(id: string): ProviderType {
+  const type = providerTypes.get(id);
+  assert.ok(type);
+  return type;
+}
+
+function create(id: string, baseUrl?: string): Provider {
+  return typeOf(id).create({ id: 'mine', baseUrl });
+}
+
+describe('base URLs', () => {
+  const spellings: [string, string | undefined, string][] = [
+    ['openai', undefined, 'https://api.openai.com/v1'],
+    ['openai', 'https://gateway.example/openai/v1/', 'https://gateway.example/openai/v1'],
+    ['openai-compatible', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8000/v1'],
+    ['openai-compatible', 'http://127.0.0.1:8000', 'http://127.0.0.1:8000'],
+    ['anthropic', undefined, 'https://api.anthropic.com'],
+    ['anthropic', 'https://own.example/anthropic', 'https://own.example/anthropic'],
+    ['anthropic', 'https://own.example/anthropic/v1/', 'https://own.example/anthropic'],
+    ['google', undefined, 'https://generativelanguage.googleapis.com'],
+    ['google', 'https://own.example/v1beta', 'https://own.example'],
+    ['google', 'https://own.example/gemini/v1/', 'https://own.example/gemini'],
+    ['google', 'https://own.example/v1beta1', 'https://own.example'],
+  ];
+  for (const [type, given, used] of spellings) {
+    test(`${type}: ${given ?? 'its own'}`, () => assert.equal(create(type, given).baseUrl, used));
+  }
+
+  const wrong: [string | undefined, RegExp][] = [
+    [undefined, /base_url of provider "mine" .* is missing/],
+    ['localhost:8000/v1', /must be an http or https URL/],
+    ['ftp://example.com', /must be an http or https URL/],
+    ['https://example.com/v1?key=1', /must not have a query/],
+  ];
+  for (const [given, message] of wrong) {
+    test(`${given ?? 'none'} is refused in clear words`, () => {
+      assert.throws(
+        () => create('openai-compatible', given),
+        (error) => error instanceof GatewayError && error.param === 'base_url' && message.test(error.message),
+      );
+    });
+  }
+});
+
+describe('credentials', () => {
+  test('chat completions: a bearer key, or none', () => {
+    assert.deepEqual(create('openai').headers('secret'), { authorization: 'Bearer secret' });
+    assert.deepEqual(create('ollama').headers(undefined), {});
+  });
+
+  test('messages: a key and the version, which a server without keys wants too', () => {
+    assert.deepEqual(create('anthropic').headers('secret'), {
+      'anthropic-version': '2023-06-01',
+      'x-api-key': 'secret',
+    });
+    assert.deepEqual(create('anthropic').headers(undefined), { 'anthropic-version': '2023-06-01' });
+  });
+
+  test('generate content: a key', () => {
+    assert.deepEqual(create('google').headers('secret'), { 'x-goog-api-key': 'secret' });
+  });
+});
+
+describe('families of models that read each other', () => {
+  test('Gemini models by generation, others alone', () => {
+    const google = create('google');
+    assert.equal(google.family?.('gemini-3-pro-preview'), google.family?.('gemini-3.1-flash'));
+    assert.notEqual(google.family?.('gemini-3-pro'), google.family?.('gemini-2.5-pro'));
+    assert.equal(google.family?.('something-new'), 'something-new');
+  });
+
+  test('OpenRouter: the vendor', () =>
+    assert.equal(create('openrouter').family?.('anthropic/claude-haiku-4.5'), 'anthropic'));
+});
+
+describe('the registry', () => {
+  test('keys are ids, and no two types share a variable', () => {
+    for (const [id, type] of providerTypes) assert.equal(type.id, id);
+    const variables = network.flatMap((type) => type.environment);
+    assert.equal(new Set(variables).size, variables.length);
+  });
+
+  test('protocols without a dialect are sent as they are', () => {
+    for (const id of ['anthropic', 'google', 'openrouter']) assert.equal(create(id).adapt, undefined);
+  });
+
+  test('every type without an address of its own is keyless, so that the address alone suffices', () => {
+    for (const type of network) if (type.baseUrl === undefined) assert.ok(type.keyless, type.id);
+  });
+
+  test('docs/providers.md names every type with its variables and its address', () => {
+    const page = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
+    const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+    for (const type of network) {
+      const row = rows.find((line) => line.startsWith(`| \`${type.id}\` |`));
+      assert.ok(row, `no row for ${type.id}`);
+      for (const fact of [...type.environment, type.baseUrl ?? '', type.protocol])
+        assert.ok(row.includes(fact), `${fact} in: ${row}`);
+      assert.equal(row.includes('| catalog |'), type.catalog !== undefined, `where models come from in: ${row}`);
+    }
+  });
+});
