@@ -47,9 +47,9 @@ export async function startGateway({ config, keys, log, version }: GatewayOption
     upstream: parts.upstream,
     keepAlive: parts.config.server.keepAlive,
     userAgent,
-    async prepare(request, { provider }) {
+    async prepare(request, { provider }, signal) {
       refusePrivateUrls(request);
-      await inlineMedia(request, { protocol: provider.protocol, inline: false }, guarded.fetchBytes);
+      await inlineMedia(request, { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal }, guarded.fetchBytes);
     },
   });
 
@@ -73,7 +73,6 @@ export async function startGateway({ config, keys, log, version }: GatewayOption
       parts.models.close();
       await app.close();
       await parts.upstream.close();
-      await guarded.close();
     },
   };
 }

@@ -20,6 +20,8 @@ export interface Provider {
    * `rules` are the provider's with the model's above them.
    */
   adapt?(body: Json, rules: ModelRules): Adaptation;
+  /** It fetches no URLs, so that media must be sent inline. */
+  readonly inlinesMedia?: boolean;
   /** It answers the protocol's own token counting. */
   readonly countsTokens?: boolean;
   /** Models that don't come from the catalog. */

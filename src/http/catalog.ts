@@ -14,8 +14,9 @@ export function answerCatalog(
   action: CatalogAction,
   catalog: Catalog,
 ): unknown {
-  const body = Buffer.from(JSON.stringify(action.type === 'get-model' ? getModel() : listModels()));
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
+  const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(action)}`, () =>
+    action.type === 'get-model' ? getModel() : listModels(),
+  );
   reply.headers({
     ...common,
     'content-type': 'application/json',
@@ -45,9 +46,27 @@ export function answerCatalog(
   }
 }
 
+interface Remembered {
+  body: Buffer;
+  etag: string;
+}
+
+/** Lists are asked for far more often than they change. */
+const memory = new WeakMap<Catalog, Map<string, Remembered>>();
+const MEMORY_ENTRIES = 100;
+
+function remembered(catalog: Catalog, question: string, answer: () => Json): Remembered {
+  const answers = memory.get(catalog) ?? new Map<string, Remembered>();
+  memory.set(catalog, answers);
+  const known = answers.get(question);
+  if (known) return known;
+  const body = Buffer.from(JSON.stringify(answer()));
+  const entry = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` };
+  if (answers.size < MEMORY_ENTRIES) answers.set(question, entry);
+  return entry;
+}
+
 function matches(header: string | undefined, etag: string): boolean {
-  return (
-    header !== undefined &&
-    header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*')
-  );
+  const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
+  return tags.includes(etag) || tags.includes('*');
 }

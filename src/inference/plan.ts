@@ -26,14 +26,14 @@ export interface Plan {
 }
 
 /** A change to the decoded request that needs I/O, such as fetching an image that the upstream won't. */
-export type Prepare = (request: ChatRequest, endpoint: Endpoint) => Promise<void>;
+export type Prepare = (request: ChatRequest, endpoint: Endpoint, signal: AbortSignal) => Promise<void>;
 
 /** Throws `unsupported_*` or `invalid_request`, in the client's terms, when the endpoint cannot do what is asked. */
-export async function plan(call: Call, endpoint: Endpoint, prepare: Prepare): Promise<Plan> {
+export async function plan(call: Call, endpoint: Endpoint, prepare: Prepare, signal: AbortSignal): Promise<Plan> {
   const upstream = protocolOf(endpoint.provider.protocol);
   const target: Target = { origin: originOf(endpoint), model: endpoint.model.upstreamId, rules: rulesOf(endpoint) };
   if (upstream === call.protocol) return relayed(call, endpoint, target);
-  return canonical(call, endpoint, { upstream, target, prepare });
+  return canonical(call, endpoint, { upstream, target, prepare: (request) => prepare(request, endpoint, signal) });
 }
 
 function relayed(call: Call, endpoint: Endpoint, target: Target): Plan {
@@ -92,14 +92,14 @@ function insertFirst(bytes: Buffer, members: string): Buffer {
 interface Translation {
   upstream: Protocol;
   target: Target;
-  prepare: Prepare;
+  prepare(request: ChatRequest): Promise<void>;
 }
 
 async function canonical(call: Call, endpoint: Endpoint, { upstream, target, prepare }: Translation): Promise<Plan> {
   const request = call.protocol.decodeRequest(call.body);
   request.stream = call.stream;
   try {
-    await prepare(request, endpoint);
+    await prepare(request);
     const encoded = upstream.encodeRequest(request, target);
     const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
     const wire = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;

@@ -26,16 +26,16 @@ export interface Outcome {
 /** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
 export async function relay(call: Call, endpoint: Endpoint, reply: Reply, options: RelayOptions): Promise<Outcome> {
   let exchange: Exchange | undefined;
-  let closed = false;
+  const client = new AbortController();
   const gone = new Promise<{ status: 'client-closed' }>((resolve) => {
     reply.onClose(() => {
-      closed = true;
+      client.abort();
       exchange?.abort();
       resolve({ status: 'client-closed' });
     });
   });
-  const planned = await plan(call, endpoint, options.prepare);
-  if (closed) return { path: planned.path, status: 'client-closed' };
+  const planned = await plan(call, endpoint, options.prepare, client.signal);
+  if (client.signal.aborted) return { path: planned.path, status: 'client-closed' };
   const answered = new Promise<Omit<Outcome, 'path'>>((resolve, reject) => {
     const receiver = createReceiver({ call, endpoint, planned, reply, keepAlive: options.keepAlive, resolve, reject });
     exchange = options.upstream.send(upstreamRequest(call, endpoint, planned, options.userAgent), receiver);

@@ -1,0 +1,168 @@
+/** A whole gateway on a free port, and upstreams over real HTTP that record what they are asked. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { parseConfig } from '../../src/config/load.ts';
+import type { Json } from '../../src/core/json.ts';
+import { startGateway } from '../../src/gateway.ts';
+import { openKeyStore } from '../../src/keys/store.ts';
+import { providerTypes } from '../../src/providers/index.ts';
+
+export const KEY = 'sk-test-gateway-key-0123456789';
+
+export interface TestGateway {
+  url: string;
+  /** Lines of the log, parsed. */
+  log: Json[];
+  reload(yaml: string): string[];
+  close(): Promise<void>;
+}
+
+/** Starts a gateway with a configuration file's text; one key is added to it. */
+export async function startTestGateway(yaml = ''): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
+  const known = providerTypes;
+  const configOf = (text: string) =>
+    parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }]\n${text}`, { environment: {}, known, port: 0 });
+  const config = configOf(yaml);
+  const keys = openKeyStore({ folder, configured: config.keys });
+  const log: Json[] = [];
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  const gateway = await startGateway({ config, keys, log: logger, version: 'test' });
+  const { host, port } = gateway.address;
+  return {
+    url: `http://${host}:${port}`,
+    log,
+    reload: (text) => gateway.reload(configOf(text)),
+    async close() {
+      await gateway.close();
+      keys.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export interface UpstreamCall {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  body: Json;
+  /** Settles when the gateway closed the connection or the answer was finished. */
+  closed: Promise<'finished' | 'aborted'>;
+}
+
+export interface TestUpstream {
+  url: string;
+  calls: UpstreamCall[];
+  close(): Promise<void>;
+}
+
+export type Answerer = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>;
+
+export async function startUpstream(answer: Answerer): Promise<TestUpstream> {
+  const calls: UpstreamCall[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    const closed = new Promise<'finished' | 'aborted'>((resolve) => {
+      response.on('close', () => resolve(response.writableFinished ? 'finished' : 'aborted'));
+    });
+    const { method = '', url: path = '', headers } = request;
+    const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;
+    const call: UpstreamCall = { method, path, headers, bytes, body, closed };
+    calls.push(call);
+    await answer(call, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export function answerJson(
+  response: ServerResponse,
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+export function answerEvents(response: ServerResponse, text: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
+}
+
+/** One client per protocol, as plain HTTP. */
+export const PATHS = {
+  chat: () => '/v1/chat/completions',
+  messages: () => '/anthropic/v1/messages',
+  generate: (model: string, stream: boolean) =>
+    `/gemini/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+};
+
+export type ProtocolId = keyof typeof PATHS;
+
+export const HEADERS: Record<ProtocolId, Record<string, string>> = {
+  chat: { authorization: `Bearer ${KEY}` },
+  messages: { 'x-api-key': KEY, 'anthropic-version': '2023-06-01' },
+  generate: { 'x-goog-api-key': KEY },
+};
+
+/** A plain question in each protocol. */
+export function question(protocol: ProtocolId, model: string, text: string, stream = false): Json {
+  switch (protocol) {
+    case 'chat':
+      return { model, messages: [{ role: 'user', content: text }], ...(stream && { stream }) };
+    case 'messages':
+      return { model, max_tokens: 1000, messages: [{ role: 'user', content: text }], ...(stream && { stream }) };
+    case 'generate':
+      return { contents: [{ role: 'user', parts: [{ text }] }] };
+  }
+}
+
+export interface Asked {
+  protocol: ProtocolId;
+  model: string;
+  text: string;
+  stream?: boolean;
+  signal?: AbortSignal;
+}
+
+export function ask(
+  gateway: { url: string },
+  { protocol, model, text, stream = false, signal }: Asked,
+): Promise<Response> {
+  return post(
+    gateway.url + PATHS[protocol](model, stream),
+    question(protocol, model, text, stream),
+    HEADERS[protocol],
+    signal,
+  );
+}
+
+export function post(
+  url: string,
+  body: Json,
+  headers: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: text,
+    signal,
+  });
+}
