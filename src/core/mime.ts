@@ -104,12 +104,13 @@ function isBitmap(bytes: Buffer): boolean {
   return [12, 40, 52, 56, 64, 108, 124].includes(bytes.readUInt32LE(14));
 }
 
-/** A frame sync of MPEG audio: layer 0 is AAC in ADTS. */
+/** A frame header of MPEG audio: layer bits 1 are MP3, 0 AAC in ADTS; others are as likely to be a byte order mark. */
 function mpegAudio(bytes: Buffer): string | undefined {
-  const [first = 0, second = 0] = bytes;
+  const [first = 0, second = 0, third = 0xff] = bytes;
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
   const version = (second >> 3) & 3;
   const layer = (second >> 1) & 3;
   if (layer === 0) return (second & 0xf0) === 0xf0 ? 'audio/aac' : undefined;
-  return version === 1 ? undefined : 'audio/mpeg';
+  const hasBitrate = third >> 4 !== 15;
+  return layer === 1 && version !== 1 && hasBitrate ? 'audio/mpeg' : undefined;
 }

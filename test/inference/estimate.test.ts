@@ -1,0 +1,75 @@
+/** The estimate stays near what tokenizers count and grows with what is sent. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { ChatRequest, Part } from '../../src/core/chat.ts';
+import { estimateOutput, estimateTokens } from '../../src/inference/estimate.ts';
+
+function requestOf(parts: Part[], more: Partial<ChatRequest> = {}): ChatRequest {
+  return { stream: false, turns: [{ role: 'user', parts }], tools: [], dropped: [], ...more };
+}
+
+const empty = estimateTokens(requestOf([]));
+const costOf = (part: Part) => estimateTokens(requestOf([part])) - empty;
+
+describe('estimateOutput', () => {
+  // The ranges span what the tokenizers of several providers count.
+  const texts: [string, number, number][] = [
+    ['', 0, 0],
+    ['ok', 1, 1],
+    ['The quick brown fox jumps over the lazy dog.', 9, 12],
+    ['const total = items.reduce((sum, item) => sum + item.price, 0);', 14, 24],
+    ['{"city":"Paris","temperature":21,"unit":"celsius"}', 13, 24],
+    ['敏捷的棕色狐狸跳过了懒狗。', 9, 20],
+    ['素早い茶色の狐がのろまな犬を飛び越える', 13, 24],
+    ['Съешь же ещё этих мягких французских булок', 12, 24],
+    ['🙂🙂🙂', 3, 9],
+    ['3.14159265358979', 5, 16],
+  ];
+  for (const [text, least, most] of texts) {
+    test(`${JSON.stringify(text)} is ${least} to ${most} tokens`, () => {
+      const tokens = estimateOutput(text);
+      assert.ok(tokens >= least && tokens <= most, `${tokens}`);
+    });
+  }
+
+  test('is a whole number that grows with the text and never exceeds twice its length', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
+        const tokens = estimateOutput(one + other);
+        return Number.isInteger(tokens) && tokens >= estimateOutput(one) - 1 && tokens <= 2 * (one + other).length;
+      }),
+    );
+  });
+});
+
+describe('estimateTokens', () => {
+  test('counts every part of a request', () => {
+    const text: Part = { type: 'text', text: 'What is the weather in Paris?' };
+    assert.ok(costOf(text) >= 6 && costOf(text) <= 9);
+    assert.ok(costOf({ type: 'call', id: '1', name: 'weather', args: '{"city":"Paris"}' }) > 8);
+    assert.ok(costOf({ type: 'result', callId: '1', parts: [text] }) > costOf(text));
+    const tool = {
+      name: 'weather',
+      description: 'The weather of a city',
+      parameters: { type: 'object', properties: { city: { type: 'string' } } },
+    };
+    assert.ok(estimateTokens(requestOf([], { tools: [tool] })) > empty + 20);
+    assert.ok(estimateTokens(requestOf([], { format: { type: 'schema', schema: tool.parameters } })) > empty + 5);
+  });
+
+  test('takes an image by its detail, not by its bytes', () => {
+    const image = (detail: 'low' | 'high', data: string): Part => ({ type: 'media', kind: 'image', detail, data });
+    assert.equal(costOf(image('low', 'x'.repeat(1_000_000))), costOf(image('low', 'x')));
+    assert.ok(costOf(image('high', 'x')) > costOf(image('low', 'x')));
+  });
+
+  test('takes other media by their bytes where they are known', () => {
+    const data = 'x'.repeat(40_000);
+    assert.equal(costOf({ type: 'media', kind: 'document', mime: 'application/pdf', data }), 600);
+    assert.equal(costOf({ type: 'media', kind: 'document', mime: 'text/csv', data }), 7_500);
+    assert.equal(costOf({ type: 'media', kind: 'audio', mime: 'audio/mpeg', data }), 60);
+    assert.ok(costOf({ type: 'media', kind: 'video', url: 'https://example.com/a.mp4' }) > 1_000);
+  });
+});
