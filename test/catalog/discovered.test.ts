@@ -1,0 +1,206 @@
+/** Upstreams list their models in many shapes; all become catalog models. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { discoveredModels } from '../../src/catalog/discovered.ts';
+
+function only(provider: string, body: unknown, vendor?: string) {
+  const models = discoveredModels(provider, body, vendor);
+  assert.equal(models.length, 1);
+  const [model] = models;
+  assert.ok(model);
+  return model;
+}
+
+test('a plain list', () => {
+  const model = only('local', {
+    object: 'list',
+    data: [{ id: 'org/m', object: 'model', created: 1_700_000_000, owned_by: 'org' }],
+  });
+  assert.deepEqual(
+    [model.id, model.upstreamId, model.created, model.ownedBy],
+    ['local/org/m', 'org/m', 1_700_000_000, 'org'],
+  );
+  assert.deepEqual(model.rules, {}, 'nothing is known, so the newest rules hold');
+});
+
+test('vLLM tells the context', () => {
+  const model = only('vllm', {
+    data: [{ id: 'm', object: 'model', owned_by: 'vllm', root: 'm', max_model_len: 32768 }],
+  });
+  assert.equal(model.contextLength, 32768);
+});
+
+test('Ollama', () => {
+  const model = only('ollama', {
+    object: 'list',
+    data: [{ id: 'llama3.2:3b', object: 'model', created: 1_727_000_000, owned_by: 'library' }],
+  });
+  assert.equal(model.id, 'ollama/llama3.2:3b');
+});
+
+test('OpenRouter', () => {
+  const model = only('router', {
+    data: [
+      {
+        id: 'v/new',
+        canonical_slug: 'v/new-20260101',
+        name: 'V: New',
+        created: 1_767_225_600,
+        description: 'not ours',
+        context_length: 1000,
+        architecture: {
+          input_modalities: ['text', 'file'],
+          output_modalities: ['text'],
+          tokenizer: 'Qwen3',
+          instruct_type: null,
+        },
+        pricing: {
+          prompt: '0.000001',
+          completion: '0.000002',
+          overrides: [{ min_prompt_tokens: 500, prompt: '0.000003' }],
+        },
+        top_provider: { max_completion_tokens: 100, is_moderated: true },
+        supported_parameters: ['tools', 'max_tokens'],
+        expiration_date: '2027-05-05',
+      },
+    ],
+  });
+  assert.equal(model.canonicalSlug, 'router/v/new-20260101');
+  assert.deepEqual(model.pricing, { prompt: '0.000001', completion: '0.000002' });
+  assert.deepEqual(model.priceTiers, [{ minPromptTokens: 500, pricing: { prompt: '0.000003' } }]);
+  assert.deepEqual(model.supportedParameters, ['tools', 'max_tokens']);
+  assert.deepEqual([model.maxOutput, model.isModerated, model.tokenizer], [100, true, 'Qwen3']);
+  assert.equal(model.expirationDate, '2027-05-05');
+  assert.equal(
+    model.description,
+    'V: New reads text and files and writes text in a context of 1,000 tokens. It can call tools.',
+  );
+});
+
+test('Together: a bare array, prices per million tokens', () => {
+  const model = only('together', [
+    {
+      id: 'a/chat',
+      type: 'chat',
+      display_name: 'A Chat',
+      organization: 'A',
+      context_length: 131072,
+      pricing: { hourly: 0, input: 0.18, output: 0.59, base: 0 },
+    },
+    { id: 'a/embed', type: 'embedding', context_length: 512, pricing: { input: 0.01, output: 0 } },
+    { id: 'a/paint', type: 'image' },
+  ]);
+  assert.deepEqual([model.name, model.ownedBy], ['A Chat', 'A']);
+  assert.deepEqual(model.pricing, { prompt: '0.00000018', completion: '0.00000059' });
+});
+
+test('Mistral: capabilities', () => {
+  const model = only('mistral', {
+    data: [
+      {
+        id: 'mistral-huge-9',
+        name: 'mistral-huge-9',
+        max_context_length: 262144,
+        capabilities: { completion_chat: true, function_calling: true, vision: true, reasoning: false },
+        deprecation: '2027-08-31T12:00:00Z',
+      },
+      { id: 'mistral-vector-9', max_context_length: 8192, capabilities: { completion_chat: false, vision: false } },
+    ],
+  });
+  assert.deepEqual(model.inputModalities, ['text', 'image']);
+  assert.ok(model.supportedParameters.includes('tools') && !model.supportedParameters.includes('reasoning'));
+  assert.equal(model.rules.reasoning, 'none');
+  assert.equal(model.expirationDate, '2027-08-31');
+});
+
+test('Gemini', () => {
+  const model = only('google', {
+    models: [
+      {
+        name: 'models/gemini-9-pro',
+        version: '9.0',
+        displayName: 'Gemini 9 Pro',
+        inputTokenLimit: 2_000_000,
+        outputTokenLimit: 65_536,
+        supportedGenerationMethods: ['generateContent', 'countTokens'],
+        thinking: true,
+      },
+      { name: 'models/imagen-9', supportedGenerationMethods: ['predict'] },
+      { name: 'models/gemini-9-pro-tts', supportedGenerationMethods: ['generateContent'] },
+    ],
+    nextPageToken: 'x',
+  });
+  assert.deepEqual([model.id, model.name, model.version], ['google/gemini-9-pro', 'Gemini 9 Pro', '9.0']);
+  assert.deepEqual([model.contextLength, model.maxOutput], [2_000_000, 65_536]);
+  assert.ok(model.supportedParameters.includes('reasoning'));
+});
+
+test('Anthropic', () => {
+  const model = only('anthropic', {
+    data: [
+      {
+        type: 'model',
+        id: 'claude-opus-9',
+        display_name: 'Claude Opus 9',
+        created_at: '2027-01-02T03:04:05Z',
+        max_input_tokens: 1_000_000,
+        max_tokens: 128_000,
+        capabilities: {
+          image_input: { supported: true },
+          pdf_input: { supported: true },
+          thinking: { supported: true },
+          structured_outputs: { supported: true },
+        },
+      },
+    ],
+    has_more: false,
+  });
+  assert.deepEqual([model.name, model.created], ['Claude Opus 9', Date.UTC(2027, 0, 2, 3, 4, 5) / 1000]);
+  assert.deepEqual(model.inputModalities, ['text', 'image', 'file']);
+  assert.deepEqual([model.contextLength, model.maxOutput], [1_000_000, 128_000]);
+});
+
+test('a list of several servers a model is believed only where there is one', () => {
+  const several = { id: 'b', providers: [{ context_length: 1 }, { context_length: 2 }] };
+  const one = { id: 'a', providers: [{ context_length: 9, pricing: { input: 0.3, output: 1.2 } }] };
+  const [first, second] = discoveredModels('hub', { data: [one, several] });
+  assert.deepEqual([first?.contextLength, first?.pricing.prompt], [9, '0.0000003']);
+  assert.equal(second?.contextLength, 0);
+});
+
+test('a bundled model keeps its name and slug, and takes limits and prices from the list', () => {
+  const model = only(
+    'team',
+    {
+      data: [
+        {
+          id: 'gpt-5',
+          created: 1,
+          owned_by: 'system',
+          context_length: 1234,
+          pricing: { prompt: '1', completion: '2' },
+        },
+      ],
+    },
+    'openai',
+  );
+  assert.deepEqual([model.name, model.canonicalSlug, model.ownedBy], ['GPT-5', 'team/gpt-5-2025-08-07', 'openai']);
+  assert.deepEqual([model.contextLength, model.pricing], [1234, { prompt: '1', completion: '2' }]);
+  assert.equal(model.rules.reasoning, 'effort');
+});
+
+test('what is no list of models gives none', () => {
+  for (const body of [
+    null,
+    undefined,
+    {},
+    [],
+    'text',
+    { data: 'x' },
+    { data: [null, 1, {}] },
+    { error: { message: 'no' } },
+  ]) {
+    assert.deepEqual(discoveredModels('any', body), []);
+  }
+});

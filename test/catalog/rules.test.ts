@@ -1,0 +1,92 @@
+/** Rules are found by globs alone, later ones win, and unknown ids have none. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isReachable, matches, rulesFor } from '../../src/catalog/rules.ts';
+
+test('globs', () => {
+  assert.ok(matches('gpt-5.*', 'gpt-5.1'));
+  assert.ok(!matches('gpt-5.*', 'gpt-5-1'), 'a dot is a dot');
+  assert.ok(matches('*-tts*', 'gpt-4o-mini-tts-2025'));
+  assert.ok(matches('gpt-4', 'gpt-4') && !matches('gpt-4', 'gpt-4o'), 'without a star the whole id');
+  assert.ok(matches('a*b*c', 'abc') && !matches('a*b*c', 'acb'));
+});
+
+test('an id nobody knows, or the same id elsewhere, has the newest rules', () => {
+  assert.deepEqual(rulesFor('openai', 'gpt-99-turbo'), {});
+  assert.deepEqual(rulesFor('openrouter', 'anthropic/claude-opus-4.5'), {});
+  assert.deepEqual(rulesFor('nowhere', 'gpt-4o'), {});
+  assert.deepEqual(rulesFor('constructor', 'name'), {});
+});
+
+test('the last matching entry wins, field by field', () => {
+  const older = rulesFor('openai', 'gpt-5');
+  const newer = rulesFor('openai', 'gpt-5.6-sol');
+  assert.equal(older.sampling, 'never');
+  assert.equal(newer.sampling, 'without-reasoning');
+  assert.equal(newer.tokenField, 'max_completion_tokens', 'what the later entry leaves out stays');
+  assert.deepEqual(newer.efforts, ['none', 'low', 'medium', 'high', 'xhigh', 'max']);
+  assert.equal(newer.toolsNeedNoReasoning, true);
+  assert.equal(rulesFor('openai', 'gpt-5.5').toolsNeedNoReasoning, false);
+});
+
+test('openai', () => {
+  assert.equal(rulesFor('openai', 'gpt-4o').systemRole, 'system');
+  assert.equal(rulesFor('openai', 'gpt-5-chat-latest').reasoning, 'none');
+  assert.equal(rulesFor('openai', 'gpt-5.1').efforts?.includes('xhigh'), false);
+  assert.equal(rulesFor('openai', 'o3').stop, false);
+  assert.equal(rulesFor('openai', 'o1').stop, undefined);
+  assert.equal(rulesFor('openai', 'gpt-4o-search-preview').sampling, 'never');
+  assert.equal(rulesFor('openai', 'gpt-6-luna').sampling, 'without-reasoning');
+  assert.equal(rulesFor('openai', 'gpt-6').sampling, 'never');
+});
+
+test('anthropic', () => {
+  const table = {
+    'claude-sonnet-5-5': { sampling: 'never', reasoning: 'adaptive', reasoningOff: false, forcedChoice: false },
+    'claude-opus-5-5': { sampling: 'never', reasoning: 'adaptive', reasoningOff: false, forcedChoice: false },
+    'claude-haiku-5-5': { sampling: 'never', reasoning: 'adaptive', reasoningOff: true, forcedChoice: true },
+    'claude-fable-5-2': { sampling: 'never', reasoning: 'adaptive', reasoningOff: false, forcedChoice: false },
+    'claude-fable-5': { sampling: 'never', reasoning: 'adaptive', reasoningOff: false, forcedChoice: true },
+    'claude-opus-5': { sampling: 'never', reasoning: 'adaptive', reasoningOff: true, forcedChoice: true },
+    'claude-sonnet-5': { sampling: 'never', reasoning: 'adaptive', reasoningOff: true, forcedChoice: true },
+    'claude-opus-4-7': { sampling: 'never', reasoning: 'adaptive', reasoningOff: true, forcedChoice: true },
+    'claude-sonnet-4-6': {
+      sampling: 'without-reasoning',
+      reasoning: 'adaptive',
+      reasoningOff: true,
+      forcedChoice: true,
+    },
+    'claude-opus-4-5-20251101': {
+      sampling: 'without-reasoning',
+      reasoning: 'budget',
+      reasoningOff: true,
+      forcedChoice: true,
+    },
+  };
+  for (const [id, expected] of Object.entries(table)) {
+    const { sampling, reasoning, reasoningOff, forcedChoice } = rulesFor('anthropic', id);
+    assert.deepEqual({ sampling, reasoning, reasoningOff, forcedChoice }, expected, id);
+  }
+  assert.equal(rulesFor('anthropic', 'claude-haiku-4-5').maxOutput, 64000);
+  assert.equal(rulesFor('anthropic', 'claude-sonnet-5').maxOutput, 128000);
+});
+
+test('google, deepseek', () => {
+  assert.deepEqual(rulesFor('google', 'gemini-2.5-pro').budget, { min: 128, max: 32768 });
+  assert.equal(rulesFor('google', 'gemini-2.5-pro').reasoningOff, false);
+  assert.deepEqual(rulesFor('google', 'gemini-2.5-flash').budget, { min: 0, max: 24576 });
+  assert.equal(rulesFor('google', 'gemini-2.5-flash').penalties, false);
+  assert.equal(rulesFor('google', 'gemini-2.0-flash').schemaWithTools, false);
+  assert.equal(rulesFor('google', 'gemini-3.5-flash').reasoning, 'level');
+  assert.equal(rulesFor('deepseek', 'deepseek-reasoner').reasoningHistory, 'forbidden');
+  assert.equal(rulesFor('deepseek', 'deepseek-v4-pro').reasoningHistory, 'required');
+});
+
+test('models of other endpoints are not reachable', () => {
+  for (const id of ['gpt-5-pro', 'gpt-5.1-codex-max', 'whisper-1', 'gpt-realtime-2', 'sora-2', 'gpt-4o-transcribe']) {
+    assert.equal(isReachable('openai', id), false, id);
+  }
+  for (const id of ['gpt-5', 'gpt-audio', 'gpt-4o-mini', 'o4-mini']) assert.equal(isReachable('openai', id), true, id);
+  assert.equal(isReachable('openrouter', 'openai/gpt-5-pro'), true);
+});
