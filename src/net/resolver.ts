@@ -42,6 +42,7 @@ export const systemLookup: Lookup = async (name) =>
 
 /** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */
 export async function resolveChecked(url: URL, policy: Policy, lookup: Lookup, signal: AbortSignal): Promise<string[]> {
+  signal.throwIfAborted();
   const name = canonicalName(url.hostname);
   const isLiteral = literalAddress(url) !== undefined;
   const answered = isLiteral ? [name.replace(/^\[|\]$/g, '')] : await orAborted(lookup(name, signal), signal);
@@ -61,7 +62,6 @@ async function orAborted(answer: Promise<string[]>, signal: AbortSignal): Promis
   const stop = () => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    signal.throwIfAborted();
     return await Promise.race([answer, aborted]);
   } catch (cause) {
     throw new FetchFailure('dns', undefined, cause);
