@@ -1,0 +1,46 @@
+/** The public catalog in this protocol's shape. */
+
+import type { Json } from '../../core/json.ts';
+import type { CatalogModel } from '../../core/model.ts';
+
+const PREFIX = 'models/';
+
+export function encodeModel(model: CatalogModel): Json {
+  return {
+    name: `${PREFIX}${model.id}`,
+    version: model.version,
+    displayName: model.name,
+    description: model.description,
+    inputTokenLimit: model.contextLength,
+    outputTokenLimit: model.maxOutput,
+    supportedGenerationMethods: isVideoOnly(model) ? [] : ['generateContent', 'countTokens'],
+    ownedBy: model.ownedBy,
+    canonicalSlug: model.canonicalSlug,
+    contextLength: model.contextLength,
+    architecture: {
+      modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
+      input_modalities: model.inputModalities,
+      output_modalities: model.outputModalities,
+      tokenizer: model.tokenizer,
+      instruct_type: model.instructType,
+    },
+    pricing: model.pricing,
+    topProvider: {
+      context_length: model.contextLength,
+      max_completion_tokens: model.maxOutput,
+      is_moderated: model.isModerated,
+    },
+    supportedParameters: model.supportedParameters,
+    expirationDate: model.expirationDate,
+  };
+}
+
+function isVideoOnly({ outputModalities }: CatalogModel): boolean {
+  return outputModalities.length > 0 && outputModalities.every((modality) => modality === 'video');
+}
+
+/** The token of the next page is the id of the last model on this one. */
+export function encodeModels(models: Json[], page: { more: boolean }): Json {
+  const last = models.at(-1);
+  return { models, ...(page.more && last && { nextPageToken: last.name.slice(PREFIX.length) }) };
+}

@@ -1,0 +1,121 @@
+/** The rules that a client's body must keep before anything is done with it. */
+
+import { Type } from 'typebox';
+import { assertValid } from '../../core/check.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { camelCased } from './spelling.ts';
+
+const optional = Type.Optional;
+const AnyObject = Type.Object({});
+const Blob = Type.Object({ mimeType: Type.String({ minLength: 1 }), data: Type.String() });
+const File = Type.Object({ fileUri: Type.String({ minLength: 1 }), mimeType: optional(Type.String()) });
+
+const Part = Type.Object({
+  text: optional(Type.String()),
+  thought: optional(Type.Boolean()),
+  thoughtSignature: optional(Type.String()),
+  inlineData: optional(Blob),
+  fileData: optional(File),
+  functionCall: optional(
+    Type.Object({
+      id: optional(Type.String()),
+      name: optional(Type.String({ minLength: 1 })),
+      args: optional(AnyObject),
+    }),
+  ),
+  functionResponse: optional(
+    Type.Object({
+      id: optional(Type.String()),
+      name: optional(Type.String()),
+      response: optional(AnyObject),
+      parts: optional(Type.Array(Type.Object({ inlineData: optional(Blob), fileData: optional(File) }))),
+    }),
+  ),
+  executableCode: optional(AnyObject),
+  codeExecutionResult: optional(AnyObject),
+});
+
+const Content = Type.Object({
+  role: optional(Type.Enum(['user', 'model', 'function', 'system'])),
+  parts: Type.Array(Part),
+});
+
+const Instruction = Type.Union([
+  Type.String(),
+  Type.Object({ parts: optional(Type.Union([Type.Array(Part), Part])), text: optional(Type.String()) }),
+]);
+
+const FunctionDeclaration = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  description: optional(Type.String()),
+  parameters: optional(AnyObject),
+  parametersJsonSchema: optional(Type.Union([AnyObject, Type.Boolean()])),
+});
+
+const Tool = Type.Object({
+  functionDeclarations: optional(Type.Union([Type.Array(FunctionDeclaration), FunctionDeclaration])),
+});
+
+const GenerationConfig = Type.Object({
+  temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
+  topP: optional(Type.Number({ minimum: 0, maximum: 1 })),
+  topK: optional(Type.Number({ minimum: 0 })),
+  candidateCount: optional(Type.Integer({ minimum: 1 })),
+  maxOutputTokens: optional(Type.Integer({ minimum: 1 })),
+  stopSequences: optional(Type.Array(Type.String())),
+  seed: optional(Type.Integer()),
+  presencePenalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
+  frequencyPenalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
+  responseLogprobs: optional(Type.Boolean()),
+  logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
+  responseMimeType: optional(Type.String()),
+  responseSchema: optional(AnyObject),
+  responseJsonSchema: optional(Type.Union([AnyObject, Type.Boolean()])),
+  responseModalities: optional(Type.Array(Type.String())),
+  thinkingConfig: optional(
+    Type.Object({
+      includeThoughts: optional(Type.Boolean()),
+      thinkingBudget: optional(Type.Integer({ minimum: -1 })),
+      thinkingLevel: optional(Type.String()),
+    }),
+  ),
+});
+
+const ToolConfig = Type.Object({
+  functionCallingConfig: optional(
+    Type.Object({ mode: optional(Type.String()), allowedFunctionNames: optional(Type.Array(Type.String())) }),
+  ),
+});
+
+const GenerateRequest = Type.Object({
+  contents: Type.Union([Type.Array(Content, { minItems: 1 }), Content]),
+  systemInstruction: optional(Instruction),
+  tools: optional(Type.Union([Type.Array(Tool), Tool])),
+  toolConfig: optional(ToolConfig),
+  safetySettings: optional(Type.Array(AnyObject)),
+  generationConfig: optional(GenerationConfig),
+  cachedContent: optional(Type.String()),
+  serviceTier: optional(Type.String()),
+});
+
+const CountRequest = Type.Object({ generateContentRequest: GenerateRequest });
+
+export function check(body: Json, action: 'generate' | 'count'): void {
+  const request = camelCased(body);
+  const wrapped = action === 'count' && request.generateContentRequest != null;
+  assertValid(wrapped ? CountRequest : GenerateRequest, request);
+  checkSchemas(wrapped ? request.generateContentRequest : request);
+}
+
+/** The two forms of a schema exclude each other. */
+function checkSchemas(request: Json): void {
+  const { generationConfig } = request;
+  if (generationConfig?.responseSchema != null && generationConfig.responseJsonSchema != null) {
+    throw new GatewayError(
+      'invalid_request',
+      'generationConfig.responseSchema and generationConfig.responseJsonSchema exclude each other.',
+      { param: 'generationConfig.responseSchema' },
+    );
+  }
+}

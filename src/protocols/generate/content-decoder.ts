@@ -1,0 +1,171 @@
+/** A client's contents as turns: calls get ids, and results find the calls that they answer. */
+
+import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { sniffBase64 } from '../../core/mime.ts';
+import { list } from './spelling.ts';
+import { decodeState } from './state.ts';
+
+/** Members of a part that are read here; any other is only named as left out. */
+const PART_FIELDS = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+  'audioTranscription',
+  'mediaResolution',
+]);
+
+const NATIVE = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'audioTranscription'];
+
+const DETAILS: Record<string, MediaPart['detail']> = {
+  MEDIA_RESOLUTION_LOW: 'low',
+  MEDIA_RESOLUTION_HIGH: 'high',
+  MEDIA_RESOLUTION_ULTRA_HIGH: 'original',
+};
+
+/** The calls that were made and not answered yet. */
+type OpenCalls = Pick<CallPart, 'id' | 'name'>[];
+
+export interface DecodedContents {
+  turns: Turn[];
+  dropped: string[];
+}
+
+/** `resolution` is the one that holds for all media which don't say their own. */
+export function decodeContents(contents: Json, resolution?: Json): DecodedContents {
+  const dropped = new Set<string>();
+  const open: OpenCalls = [];
+  const turns = list(contents).map((content, index): Turn => {
+    const parts = list(content.parts).flatMap((part, position): Part[] => {
+      for (const name of Object.keys(part)) if (!PART_FIELDS.has(name)) dropped.add(`contents.parts.${name}`);
+      if (part.functionCall) return [decodeCall(part, `call_${index}_${position}`, open)];
+      if (part.functionResponse) return [decodeResult(part.functionResponse, `call_${index}_${position}`, open)];
+      return decodePart(part, resolution);
+    });
+    return { role: roleOf(content.role), parts: joinedReasoning(parts) };
+  });
+  return { turns: turns.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
+}
+
+function roleOf(role: Json): Turn['role'] {
+  if (role === 'model') return 'assistant';
+  return role === 'system' ? 'system' : 'user';
+}
+
+/** The instruction as a text, a part, or a content of one or many parts. */
+export function decodeInstruction(instruction: Json): Turn[] {
+  const source = typeof instruction === 'string' ? { text: instruction } : instruction;
+  const parts = list(source?.parts ?? source).flatMap((part): Part[] =>
+    typeof part?.text === 'string' && part.text !== '' ? [{ type: 'text', text: part.text }] : [],
+  );
+  return parts.length > 0 ? [{ role: 'system', parts }] : [];
+}
+
+function decodePart(part: Json, resolution: Json): Part[] {
+  const opaque = decodeState(part);
+  const state = opaque && { opaque };
+  if (part.inlineData) return [{ ...decodeBlob(part.inlineData), ...detailOf(part, resolution), ...state }];
+  if (part.fileData) return [{ ...decodeFile(part.fileData), ...detailOf(part, resolution), ...state }];
+  if (NATIVE.some((name) => isObject(part[name]))) return [{ type: 'native', protocol: 'generate', value: part }];
+  if (typeof part.text !== 'string' && !opaque) return [];
+  const text = part.text ?? '';
+  if (part.thought === true) return text === '' && !opaque ? [] : [{ type: 'reasoning', text, ...state }];
+  return text === '' && !opaque ? [] : [{ type: 'text', text, ...state }];
+}
+
+/** A thought comes back in the pieces that it was streamed in; the signature belongs to all of them and ends it. */
+function joinedReasoning(parts: Part[]): Part[] {
+  const result: Part[] = [];
+  let open: ReasoningPart | undefined;
+  for (const part of parts) {
+    if (part.type !== 'reasoning') {
+      open = undefined;
+      result.push(part);
+    } else if (open) {
+      open.text += part.text;
+      if (part.opaque) open.opaque = part.opaque;
+    } else {
+      open = { ...part };
+      result.push(open);
+    }
+    if (open?.opaque) open = undefined;
+  }
+  return result;
+}
+
+function detailOf(part: Json, resolution: Json): { detail?: MediaPart['detail'] } {
+  const detail = DETAILS[part.mediaResolution?.level ?? part.mediaResolution ?? resolution];
+  return detail ? { detail } : {};
+}
+
+export function kindOf(mime: string): MediaPart['kind'] {
+  const kind = mime.split('/')[0];
+  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document';
+}
+
+export function decodeBlob(blob: Json): MediaPart {
+  const data = /[-_]/.test(blob.data) ? blob.data.replaceAll('-', '+').replaceAll('_', '/') : blob.data;
+  const mime: string = blob.mimeType ?? sniffBase64(data) ?? 'application/octet-stream';
+  const title = blob.displayName ? { title: blob.displayName } : {};
+  const kind = kindOf(mime);
+  if (mime.startsWith('text/')) {
+    return { type: 'media', kind, mime, text: Buffer.from(data, 'base64').toString('utf8'), ...title };
+  }
+  return { type: 'media', kind, mime, data, ...title };
+}
+
+const OWN_FILE = /^https:\/\/[^/]*generativelanguage\.googleapis\.com\//;
+
+/** Web addresses are anyone's to fetch; what lies in Google's stores is known there only. */
+export function decodeFile({ fileUri, mimeType, displayName }: Json): MediaPart {
+  const foreign = /^https?:\/\//.test(fileUri) && !OWN_FILE.test(fileUri);
+  const mime = mimeType ? { mime: mimeType } : {};
+  const title = displayName ? { title: displayName } : {};
+  const kind = mimeType ? kindOf(mimeType) : 'document';
+  return { type: 'media', kind, ...mime, ...(foreign ? { url: fileUri } : { fileId: fileUri }), ...title };
+}
+
+function decodeCall(part: Json, fallback: string, open: OpenCalls): CallPart {
+  const { id, name = '', args } = part.functionCall;
+  const opaque = decodeState(part);
+  const call = { id: id || fallback, name };
+  open.push(call);
+  return { type: 'call', ...call, args: JSON.stringify(args ?? {}), ...(opaque && { opaque }) };
+}
+
+function decodeResult(response: Json, fallback: string, open: OpenCalls): ResultPart {
+  const call = take(open, response);
+  const { error, output } = response.response ?? {};
+  const single = Object.keys(response.response ?? {}).length === 1;
+  const failed = single && error !== undefined;
+  const content = failed ? error : single && output !== undefined ? output : response.response;
+  const media = list(response.parts).flatMap((part): Part[] => {
+    if (part.inlineData) return [decodeBlob(part.inlineData)];
+    return part.fileData ? [decodeFile(part.fileData)] : [];
+  });
+  const text = typeof content === 'string' ? content : JSON.stringify(content ?? {});
+  const silent = text === '' || (text === '{}' && media.length > 0);
+  return {
+    type: 'result',
+    callId: call?.id ?? (response.id || fallback),
+    name: response.name || call?.name,
+    parts: [...(silent ? [] : [{ type: 'text', text } as const]), ...media],
+    ...(failed && { isError: true }),
+  };
+}
+
+/** The call that a result answers: the one with its id, else the first open one of its name, else the first open one. */
+function take(open: OpenCalls, { id, name }: Json): OpenCalls[number] | undefined {
+  const byId = id ? open.findIndex((call) => call.id === id) : -1;
+  const byName = byId < 0 && name ? open.findIndex((call) => call.name === name) : byId;
+  const index = byName < 0 && !id && !name ? 0 : byName;
+  return index < 0 ? undefined : open.splice(index, 1)[0];
+}

@@ -1,0 +1,133 @@
+/** Turns as contents for an upstream: roles alternate, and every call is answered in the content after it. */
+
+import type { CallPart, Opaque, Part, ResultPart, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { type Json, parseObject } from '../../core/json.ts';
+import { ownState } from '../../core/opaque.ts';
+import type { Target } from '../../core/protocol.ts';
+import { encodeMedia } from './media-encoder.ts';
+import { encodeResult } from './result-encoder.ts';
+import { NO_SIGNATURE } from './state.ts';
+
+interface Content {
+  role: 'user' | 'model';
+  parts: Json[];
+}
+
+/** Stands where a user turn is demanded and the client sent none. */
+const FILLER = { text: '.' };
+
+/** Throws `invalid_request` for a result without a call. */
+export function encodeContents(turns: Turn[], target: Target): Content[] {
+  const contents: Content[] = [];
+  let calls: CallPart[] = [];
+  for (const { role, parts } of merged(turns)) {
+    const encoded = role === 'model' ? encodeModelParts(parts, target) : encodeUserParts(parts, calls, target);
+    calls = role === 'model' ? [...calls, ...parts.filter((part) => part.type === 'call')] : [];
+    if (encoded.length === 0) continue;
+    const last = contents.at(-1);
+    if (last?.role === role) last.parts.push(...encoded);
+    else contents.push({ role, parts: encoded });
+  }
+  if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [FILLER] });
+  if (target.rules.reasoning === undefined || target.rules.reasoning === 'level') signCalls(contents);
+  return contents;
+}
+
+/** System turns that come after others are told by the user. */
+function merged(turns: Turn[]): { role: Content['role']; parts: Part[] }[] {
+  const result: { role: Content['role']; parts: Part[] }[] = [];
+  for (const turn of turns) {
+    const role = turn.role === 'assistant' ? 'model' : 'user';
+    const last = result.at(-1);
+    if (last?.role === role) last.parts.push(...turn.parts);
+    else result.push({ role, parts: [...turn.parts] });
+  }
+  return result;
+}
+
+/** Results first and in the order of their calls, those that are missing made up as errors, then the rest. */
+function encodeUserParts(parts: Part[], calls: CallPart[], target: Target): Json[] {
+  const results = parts.filter((part) => part.type === 'result');
+  const answered = calls.map((call): [ResultPart, CallPart] => [
+    results.find((result) => result.callId === call.id) ?? missing(call),
+    call,
+  ]);
+  for (const result of results) {
+    if (calls.some((call) => call.id === result.callId)) continue;
+    const message = `A tool result refers to the call ${JSON.stringify(result.callId)}, which the assistant turn before it did not make.`;
+    throw new GatewayError('invalid_request', message, { param: 'turns' });
+  }
+  const encoded = answered.map(([result, call]) => encodeResult(result, call.name, target));
+  return [
+    ...encoded.map(({ response }) => response),
+    ...encoded.flatMap(({ siblings }) => siblings),
+    ...parts.flatMap((part) => (part.type === 'result' ? [] : encodePart(part, target))),
+  ];
+}
+
+function missing({ id }: CallPart): ResultPart {
+  return {
+    type: 'result',
+    callId: id,
+    parts: [{ type: 'text', text: 'The tool was not run: no result is known.' }],
+    isError: true,
+  };
+}
+
+/** State that another protocol could only hang on a thought moves to the call or text after it, where it came from. */
+function encodeModelParts(parts: Part[], target: Target): Json[] {
+  const result: Json[] = [];
+  let waiting: Opaque | undefined;
+  for (const [index, part] of parts.entries()) {
+    const own = 'opaque' in part ? ownState(part.opaque, target.origin) : undefined;
+    if (part.type === 'reasoning') {
+      const next = parts[index + 1];
+      const carrier = next?.type === 'call' || next?.type === 'text';
+      if (own && carrier && !ownState(next.opaque, target.origin)) waiting = own;
+      else if (own) result.push({ text: part.text, thought: true, thoughtSignature: own.value });
+      continue;
+    }
+    const state = own ?? waiting;
+    waiting = undefined;
+    const encoded = encodePart(part, target, state !== undefined);
+    if (state && encoded[0]) encoded[0].thoughtSignature = state.value;
+    result.push(...encoded);
+  }
+  return result;
+}
+
+/** An empty text is nothing, unless it is signed. */
+function encodePart(part: Part, target: Target, signed = false): Json[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' && !signed ? [] : [{ text: part.text }];
+    case 'media':
+      return [encodeMedia(part, target.rules)];
+    case 'call':
+      return [{ functionCall: { id: part.id, name: part.name, args: argsOf(part) } }];
+    case 'native':
+      return part.protocol === 'generate' ? [part.value] : [];
+    case 'reasoning':
+    case 'result':
+      return [];
+  }
+}
+
+/** A model's slip in an earlier turn must not end the conversation. */
+function argsOf(call: CallPart): Json {
+  return call.custom ? { input: call.args } : (parseObject(call.args) ?? {});
+}
+
+/**
+ * Within the current turn, which begins with the user's last own words, the first call of every step must be signed.
+ * Calls of other models, and those whose client lost the signature, get the stand-in.
+ */
+function signCalls(contents: Content[]): void {
+  const start = contents.findLastIndex(({ role, parts }) => role === 'user' && !parts[0]?.functionResponse);
+  for (const { role, parts } of contents.slice(start + 1)) {
+    const call = role === 'model' ? parts.find((part) => part.functionCall) : undefined;
+    if (call) call.thoughtSignature ??= NO_SIGNATURE;
+  }
+}

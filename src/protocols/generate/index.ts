@@ -1,0 +1,69 @@
+/** The generateContent protocol of Gemini. */
+
+import { isObject, type Json, read } from '../../core/json.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import type { SseEvent } from '../../core/sse.ts';
+import { encodeModel, encodeModels } from './catalog.ts';
+import { check } from './check.ts';
+import { credential, endpoints, upstreamPath } from './endpoints.ts';
+import { decodeError, encodeError, errorIn } from './errors.ts';
+import { parameterName } from './parameters.ts';
+import { decodeRequest } from './request-decoder.ts';
+import { encodeRequest } from './request-encoder.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { restoreState } from './state.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { createStreamEncoder, encodeStreamError, KEEP_ALIVE, streamType } from './stream-encoder.ts';
+import { decodeUsage } from './usage.ts';
+
+export const generate: Protocol = {
+  id: 'generate',
+
+  endpoints,
+  credential,
+  check,
+  decodeRequest,
+  encodeResponse,
+  streamEncoder: createStreamEncoder,
+  streamType,
+  encodeError,
+  encodeStreamError,
+  keepAlive: KEEP_ALIVE,
+  requestIdHeader: 'x-request-id',
+  parameterName,
+  encodeModel,
+  encodeModels,
+  encodeCount: (tokens) => ({ totalTokens: tokens }),
+
+  upstreamPath,
+  gatewayFields: [],
+  requestModel: { path: ['generateContentRequest', 'model'], spell: (model) => `models/${model}` },
+  restoreState,
+  forwardedHeaders: { 'x-server-timeout': 'x-server-timeout' },
+  encodeRequest,
+  decodeResponse,
+  streamDecoder: createStreamDecoder,
+  decodeError,
+  countBody: (body, target) => ({ generateContentRequest: { model: `models/${target.model}`, ...body } }),
+  decodeCount: (body) => (Number.isInteger(body?.totalTokens) ? body.totalTokens : undefined),
+
+  modelPaths: [['modelVersion']],
+  usageMark: Buffer.from('"usageMetadata"'),
+  usageOf: (body) => decodeUsage(body?.usageMetadata),
+  errorIn,
+  isEnd,
+};
+
+/** Either every candidate says why it ended, or the prompt was not let through. */
+function isEnd({ data }: SseEvent): boolean {
+  if (!data.includes('"finishReason"') && !data.includes('"blockReason"')) return false;
+  let chunk: Json;
+  try {
+    chunk = read(data);
+  } catch {
+    return false;
+  }
+  if (!isObject(chunk)) return false;
+  const candidates: Json[] = Array.isArray(chunk.candidates) ? chunk.candidates : [];
+  return candidates.some((candidate) => candidate?.finishReason) || Boolean(chunk.promptFeedback?.blockReason);
+}

@@ -1,0 +1,40 @@
+/** Media as parts of a request. */
+
+import type { MediaPart } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { mimeOfName, sniffBase64 } from '../../core/mime.ts';
+import type { ModelRules } from '../../core/model.ts';
+
+/** A type is demanded; where neither the client nor the address tells it, the kind's usual one stands. */
+const USUAL: Record<MediaPart['kind'], string> = {
+  image: 'image/jpeg',
+  document: 'application/pdf',
+  audio: 'audio/mpeg',
+  video: 'video/mp4',
+};
+
+export function encodeMedia(part: MediaPart, rules: ModelRules): Json {
+  if (part.text !== undefined) return { text: [part.title, part.context, part.text].filter(Boolean).join('\n\n') };
+  const modality = part.kind === 'document' ? 'file' : part.kind;
+  if (rules.inputModalities && !rules.inputModalities.includes(modality)) {
+    throw new GatewayError('unsupported_modality', `This model does not read ${modality} input.`, { param: 'turns' });
+  }
+  if (part.data !== undefined) return { inlineData: { mimeType: mimeOfData(part, part.data), data: part.data } };
+  if (part.url !== undefined) return { fileData: encodeUrl(part, part.url) };
+  const message = 'A file id is known only to the provider that gave it; send the file itself or its https URL.';
+  throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
+}
+
+function mimeOfData({ mime, kind }: MediaPart, data: string): string {
+  return mime ?? sniffBase64(data) ?? USUAL[kind];
+}
+
+function encodeUrl({ mime, kind }: MediaPart, url: string): Json {
+  if (!url.startsWith('https://')) {
+    throw new GatewayError('invalid_request', 'Media for this model must be base64 data or an https URL.', {
+      param: 'turns',
+    });
+  }
+  return { fileUri: url, mimeType: mime ?? mimeOfName(url) ?? USUAL[kind] };
+}

@@ -1,0 +1,38 @@
+/** The hub's parameters as this protocol spells them, for errors and for the header that names what was left out. */
+
+const NAMES: Record<string, string> = {
+  turns: 'contents',
+  toolChoice: 'toolConfig.functionCallingConfig',
+  parallelCalls: 'toolConfig',
+  webSearch: 'tools.googleSearch',
+  maxTokens: 'generationConfig.maxOutputTokens',
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  frequencyPenalty: 'generationConfig.frequencyPenalty',
+  presencePenalty: 'generationConfig.presencePenalty',
+  seed: 'generationConfig.seed',
+  stop: 'generationConfig.stopSequences',
+  candidates: 'generationConfig.candidateCount',
+  logprobs: 'generationConfig.responseLogprobs',
+  format: 'generationConfig.responseJsonSchema',
+  reasoning: 'generationConfig.thinkingConfig',
+  modalities: 'generationConfig.responseModalities',
+  audio: 'generationConfig.speechConfig',
+  detail: 'generationConfig.mediaResolution',
+  tier: 'serviceTier',
+  cache: 'cachedContent',
+};
+
+const DETAILS: Record<string, string> = {
+  'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
+  'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
+  'reasoning.visible': 'generationConfig.thinkingConfig.includeThoughts',
+};
+
+/** A dotted detail keeps its tail behind the name of the parameter. */
+export function parameterName(parameter: string): string {
+  const dot = parameter.indexOf('.');
+  if (dot < 0) return NAMES[parameter] ?? parameter;
+  return DETAILS[parameter] ?? parameterName(parameter.slice(0, dot)) + parameter.slice(dot);
+}

@@ -1,0 +1,57 @@
+/** A call whose arguments arrive in pieces: JSON paths with values, and strings that go on. */
+
+import type { CallPart } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+
+export interface PartialCall {
+  readonly call: Omit<CallPart, 'args'>;
+  add(partialArgs: Json): void;
+  /** The arguments so far, as JSON text. */
+  args(): string;
+}
+
+export function createPartialCall(call: Omit<CallPart, 'args'>): PartialCall {
+  const args: Record<string, Json> = {};
+  let growing: string | undefined;
+
+  return {
+    call,
+    add(partialArgs) {
+      for (const piece of Array.isArray(partialArgs) ? partialArgs : []) {
+        const path = String(piece.jsonPath ?? '');
+        set(args, pathOf(path), pieceValue(piece), growing === path);
+        growing = piece.willContinue ? path : undefined;
+      }
+    },
+    args: () => JSON.stringify(args),
+  };
+}
+
+function pieceValue(piece: Json): Json {
+  if ('stringValue' in piece) return piece.stringValue;
+  if ('numberValue' in piece) return piece.numberValue;
+  if ('boolValue' in piece) return piece.boolValue;
+  return null;
+}
+
+/** `$.items[0].name` and `$['odd name']` as keys; indexes become numbers. */
+function pathOf(path: string): (string | number)[] {
+  return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(['"])(.*?)\3\]/g)].map(([, name, index, , quoted]) =>
+    index === undefined ? (name ?? quoted ?? '') : Number(index),
+  );
+}
+
+/** Arrays are filled in order, so an index far ahead is not an array but a broken upstream. */
+const MAX_INDEX = 10_000;
+
+function set(root: Record<string, Json>, path: (string | number)[], value: Json, append: boolean): void {
+  const last = path.at(-1);
+  if (last === undefined || path.some((key) => key === '__proto__' || Number(key) > MAX_INDEX)) return;
+  let node: Json = root;
+  for (const [position, key] of path.slice(0, -1).entries()) {
+    const inner = node[key];
+    node[key] = isObject(inner) || Array.isArray(inner) ? inner : typeof path[position + 1] === 'number' ? [] : {};
+    node = node[key];
+  }
+  node[last] = append && typeof node[last] === 'string' ? node[last] + value : value;
+}

@@ -1,0 +1,127 @@
+/** A client's request as the hub's. */
+
+import type { ChatRequest, Format } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { decodeContents, decodeInstruction } from './content-decoder.ts';
+import { decodeReasoning } from './reasoning.ts';
+import { fromSchemaForm } from './schema.ts';
+import { camelCased } from './spelling.ts';
+import { decodeToolChoice, decodeTools } from './tool-decoder.ts';
+
+/** What is read here; any other member only tunes and is named as left out. */
+const FIELDS = new Set([
+  'model',
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'serviceTier',
+  'cachedContent',
+  'continuationToken',
+]);
+
+const CONFIG_FIELDS = new Set([
+  'temperature',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'responseLogprobs',
+  'logprobs',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'responseModalities',
+  'mediaResolution',
+  'thinkingConfig',
+]);
+
+const TIERS: Record<string, ChatRequest['tier']> = { flex: 'flex', standard: 'default', priority: 'priority' };
+
+export function decodeRequest(body: Json): ChatRequest {
+  const spelled = camelCased(body);
+  const request = spelled.generateContentRequest ?? spelled;
+  refuse(request);
+  const config = request.generationConfig ?? {};
+  const { turns, dropped } = decodeContents(request.contents, config.mediaResolution);
+  const { tools, webSearch, dropped: droppedOfTools } = decodeTools(request.tools);
+  const toolChoice = tools.length > 0 ? decodeToolChoice(request.toolConfig) : undefined;
+  const tier = TIERS[String(request.serviceTier ?? '').toLowerCase().replace(/^service_tier_/, '')]; // biome-ignore format: one thought
+  const reasoning = decodeReasoning(config.thinkingConfig);
+  return {
+    stream: false,
+    turns: [...decodeInstruction(request.systemInstruction), ...turns],
+    tools,
+    ...(toolChoice && { toolChoice }),
+    ...(webSearch && { webSearch }),
+    ...decodeSampling(config),
+    ...decodeOutput(config),
+    ...(reasoning && { reasoning }),
+    ...(tier && { tier }),
+    dropped: [...leftOut(request, FIELDS, ''), ...leftOut(config, CONFIG_FIELDS, 'generationConfig.'),
+      ...leftOut(request.toolConfig ?? {}, new Set(['functionCallingConfig']), 'toolConfig.'), ...droppedOfTools, ...dropped], // biome-ignore format: a list
+  };
+}
+
+/** What stands for content that only Google has. */
+function refuse(request: Json): void {
+  for (const name of ['cachedContent', 'continuationToken']) {
+    if (!request[name]) continue;
+    const message = `${name} refers to what a Google account holds and is not available for this model.`;
+    throw new GatewayError('unsupported_parameter', message, { param: name });
+  }
+}
+
+function leftOut(object: Json, known: ReadonlySet<string>, prefix: string): string[] {
+  return Object.entries(object)
+    .filter(([name, value]) => !known.has(name) && !isAbsent(value))
+    .map(([name]) => prefix + name);
+}
+
+/** Clients send empty lists and nulls for what they don't use. */
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+function decodeSampling(config: Json): Partial<ChatRequest> {
+  const stop = (config.stopSequences ?? []).filter((text: string) => text !== '');
+  const entries = {
+    maxTokens: config.maxOutputTokens,
+    temperature: config.temperature,
+    topP: config.topP,
+    topK: config.topK,
+    frequencyPenalty: config.frequencyPenalty,
+    presencePenalty: config.presencePenalty,
+    seed: config.seed,
+    stop: stop.length > 0 ? stop : undefined,
+    candidates: config.candidateCount > 1 ? config.candidateCount : undefined,
+    logprobs: config.responseLogprobs ? (config.logprobs ?? 0) : undefined,
+  };
+  return Object.fromEntries(Object.entries(entries).filter(([, value]) => !isAbsent(value)));
+}
+
+function decodeOutput(config: Json): Partial<ChatRequest> {
+  const format = decodeFormat(config);
+  const named: string[] = (config.responseModalities ?? []).map((name: string) => name.toLowerCase());
+  const modalities = (['text', 'image', 'audio', 'video'] as const).filter((name) => named.includes(name));
+  const other = modalities.some((name) => name !== 'text');
+  return { ...(format && { format }), ...(other && { modalities }) };
+}
+
+function decodeFormat(config: Json): Format | undefined {
+  const schema = config.responseJsonSchema ?? (config.responseSchema ? fromSchemaForm(config.responseSchema) : null);
+  const type = config.responseMimeType || (schema === null ? 'text/plain' : 'application/json');
+  if (type === 'text/plain') return undefined;
+  if (type !== 'application/json') {
+    const param = 'generationConfig.responseMimeType';
+    const message = `${param} must be text/plain or application/json for this model, not ${type}.`;
+    throw new GatewayError('unsupported_parameter', message, { param });
+  }
+  return schema === null ? { type: 'json' } : { type: 'schema', schema };
+}

@@ -1,0 +1,154 @@
+/** The hub's request for an upstream. */
+
+import type { ChatRequest, MediaPart, Part, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { toDialect } from '../../core/json-schema.ts';
+import type { ModelRules } from '../../core/model.ts';
+import type { EncodedRequest, Target } from '../../core/protocol.ts';
+import { encodeContents } from './content-encoder.ts';
+import { encodeReasoning } from './reasoning.ts';
+import { DIALECT } from './schema.ts';
+import { encodeToolChoice, encodeTools } from './tool-encoder.ts';
+
+const MAX_STOPS = 5;
+
+const TIERS: Partial<Record<string, string>> = { default: 'standard', flex: 'flex', priority: 'priority' };
+
+const RESOLUTIONS: Partial<Record<string, string>> = {
+  low: 'MEDIA_RESOLUTION_LOW',
+  high: 'MEDIA_RESOLUTION_HIGH',
+  original: 'MEDIA_RESOLUTION_HIGH',
+};
+
+export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
+  const { rules } = target;
+  const dropped = new Set<string>();
+  const leading = request.turns.findIndex(({ role }) => role !== 'system');
+  const split = leading < 0 ? request.turns.length : leading;
+  const tools = encodeTools(request);
+  const instruction = [...instructionsOf(request.turns.slice(0, split)), ...formatInstruction(request, rules)];
+  const generationConfig = {
+    ...encodeSampling(request, rules, dropped),
+    ...encodeFormat(request, rules),
+    ...encodeOutput(request, rules, dropped),
+  };
+  const tier = TIERS[request.tier ?? ''];
+  const choice = tools.length > 0 && request.toolChoice && encodeToolChoice(allowedChoice(request, rules, dropped));
+  nameUnsupported(request, dropped);
+  const body = {
+    contents: encodeContents(request.turns.slice(split), target),
+    ...(instruction.length > 0 && { systemInstruction: { parts: instruction } }),
+    ...(tools.length > 0 && { tools }),
+    ...(choice && { toolConfig: choice }),
+    ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+    ...(tier && { serviceTier: tier }),
+  };
+  return { body, dropped: [...dropped] };
+}
+
+function instructionsOf(turns: Turn[]): Json[] {
+  return turns.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [{ text: part.text }] : [])),
+  );
+}
+
+/** A model that cannot be made to answer in a format is asked to. */
+function formatInstruction(request: ChatRequest, rules: ModelRules): Json[] {
+  const { format } = request;
+  if (!format || isNative(request, rules)) return [];
+  if (format.type === 'json') return [{ text: 'Answer with one JSON object and nothing else.' }];
+  const schema = JSON.stringify(format.schema);
+  return [{ text: `Answer with JSON that is valid against this JSON Schema, and with nothing else:\n${schema}` }];
+}
+
+function isNative({ tools }: ChatRequest, rules: ModelRules): boolean {
+  return rules.schema !== false && (rules.schemaWithTools !== false || tools.length === 0);
+}
+
+function encodeFormat(request: ChatRequest, rules: ModelRules): Json {
+  const { format } = request;
+  if (!format || !isNative(request, rules)) return {};
+  const responseMimeType = 'application/json';
+  if (format.type === 'json') return { responseMimeType };
+  return { responseMimeType, responseJsonSchema: toDialect(format.schema, DIALECT).schema };
+}
+
+function encodeSampling(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+  const refused = new Set<keyof ChatRequest>();
+  if (rules.sampling === 'never') for (const name of ['temperature', 'topP', 'topK'] as const) refused.add(name);
+  if (rules.penalties === false) for (const name of ['frequencyPenalty', 'presencePenalty'] as const) refused.add(name);
+  if (rules.stop === false) refused.add('stop');
+  if (rules.logprobs === false) refused.add('logprobs');
+  for (const name of refused) if (request[name] !== undefined) dropped.add(name);
+  const { maxTokens, seed, stop, logprobs, candidates } = request;
+  const asked = (name: 'temperature' | 'topP' | 'topK' | 'frequencyPenalty' | 'presencePenalty') =>
+    request[name] !== undefined && !refused.has(name) && { [name]: request[name] };
+  return {
+    ...asked('temperature'),
+    ...asked('topP'),
+    ...asked('topK'),
+    ...asked('frequencyPenalty'),
+    ...asked('presencePenalty'),
+    ...(maxTokens !== undefined && { maxOutputTokens: Math.min(maxTokens, rules.maxOutput ?? maxTokens) }),
+    ...(seed !== undefined && { seed: seed % 2 ** 31 }),
+    ...(stop && !refused.has('stop') && stopSequences(stop)),
+    ...(candidates !== undefined && candidates > 1 && { candidateCount: candidates }),
+    ...(logprobs !== undefined &&
+      !refused.has('logprobs') && { responseLogprobs: true, ...(logprobs > 0 && { logprobs }) }),
+  };
+}
+
+function stopSequences(stop: string[]): Json {
+  const sequences = stop.filter((text) => text !== '');
+  if (sequences.length > MAX_STOPS) {
+    const message = `This model accepts at most ${MAX_STOPS} stop sequences, not ${sequences.length}.`;
+    throw new GatewayError('unsupported_parameter', message, { param: 'stop' });
+  }
+  return sequences.length > 0 ? { stopSequences: sequences } : {};
+}
+
+function encodeOutput({ reasoning, modalities, turns }: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+  const thinkingConfig = reasoning && encodeReasoning(reasoning, rules);
+  const asked = reasoning && ((reasoning.effort ?? 'none') !== 'none' || (reasoning.budget ?? 0) > 0);
+  if (asked && !thinkingConfig) dropped.add('reasoning');
+  const responseModalities = modalities?.map((name) => name.toUpperCase());
+  const mediaResolution = resolutionOf(turns, dropped);
+  return {
+    ...(thinkingConfig && Object.keys(thinkingConfig).length > 0 && { thinkingConfig }),
+    ...(responseModalities?.some((name) => name !== 'TEXT') && { responseModalities }),
+    ...(mediaResolution && { mediaResolution }),
+  };
+}
+
+/** One resolution holds for the whole request: that of the images, if they agree. */
+function resolutionOf(turns: Turn[], dropped: Set<string>): string | undefined {
+  const media = turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
+  const wanted = new Set(media.map(({ detail }) => RESOLUTIONS[detail ?? '']).filter((name) => name !== undefined));
+  if (wanted.size > 1) dropped.add('detail');
+  return wanted.size === 1 ? [...wanted][0] : undefined;
+}
+
+function mediaIn(part: Part): MediaPart[] {
+  if (part.type === 'media') return [part];
+  return part.type === 'result' ? part.parts.flatMap(mediaIn) : [];
+}
+
+function allowedChoice(request: ChatRequest, rules: ModelRules, dropped: Set<string>) {
+  const choice = request.toolChoice ?? { type: 'auto' as const };
+  const forced =
+    choice.type === 'required' || choice.type === 'named' || (choice.type === 'allowed' && choice.required);
+  if (rules.forcedChoice !== false || !forced) return choice;
+  dropped.add('toolChoice');
+  return { type: 'auto' as const };
+}
+
+/** What this wire has no field for and what only tunes the answer. */
+function nameUnsupported(request: ChatRequest, dropped: Set<string>): void {
+  for (const name of ['logitBias', 'metadata', 'user', 'cacheKey', 'verbosity', 'audio'] as const) {
+    if (request[name] !== undefined) dropped.add(name);
+  }
+  if (request.parallelCalls === false && request.tools.length > 0) dropped.add('parallelCalls');
+  const parts = request.turns.flatMap((turn) => turn.parts);
+  if ([...parts, ...request.tools].some((item) => 'cache' in item && item.cache)) dropped.add('cache');
+}

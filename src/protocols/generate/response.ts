@@ -1,0 +1,101 @@
+/** Whole answers: decoded as a stream of one chunk, encoded part by part. */
+
+import type { Candidate, ChatResponse, OpenPart } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { fold } from '../../core/fold.ts';
+import { type Json, parseObject } from '../../core/json.ts';
+import { wrap } from '../../core/opaque.ts';
+import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import { encodeCitations, type PlacedCitation } from './citations.ts';
+import { encodeBlock, encodeFinish } from './finish.ts';
+import { encodeLogprobs } from './logprobs.ts';
+import { createChunkDecoder } from './stream-decoder.ts';
+import { encodeUsage } from './usage.ts';
+
+export function decodeResponse(body: Json, target: Target): ChatResponse {
+  const decoder = createChunkDecoder(target);
+  return fold([...decoder.decode(body), ...decoder.end()]);
+}
+
+export function encodeResponse(response: ChatResponse, options: EncoderOptions): Json {
+  const [first] = response.candidates;
+  const blocked = first?.finish.reason === 'blocked';
+  return {
+    ...(blocked
+      ? { promptFeedback: encodeBlock(first.finish) }
+      : { candidates: response.candidates.map((candidate, index) => encodeCandidate(candidate, index, options)) }),
+    ...(response.usage && { usageMetadata: encodeUsage(response.usage) }),
+    modelVersion: options.model,
+    ...(response.id !== '' && { responseId: response.id }),
+  };
+}
+
+function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
+  const encoded = joinedTexts(parts.flatMap((part) => encodePart(part, options)));
+  const texts = parts.filter((part) => part.type === 'text' || part.type === 'refusal');
+  const placed: PlacedCitation[] = [];
+  let text = '';
+  for (const part of texts) {
+    const found = part.type === 'text' ? (part.citations ?? []) : [];
+    placed.push(...found.map((citation) => ({ citation, offset: text.length, length: part.text.length })));
+    text += part.text;
+  }
+  const grounding = encodeCitations(placed, text);
+  const logprobs = texts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
+  return {
+    content: { role: 'model', parts: encoded },
+    ...encodeFinish(finish),
+    index,
+    ...(grounding && { groundingMetadata: grounding }),
+    ...(logprobs.length > 0 && { logprobsResult: encodeLogprobs(logprobs) }),
+  };
+}
+
+/** One part for each run of text; a signature ends its run. */
+function joinedTexts(parts: Json[]): Json[] {
+  const result: Json[] = [];
+  for (const part of parts) {
+    const last = result.at(-1);
+    const joins = isPlainText(last) && typeof part.text === 'string' && !part.thought;
+    if (joins) result[result.length - 1] = { ...part, text: last.text + part.text };
+    else result.push(part);
+  }
+  return result;
+}
+
+function isPlainText(part: Json): boolean {
+  return typeof part?.text === 'string' && !part.thought && !part.thoughtSignature;
+}
+
+/** No part, or one; throws `upstream_error` for a call whose arguments are not an object. */
+export function encodePart(part: OpenPart, options: Pick<EncoderOptions, 'hideReasoning'>): Json[] {
+  const opaque = 'opaque' in part && part.opaque ? { thoughtSignature: wrap(part.opaque) } : undefined;
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' && !opaque ? [] : [{ text: part.text, ...opaque }];
+    case 'reasoning': {
+      const text = options.hideReasoning ? '' : part.text;
+      return text === '' && !opaque ? [] : [{ text, thought: true, ...opaque }];
+    }
+    case 'call':
+      return [{ functionCall: { id: part.id, name: part.name, args: argsOf(part) }, ...opaque }];
+    case 'media':
+      return encodeMedia(part).map((encoded) => ({ ...encoded, ...opaque }));
+    case 'native':
+      return part.protocol === 'generate' ? [part.value] : [];
+  }
+}
+
+function argsOf({ name, args, custom }: Extract<OpenPart, { type: 'call' }>): Json {
+  if (custom) return { input: args };
+  const value = parseObject(args);
+  if (value) return value;
+  throw new GatewayError('upstream_error', `The model called ${name} with arguments that are not a JSON object.`);
+}
+
+function encodeMedia({ mime, data, url, text }: Extract<OpenPart, { type: 'media' }>): Json[] {
+  if (data !== undefined) return [{ inlineData: { mimeType: mime ?? 'application/octet-stream', data } }];
+  if (url !== undefined) return [{ fileData: { fileUri: url, ...(mime && { mimeType: mime }) } }];
+  return text ? [{ text }] : [];
+}

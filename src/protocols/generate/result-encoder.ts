@@ -1,0 +1,56 @@
+/** Tool results: an object with the words of the tool, and the media beside them. */
+
+import type { MediaPart, Part, ResultPart } from '../../core/chat.ts';
+import { isObject, type Json, read } from '../../core/json.ts';
+import type { Target } from '../../core/protocol.ts';
+import { encodeMedia } from './media-encoder.ts';
+
+/** The function response, and the media that a model which takes none inside it gets as parts after all responses. */
+export function encodeResult(result: ResultPart, name: string, target: Target): { response: Json; siblings: Json[] } {
+  const media = result.parts.filter((part) => part.type === 'media' && part.text === undefined) as MediaPart[];
+  const encoded = media.map((part) => encodeMedia(part, target.rules));
+  const inside = target.rules.resultMedia !== false && encoded.length > 0;
+  const response = {
+    id: result.callId,
+    name,
+    response: responseOf(result, media.length > 0),
+    ...(inside && { parts: encoded }),
+  };
+  return { response: { functionResponse: response }, siblings: inside ? [] : encoded };
+}
+
+function responseOf({ parts, isError }: ResultPart, hasMedia: boolean): Json {
+  const text = parts.map(textOf).filter(Boolean).join('\n');
+  if (isError) return { error: text };
+  if (text === '' && hasMedia) return {};
+  const value = structured(text);
+  if (isObject(value) && !holdsReference(value)) return value;
+  return { output: Array.isArray(value) && !holdsReference(value) ? value : text };
+}
+
+function textOf(part: Part): string {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text;
+    case 'media':
+      return part.text === undefined ? '' : [part.title, part.context, part.text].filter(Boolean).join('\n\n');
+    default:
+      return '';
+  }
+}
+
+function structured(text: string): Json {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return read(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `$ref` points at media inside a response; a tool's own one must not be taken for that. */
+function holdsReference(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(holdsReference);
+  return isObject(value) && ('$ref' in value || Object.values(value).some(holdsReference));
+}

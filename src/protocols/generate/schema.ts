@@ -1,0 +1,78 @@
+/** Schemas: the OpenAPI form of older clients becomes JSON Schema, and JSON Schema is cut to what Gemini accepts. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import type { SchemaDialect } from '../../core/json-schema.ts';
+import { camelCase } from './spelling.ts';
+
+/** What `parametersJsonSchema` and `responseJsonSchema` may hold. */
+export const DIALECT: SchemaDialect = {
+  keep: [
+    '$id',
+    '$defs',
+    '$ref',
+    '$anchor',
+    'type',
+    'format',
+    'title',
+    'description',
+    'enum',
+    'items',
+    'prefixItems',
+    'minItems',
+    'maxItems',
+    'minimum',
+    'maximum',
+    'anyOf',
+    'properties',
+    'additionalProperties',
+    'required',
+    'propertyOrdering',
+  ],
+  accepts: (keyword, value) => keyword !== 'enum' || typeof value === 'string' || typeof value === 'number',
+};
+
+/** Limits that protobuf JSON writes as strings because they are 64 bits wide. */
+const WIDE = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
+
+const NOT_JSON_SCHEMA = new Set(['nullable', 'propertyOrdering', 'example']);
+
+/** JSON Schema of a schema in OpenAPI form, in either spelling of its keywords. */
+export function fromSchemaForm(schema: Json): Json {
+  if (!isObject(schema)) return schema;
+  const result: Record<string, Json> = {};
+  let nullable = false;
+  for (const [key, value] of Object.entries(schema)) {
+    const keyword = camelCase(key);
+    if (value === null || value === undefined) continue;
+    if (keyword === 'nullable') nullable = value === true;
+    if (NOT_JSON_SCHEMA.has(keyword)) continue;
+    const translated = translateKeyword(keyword, value);
+    if (translated !== undefined) result[keyword] = translated;
+  }
+  return nullable ? withNull(result) : result;
+}
+
+function translateKeyword(keyword: string, value: Json): Json {
+  switch (keyword) {
+    case 'type':
+      return value === 'TYPE_UNSPECIFIED' ? undefined : typeof value === 'string' ? value.toLowerCase() : value;
+    case 'format':
+      return value === 'enum' ? undefined : value;
+    case 'items':
+      return fromSchemaForm(value);
+    case 'anyOf':
+      return Array.isArray(value) ? value.map(fromSchemaForm) : value;
+    case 'properties':
+      return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fromSchemaForm(inner)]));
+    default:
+      return WIDE.has(keyword) && typeof value === 'string' ? Number(value) : value;
+  }
+}
+
+function withNull(schema: Record<string, Json>): Json {
+  if (typeof schema.type === 'string') {
+    return { ...schema, type: [schema.type, 'null'], ...(schema.enum && { enum: [...schema.enum, null] }) };
+  }
+  if (schema.anyOf) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] };
+  return schema;
+}

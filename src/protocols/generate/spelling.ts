@@ -1,0 +1,40 @@
+/** Protobuf JSON is read in two spellings: `snake_case` keys become the `camelCase` ones that everything else looks for. */
+
+import { isObject, isRawNumber, type Json } from '../../core/json.ts';
+
+/** Members whose insides belong to the client: their keys are data, not fields. */
+const FREE_FORM = new Set([
+  'args',
+  'customMetadata',
+  'labels',
+  'mcpServers',
+  'parameters',
+  'parametersJsonSchema',
+  'partMetadata',
+  'response',
+  'responseJsonSchema',
+  'responseSchema',
+]);
+
+/** A copy with camelCase field names; where both spellings are present, camelCase wins. */
+export function camelCased(value: Json): Json {
+  if (Array.isArray(value)) return value.map(camelCased);
+  if (!isObject(value) || isRawNumber(value)) return value;
+  const result: Record<string, Json> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const name = camelCase(key);
+    if (name !== key && name in value) continue;
+    result[name] = FREE_FORM.has(name) ? item : camelCased(item);
+  }
+  return result;
+}
+
+export function camelCase(key: string): string {
+  return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** A repeated field may be written as a single value. */
+export function list(value: Json): Json[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : [value];
+}

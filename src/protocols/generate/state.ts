@@ -1,0 +1,48 @@
+/** Thought signatures: state of a model that rides on a part and must come back on the same part. */
+
+import type { Opaque } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { unwrap } from '../../core/opaque.ts';
+import { list } from './spelling.ts';
+
+/** What Google accepts in place of a signature that was never made or belongs to another model. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator';
+
+/** The state a client hands back: wrapped by us, or its own provider's raw signature, whose owner is not known. */
+export function decodeState(part: Json): Opaque | undefined {
+  const { thoughtSignature } = part;
+  if (typeof thoughtSignature !== 'string' || thoughtSignature === '' || thoughtSignature === NO_SIGNATURE) {
+    return undefined;
+  }
+  return unwrap(thoughtSignature) ?? { kind: 'signature', value: thoughtSignature };
+}
+
+/**
+ * Puts the provider's own signatures into a relayed body in place of wrapped ones. Others' are taken out, with the thought
+ * that they sign; a call must have one, so it gets the stand-in.
+ */
+export function restoreState(body: Json, origin: string): boolean {
+  let changed = false;
+  for (const content of list((body.generateContentRequest ?? body.generate_content_request ?? body)?.contents)) {
+    if (!Array.isArray(content?.parts)) continue;
+    const parts = content.parts.filter((part: Json) => {
+      const outcome = restorePart(part, origin);
+      if (outcome !== 'same') changed = true;
+      return outcome !== 'gone';
+    });
+    content.parts = parts.length > 0 ? parts : [{ text: '' }];
+  }
+  return changed;
+}
+
+function restorePart(part: Json, origin: string): 'same' | 'restored' | 'gone' {
+  if (!isObject(part)) return 'same';
+  const name = 'thought_signature' in part ? 'thought_signature' : 'thoughtSignature';
+  const state = unwrap(part[name]);
+  if (!state) return 'same';
+  if (state.origin === origin) part[name] = state.value;
+  else if (part.functionCall || part.function_call) part[name] = NO_SIGNATURE;
+  else if (part.thought === true || part.text === '') return 'gone';
+  else delete part[name];
+  return 'restored';
+}

@@ -1,0 +1,223 @@
+/** An upstream's chunks as events. A whole answer is a stream of one chunk. */
+
+import { createHash } from 'node:crypto';
+import type { CallPart, ChatEvent, Opaque, Usage } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json, read } from '../../core/json.ts';
+import { createPartWriter } from '../../core/parts.ts';
+import type { StreamDecoder, Target } from '../../core/protocol.ts';
+import { decodeCitations } from './citations.ts';
+import { decodeBlob, decodeFile } from './content-decoder.ts';
+import { errorIn } from './errors.ts';
+import { decodeBlock, decodeFinish } from './finish.ts';
+import { decodeLogprobs } from './logprobs.ts';
+import { createPartialCall, type PartialCall } from './partial-call.ts';
+import { decodeUsage } from './usage.ts';
+
+const NATIVE = [
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+  'functionResponse',
+  'audioTranscription',
+];
+
+/** What is known of one candidate until its end. */
+interface Lane {
+  /** Visible text so far, which citations count in, and where its last part begins. */
+  text: string;
+  partStart: number;
+  inText: boolean;
+  called: boolean;
+  partial?: PartialCall;
+  /** Members of the candidate that describe it as a whole; the last ones count. */
+  last: Record<string, Json>;
+}
+
+const WHOLE = ['finishReason', 'finishMessage', 'safetyRatings', 'citationMetadata'];
+
+export function createStreamDecoder(target: Target): StreamDecoder {
+  const chunks = createChunkDecoder(target);
+  return {
+    decode(event) {
+      if (event.data === '' || event.data === '[DONE]') return [];
+      let chunk: Json;
+      try {
+        chunk = read(event.data);
+      } catch (cause) {
+        return chunks.fail(
+          new GatewayError('upstream_error', 'The upstream sent an event that is not JSON.', { cause }),
+        );
+      }
+      return chunks.decode(chunk);
+    },
+    end: chunks.end,
+  };
+}
+
+export interface ChunkDecoder {
+  decode(chunk: Json): ChatEvent[];
+  fail(error: GatewayError): ChatEvent[];
+  end(): ChatEvent[];
+}
+
+export function createChunkDecoder(target: Target): ChunkDecoder {
+  const writer = createPartWriter();
+  const lanes: Lane[] = [];
+  let responseId = '';
+  let started = false;
+  let failed = false;
+  let blocked: Json;
+  let usage: Usage | undefined;
+  let searches = 0;
+  let calls = 0;
+
+  function fail(error: GatewayError): ChatEvent[] {
+    if (failed) return [];
+    failed = true;
+    return [{ type: 'error', error }];
+  }
+
+  function start(chunk: Json): ChatEvent[] {
+    if (started) return [];
+    started = true;
+    responseId = String(chunk.responseId ?? '');
+    const created = Math.floor(Date.parse(chunk.createTime) / 1000);
+    const event: ChatEvent = {
+      type: 'message-start',
+      id: responseId,
+      model: String(chunk.modelVersion ?? target.model),
+    };
+    return [Number.isFinite(created) ? { ...event, created } : event];
+  }
+
+  function decode(chunk: Json): ChatEvent[] {
+    if (failed) return [];
+    const error = errorIn(chunk);
+    if (error) return fail(error);
+    if (!isObject(chunk))
+      return fail(new GatewayError('upstream_error', 'The upstream sent an event of another kind.'));
+    const events = start(chunk);
+    usage = decodeUsage(chunk.usageMetadata) ?? usage;
+    const candidates: Json[] = Array.isArray(chunk.candidates) ? chunk.candidates : [];
+    if (chunk.promptFeedback && (candidates.length === 0 || chunk.promptFeedback.blockReason)) {
+      blocked = chunk.promptFeedback;
+    }
+    for (const [position, candidate] of candidates.entries()) {
+      events.push(...decodeCandidate(candidate, candidate?.index ?? position));
+    }
+    return events;
+  }
+
+  function laneOf(candidate: number): Lane {
+    lanes[candidate] ??= { text: '', partStart: 0, inText: false, called: false, last: {} };
+    return lanes[candidate];
+  }
+
+  function decodeCandidate(candidate: Json, index: number): ChatEvent[] {
+    const lane = laneOf(index);
+    for (const name of WHOLE) if (candidate[name] !== undefined) lane.last[name] = candidate[name];
+    const { groundingMetadata, logprobsResult } = candidate;
+    if (groundingMetadata?.groundingChunks) lane.last.groundingMetadata = groundingMetadata;
+    searches = Math.max(searches, groundingMetadata?.webSearchQueries?.length ?? 0);
+    const parts: Json[] = Array.isArray(candidate.content?.parts) ? candidate.content.parts : [];
+    const events = parts.flatMap((part) => decodePart(part, lane, index));
+    const logprobs = decodeLogprobs(logprobsResult);
+    return logprobs ? [...events, ...visible(lane, index, { logprobs })] : events;
+  }
+
+  function decodePart(part: Json, lane: Lane, index: number): ChatEvent[] {
+    const opaque = stateOf(part);
+    if (part.functionCall) return decodeCall(part.functionCall, opaque, lane, index);
+    const events = flush(lane, index);
+    const text: string = typeof part.text === 'string' ? part.text : '';
+    if (part.thought === true) {
+      if (text === '' && !opaque) return events;
+      lane.inText = false;
+      return [...events, ...writer.text(index, 'reasoning', { text, opaque })];
+    }
+    if (part.inlineData) return [...events, ...whole(lane, index, { ...decodeBlob(part.inlineData), opaque })];
+    if (part.fileData) return [...events, ...whole(lane, index, { ...decodeFile(part.fileData), opaque })];
+    if (NATIVE.some((name) => part[name])) {
+      return [...events, ...whole(lane, index, { type: 'native', protocol: 'generate', value: part })];
+    }
+    return text === '' && !opaque ? events : [...events, ...visible(lane, index, { text, opaque })];
+  }
+
+  function stateOf({ thoughtSignature }: Json): Opaque | undefined {
+    if (typeof thoughtSignature !== 'string' || thoughtSignature === '') return undefined;
+    return { kind: 'signature', value: thoughtSignature, origin: target.origin };
+  }
+
+  function visible(lane: Lane, index: number, delta: Parameters<typeof writer.text>[2]): ChatEvent[] {
+    if (!lane.inText) lane.partStart = lane.text.length;
+    lane.inText = true;
+    lane.text += delta.text ?? '';
+    return writer.text(index, 'text', delta);
+  }
+
+  function whole(lane: Lane, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
+    lane.inText = false;
+    return writer.whole(index, part);
+  }
+
+  function decodeCall(call: Json, opaque: Opaque | undefined, lane: Lane, index: number): ChatEvent[] {
+    const events = call.name ? flush(lane, index) : [];
+    if (call.name) {
+      lane.called = true;
+      const id = call.id || idOf(call);
+      const part = { type: 'call', id, name: call.name, ...(opaque && { opaque }) } as const;
+      if (!call.partialArgs && !call.willContinue) {
+        return [...events, ...whole(lane, index, { ...part, args: JSON.stringify(call.args ?? {}) })];
+      }
+      lane.partial = createPartialCall(part);
+    }
+    lane.partial?.add(call.partialArgs);
+    return call.willContinue ? events : [...events, ...flush(lane, index)];
+  }
+
+  /** Ids are missing on some servers: one that the same answer always gives, and no other answer. */
+  function idOf({ name, args }: Json): string {
+    const hash = createHash('sha256').update(JSON.stringify([responseId, calls++, name, args ?? null]));
+    return `call_${hash.digest('hex').slice(0, 24)}`;
+  }
+
+  /** A call in pieces is over when it says so, and at the latest when something else begins. */
+  function flush(lane: Lane, index: number): ChatEvent[] {
+    if (!lane.partial) return [];
+    const part: CallPart = { ...lane.partial.call, args: lane.partial.args() };
+    lane.partial = undefined;
+    return whole(lane, index, part);
+  }
+
+  function endCandidate(lane: Lane, index: number): ChatEvent[] {
+    const events = flush(lane, index);
+    for (const citation of decodeCitations(lane.last, lane.text)) {
+      const offset = lane.inText ? lane.partStart : lane.text.length;
+      const { start, end, ...source } = citation;
+      const inside = start !== undefined && end !== undefined && start >= offset;
+      const placed = inside ? { ...source, start: start - offset, end: end - offset } : source;
+      events.push(...visible(lane, index, { citation: placed }));
+    }
+    events.push(...writer.close(index));
+    events.push({ type: 'candidate-end', candidate: index, finish: decodeFinish(lane.last, lane.called) });
+    return events;
+  }
+
+  function end(): ChatEvent[] {
+    if (failed) return [];
+    const known = lanes.filter((lane) => lane !== undefined);
+    const finished = known.length > 0 && known.every(({ last }) => last.finishReason !== undefined);
+    if (!finished && !blocked) {
+      return fail(new GatewayError('upstream_error', 'The upstream closed its answer before the end.'));
+    }
+    const events: ChatEvent[] = finished
+      ? [...lanes.entries()].flatMap(([index, lane]) => (lane ? endCandidate(lane, index) : []))
+      : [...writer.close(0), { type: 'candidate-end', candidate: 0, finish: decodeBlock(blocked) }];
+    const counted: Usage | undefined = usage && searches > 0 ? { ...usage, searches } : usage;
+    return [...events, { type: 'message-end', ...(counted && { usage: counted }) }];
+  }
+
+  return { decode, fail, end };
+}

@@ -1,0 +1,199 @@
+/** Events as chunks for a client: server-sent events, or one JSON array for clients that don't ask for those. */
+
+import type { ChatEvent, Citation, Finish, OpenPart, TokenLogprob, Usage } from '../../core/chat.ts';
+import type { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { wrap } from '../../core/opaque.ts';
+import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
+import { encodeCitations, type PlacedCitation } from './citations.ts';
+import { encodeError } from './errors.ts';
+import { encodeBlock, encodeFinish } from './finish.ts';
+import { encodeLogprobs } from './logprobs.ts';
+import { encodePart } from './response.ts';
+import { encodeUsage } from './usage.ts';
+
+/** Skipped by every client as a block of its own; never to be sent inside a JSON array. */
+export const KEEP_ALIVE = ': ping\n\n';
+
+type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
+
+interface OpenBlock {
+  candidate: number;
+  part: OpenPart;
+  offset: number;
+  citations: Citation[];
+}
+
+interface Lane {
+  text: string;
+  citations: PlacedCitation[];
+  finish?: Finish;
+}
+
+/** Lines end as Google's do; clients read LF as well. */
+function frame(json: Json): string {
+  return `data: ${JSON.stringify(json)}\r\n\r\n`;
+}
+
+export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
+  const blocks = new Map<number, OpenBlock>();
+  const lanes: Lane[] = [];
+  let id = '';
+  let usage: Usage | undefined;
+  let first = true;
+
+  function send(json: Json): string {
+    if (!options.array) return frame(json);
+    const text = (first ? '[' : ',\r\n') + JSON.stringify(json);
+    first = false;
+    return text;
+  }
+
+  function chunk(candidate: number, parts: Json[], more: Json = {}): string {
+    const content = { role: 'model', parts };
+    return send({ candidates: [{ content, index: candidate, ...more }], ...named() });
+  }
+
+  function named(): Json {
+    return { modelVersion: options.model, ...(id !== '' && { responseId: id }) };
+  }
+
+  function laneOf(candidate: number): Lane {
+    lanes[candidate] ??= { text: '', citations: [] };
+    return lanes[candidate];
+  }
+
+  /** In an array the first element comes at once, so that whatever follows may begin with a comma. */
+  function startMessage(event: Extract<ChatEvent, { type: 'message-start' }>): string {
+    id = event.id;
+    usage = event.usage;
+    return options.array ? chunk(0, [{ text: '' }]) : '';
+  }
+
+  function startPart(event: Extract<ChatEvent, { type: 'part-start' }>): string {
+    const { candidate, index } = event;
+    const block: OpenBlock = {
+      candidate,
+      part: { ...event.part },
+      offset: laneOf(candidate).text.length,
+      citations: [],
+    };
+    blocks.set(index, block);
+    const { part } = block;
+    if (part.type === 'text') block.citations.push(...(part.citations ?? []));
+    return part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning'
+      ? growText(block, part.text)
+      : '';
+  }
+
+  function growPart(delta: Delta): string {
+    const block = blocks.get(delta.index);
+    if (!block) return '';
+    const { part } = block;
+    if (delta.opaque && part.type !== 'refusal' && part.type !== 'native') part.opaque = delta.opaque;
+    if (delta.citation) block.citations.push(delta.citation);
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+        return growText(block, delta.text ?? '', delta.logprobs);
+      case 'call':
+        part.args += delta.text ?? '';
+        return '';
+      case 'media':
+        if (delta.text) part.data = (part.data ?? '') + delta.text;
+        return '';
+      case 'native':
+        return '';
+    }
+  }
+
+  function growText({ candidate, part }: OpenBlock, text: string, logprobs?: TokenLogprob[]): string {
+    if (part.type === 'reasoning') {
+      return text === '' || options.hideReasoning ? '' : chunk(candidate, [{ text, thought: true }]);
+    }
+    laneOf(candidate).text += text;
+    if (text === '' && !logprobs) return '';
+    return chunk(candidate, [{ text }], logprobs && { logprobsResult: encodeLogprobs(logprobs) });
+  }
+
+  /** Calls and media go out whole; of a text only the signature is left to send. */
+  function endPart(index: number): string {
+    const block = blocks.get(index);
+    if (!block) return '';
+    blocks.delete(index);
+    const { candidate, part, offset, citations } = block;
+    const lane = laneOf(candidate);
+    const length = lane.text.length - offset;
+    lane.citations.push(...citations.map((citation) => ({ citation, offset, length })));
+    switch (part.type) {
+      case 'text':
+      case 'reasoning': {
+        if (!part.opaque) return '';
+        const thought = part.type === 'reasoning' && { thought: true };
+        return chunk(candidate, [{ text: '', ...thought, thoughtSignature: wrap(part.opaque) }]);
+      }
+      case 'refusal':
+        return '';
+      default: {
+        const encoded = encodePart(part, options);
+        return encoded.length > 0 ? chunk(candidate, encoded) : '';
+      }
+    }
+  }
+
+  /** The last chunk holds what is known only then: why each candidate ended, its sources, and the token counts. */
+  function endMessage(total: Usage | undefined): string {
+    const counts = total ?? usage;
+    const metadata = { ...(counts && { usageMetadata: encodeUsage(counts) }), ...named() };
+    const blocked = lanes[0]?.finish;
+    if (blocked?.reason === 'blocked') return send({ promptFeedback: encodeBlock(blocked), ...metadata });
+    const candidates = [...lanes.entries()].map(([index, lane]) => {
+      const grounding = lane && encodeCitations(lane.citations, lane.text);
+      return {
+        content: { role: 'model', parts: [{ text: '' }] },
+        ...encodeFinish(lane?.finish ?? { reason: 'other' }),
+        index,
+        ...(grounding && { groundingMetadata: grounding }),
+      };
+    });
+    return send({ candidates, ...metadata });
+  }
+
+  return {
+    encode(event) {
+      switch (event.type) {
+        case 'message-start':
+          return startMessage(event);
+        case 'part-start':
+          return startPart(event);
+        case 'part-delta':
+          return growPart(event);
+        case 'part-end':
+          return endPart(event.index);
+        case 'candidate-end':
+          laneOf(event.candidate).finish = event.finish;
+          return '';
+        case 'message-end':
+          return endMessage(event.usage);
+        case 'ping':
+          return options.array ? '' : KEEP_ALIVE;
+        case 'error':
+          return first && options.array
+            ? `[${JSON.stringify(encodeError(event.error, '').body)}]`
+            : encodeStreamError(event.error, '', options);
+      }
+    },
+    end: () => (options.array ? (first ? '[]' : ']') : ''),
+  };
+}
+
+/** Ends the array too, of which at least one element was sent. */
+export function encodeStreamError(error: GatewayError, requestId: string, options: EncoderOptions): string {
+  const { body } = encodeError(error, requestId);
+  return options.array ? `,\r\n${JSON.stringify(body)}]` : frame(body);
+}
+
+export function streamType({ array }: EncoderOptions): string {
+  return array ? 'application/json; charset=utf-8' : 'text/event-stream';
+}

@@ -1,0 +1,73 @@
+/** A client's tools and tool configuration as the hub's. */
+
+import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { fromSchemaForm } from './schema.ts';
+import { list } from './spelling.ts';
+
+const DECLARATION_FIELDS = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
+
+const SEARCHES = new Set(['googleSearch', 'googleSearchRetrieval']);
+
+type DecodedTools = Pick<ChatRequest, 'tools' | 'webSearch' | 'dropped'>;
+
+/** Throws `unsupported_tool` for tools that run at Google: without them the answer would be another one. */
+export function decodeTools(tools: Json): DecodedTools {
+  const result: DecodedTools = { tools: [], dropped: [] };
+  for (const [index, tool] of list(tools).entries()) {
+    for (const [name, value] of Object.entries(tool)) {
+      if (value === null || (Array.isArray(value) && value.length === 0)) continue;
+      if (name === 'functionDeclarations') {
+        for (const declaration of list(value)) result.tools.push(decodeDeclaration(declaration, result.dropped));
+      } else if (SEARCHES.has(name)) {
+        result.webSearch = {};
+        if (isObject(value)) result.dropped.push(...Object.keys(value).map((key) => `tools.${name}.${key}`));
+      } else {
+        const message = `The tool ${name} runs inside Google's models and is not available for this model.`;
+        throw new GatewayError('unsupported_tool', message, { param: `tools[${index}].${name}` });
+      }
+    }
+  }
+  return result;
+}
+
+function decodeDeclaration(declaration: Json, dropped: string[]): Tool {
+  const { name, description, parameters, parametersJsonSchema } = declaration;
+  if (parameters && parametersJsonSchema) {
+    const message = `The parameters and parametersJsonSchema of the function ${name} exclude each other.`;
+    throw new GatewayError('invalid_request', message, { param: 'tools.functionDeclarations.parameters' });
+  }
+  for (const [key, value] of Object.entries(declaration)) {
+    const field = `tools.functionDeclarations.${key}`;
+    if (!DECLARATION_FIELDS.has(key) && value !== null && !dropped.includes(field)) dropped.push(field);
+  }
+  const schema = parametersJsonSchema ?? (parameters ? fromSchemaForm(parameters) : undefined);
+  return { name, ...(description && { description }), ...(isObject(schema) && { parameters: schema }) };
+}
+
+export function decodeToolChoice(config: Json): ToolChoice | undefined {
+  const calling = config?.functionCallingConfig;
+  if (!isObject(calling)) return undefined;
+  const names: string[] = calling.allowedFunctionNames ?? [];
+  const [first] = names;
+  const mode = String(calling.mode ?? 'AUTO').toUpperCase();
+  switch (mode) {
+    case 'NONE':
+      return { type: 'none' };
+    case 'ANY':
+      if (first === undefined) return { type: 'required' };
+      return names.length === 1 ? { type: 'named', name: first } : { type: 'allowed', names, required: true };
+    case 'VALIDATED':
+      return first === undefined ? { type: 'auto' } : { type: 'allowed', names, required: false };
+    case 'AUTO':
+    case 'MODE_UNSPECIFIED':
+      return { type: 'auto' };
+    default: {
+      const param = 'toolConfig.functionCallingConfig.mode';
+      throw new GatewayError('invalid_request', `${param} must be one of AUTO, ANY, NONE, VALIDATED, not ${mode}.`, {
+        param,
+      });
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** Token counts: Gemini counts thoughts apart from the answer, and what its tools read apart from the prompt. */
+
+import type { Usage } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+
+/** Undefined for metadata without any count, as the first chunks of some streams have it. */
+export function decodeUsage(metadata: Json): Usage | undefined {
+  if (!isObject(metadata)) return undefined;
+  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, toolUsePromptTokenCount } = metadata;
+  const counts = [promptTokenCount, candidatesTokenCount, thoughtsTokenCount, toolUsePromptTokenCount];
+  if (counts.every((count) => count === undefined)) return undefined;
+  const [prompt = 0, candidates = 0, thoughts = 0, toolUse = 0] = counts.map((count) => Number(count ?? 0));
+  const usage: Usage = { input: prompt + toolUse, output: candidates + thoughts };
+  if (metadata.cachedContentTokenCount) usage.cached = metadata.cachedContentTokenCount;
+  if (thoughts > 0) usage.reasoning = thoughts;
+  if (toolUse > 0) usage.toolInput = toolUse;
+  const audioInput = ofModality(metadata.promptTokensDetails, 'AUDIO');
+  const imageInput = ofModality(metadata.promptTokensDetails, 'IMAGE');
+  const audioOutput = ofModality(metadata.candidatesTokensDetails, 'AUDIO');
+  if (audioInput) usage.audioInput = audioInput;
+  if (imageInput) usage.imageInput = imageInput;
+  if (audioOutput) usage.audioOutput = audioOutput;
+  if (typeof metadata.serviceTier === 'string') usage.tier = metadata.serviceTier;
+  return usage;
+}
+
+function ofModality(details: Json, modality: string): number | undefined {
+  if (!Array.isArray(details)) return undefined;
+  return details.find((detail) => detail?.modality === modality)?.tokenCount;
+}
+
+export function encodeUsage(usage: Usage): Json {
+  const { input, output, cached, reasoning = 0, toolInput = 0 } = usage;
+  return {
+    promptTokenCount: input - toolInput,
+    ...(cached && { cachedContentTokenCount: cached }),
+    candidatesTokenCount: Math.max(0, output - reasoning),
+    ...(toolInput > 0 && { toolUsePromptTokenCount: toolInput }),
+    ...(reasoning > 0 && { thoughtsTokenCount: Math.min(reasoning, output) }),
+    totalTokenCount: input + output,
+    ...(usage.tier && { serviceTier: usage.tier }),
+  };
+}
