@@ -39,6 +39,8 @@ test('openai', () => {
   assert.equal(rulesFor('openai', 'gpt-4o-search-preview').sampling, 'never');
   assert.equal(rulesFor('openai', 'gpt-6-luna').sampling, 'without-reasoning');
   assert.equal(rulesFor('openai', 'gpt-6').sampling, 'never');
+  assert.equal(rulesFor('openai', 'gpt-5.6').cacheMarks, 'prompt_cache_breakpoint');
+  assert.equal(rulesFor('openai', 'gpt-5.5').cacheMarks, undefined);
 });
 
 test('anthropic', () => {
@@ -79,6 +81,7 @@ test('google, deepseek', () => {
   assert.equal(rulesFor('google', 'gemini-2.5-flash').penalties, false);
   assert.equal(rulesFor('google', 'gemini-2.0-flash').schemaWithTools, false);
   assert.equal(rulesFor('google', 'gemini-3.5-flash').reasoning, 'level');
+  assert.equal(rulesFor('deepseek', 'deepseek-chat').reasoningHistory, 'accepted');
   assert.equal(rulesFor('deepseek', 'deepseek-reasoner').reasoningHistory, 'forbidden');
   assert.equal(rulesFor('deepseek', 'deepseek-v4-pro').reasoningHistory, 'required');
 });
