@@ -83,6 +83,8 @@ export interface ModelRules {
   resultMedia?: boolean;
   /** What the model reads; absent means it is not known and everything its protocol can carry is sent. */
   inputModalities?: Modality[];
+  /** How prompt-cache breakpoints are spelled on chat completions; absent means that they are not sent there. */
+  cacheMarks?: 'prompt_cache_breakpoint' | 'cache_control';
   /** Reasoning text of earlier assistant turns: `required` on each, `forbidden`, or `accepted`. */
   reasoningHistory?: 'required' | 'forbidden' | 'accepted';
 }

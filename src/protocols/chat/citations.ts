@@ -1,0 +1,54 @@
+/** Sources of an answer: `annotations` with offsets, and lists of sources for the whole answer. */
+
+import type { Citation } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+
+export function decodeAnnotations(annotations: Json): Citation[] {
+  if (!Array.isArray(annotations)) return [];
+  return annotations
+    .filter((annotation) => annotation?.type === 'url_citation' && isObject(annotation.url_citation))
+    .map(({ url_citation }) => ({
+      url: url_citation.url,
+      title: url_citation.title || undefined,
+      citedText: url_citation.content || undefined,
+      start: url_citation.start_index ?? undefined,
+      end: url_citation.end_index ?? undefined,
+    }));
+}
+
+/** The sources that some servers list beside the choices, without saying which words they support. */
+export function decodeSources(body: Json): Citation[] {
+  const results: Json[] = Array.isArray(body.search_results) ? body.search_results : [];
+  const described = new Map(results.filter(isObject).map((result) => [result.url, result]));
+  const urls = Array.isArray(body.citations) ? body.citations.map((entry: Json) => entry?.url ?? entry) : [];
+  return [...new Set([...urls, ...described.keys()])]
+    .filter((url) => typeof url === 'string')
+    .map((url) => ({
+      url,
+      title: described.get(url)?.title || undefined,
+      citedText: described.get(url)?.snippet || undefined,
+    }));
+}
+
+/** A cited text within the whole content: where it starts there, and its length. */
+export interface CitedText {
+  start: number;
+  length: number;
+}
+
+/** Citations with a URL are `annotations`; the others have no place on this wire and go to `citations`. */
+export function encodeCitations(entries: { citation: Citation; text: CitedText }[]): Json {
+  const annotations: Json[] = [];
+  const citations: Json[] = [];
+  for (const { citation, text } of entries) {
+    const start_index = text.start + (citation.start ?? 0);
+    const end_index = text.start + (citation.end ?? text.length);
+    const { url, title = '', citedText, source } = citation;
+    if (url === undefined) citations.push({ title, cited_text: citedText, source, start_index, end_index });
+    else {
+      const url_citation = { start_index, end_index, title, url, ...(citedText && { content: citedText }) };
+      annotations.push({ type: 'url_citation', url_citation });
+    }
+  }
+  return { ...(annotations.length > 0 && { annotations }), ...(citations.length > 0 && { citations }) };
+}

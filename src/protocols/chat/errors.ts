@@ -1,0 +1,135 @@
+/** Errors in the shape of chat completions, out to clients and in from every server that speaks it. */
+
+import { codeOfUpstreamStatus, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { WireError } from '../../core/protocol.ts';
+
+const INVALID = 'invalid_request_error';
+
+/** The wire's `type` and `code`; the status is the error's own. */
+const NAMES: Record<ErrorCode, { type: string; code: string }> = {
+  invalid_request: { type: INVALID, code: 'invalid_request' },
+  unsupported_parameter: { type: INVALID, code: 'unsupported_parameter' },
+  unsupported_modality: { type: INVALID, code: 'unsupported_modality' },
+  unsupported_tool: { type: INVALID, code: 'unsupported_tool' },
+  context_length_exceeded: { type: INVALID, code: 'context_length_exceeded' },
+  content_policy_violation: { type: INVALID, code: 'content_policy_violation' },
+  invalid_api_key: { type: INVALID, code: 'invalid_api_key' },
+  insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
+  permission_denied: { type: 'permission_error', code: 'permission_denied' },
+  model_not_found: { type: INVALID, code: 'model_not_found' },
+  not_found: { type: INVALID, code: 'not_found' },
+  method_not_allowed: { type: INVALID, code: 'method_not_allowed' },
+  payload_too_large: { type: INVALID, code: 'payload_too_large' },
+  unsupported_media_type: { type: INVALID, code: 'unsupported_media_type' },
+  rate_limit_exceeded: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  client_closed: { type: INVALID, code: 'client_closed' },
+  internal_error: { type: 'server_error', code: 'internal_error' },
+  upstream_error: { type: 'server_error', code: 'upstream_error' },
+  overloaded: { type: 'service_unavailable_error', code: 'server_is_overloaded' },
+  unavailable: { type: 'service_unavailable_error', code: 'service_unavailable' },
+  timeout: { type: 'server_error', code: 'timeout' },
+};
+
+/** What the names that servers give their errors mean, whatever status came with them. */
+const MEANINGS: Record<string, ErrorCode> = {
+  context_length_exceeded: 'context_length_exceeded',
+  too_many_prompt_tokens: 'context_length_exceeded',
+  string_above_max_length: 'context_length_exceeded',
+  content_policy_violation: 'content_policy_violation',
+  content_filter: 'content_policy_violation',
+  moderation_blocked: 'content_policy_violation',
+  ResponsibleAIPolicyViolation: 'content_policy_violation',
+  model_not_found: 'model_not_found',
+  DeploymentNotFound: 'model_not_found',
+  rate_limit_exceeded: 'rate_limit_exceeded',
+  rate_limit_error: 'rate_limit_exceeded',
+  server_is_overloaded: 'overloaded',
+  service_unavailable_error: 'overloaded',
+  slow_down: 'overloaded',
+  provider_overloaded: 'overloaded',
+  timeout: 'timeout',
+  invalid_request_error: 'invalid_request',
+};
+
+/** Names that speak of the gateway's own account, which is not the caller's affair. */
+const ACCOUNT = new Set([
+  'insufficient_quota',
+  'credit_balance_exhausted',
+  'payment_required',
+  'invalid_api_key',
+  'authentication_error',
+  'billing_hard_limit_reached',
+]);
+
+/** Servers without codes of their own say it in words only. */
+const CONTEXT_FULL = /context (length|window|size)|prompt (is )?too long|maximum prompt length|reduce the length/i;
+
+const LONGEST_MESSAGE = 1000;
+
+export function encodeError(error: GatewayError): WireError {
+  const { type, code } = NAMES[error.code];
+  const body = { error: { message: error.message, type, code, param: error.param ?? null } };
+  return { status: error.status, body };
+}
+
+export function encodeStreamError(error: GatewayError): string {
+  return `data: ${JSON.stringify(encodeError(error).body)}\n\n`;
+}
+
+/** Reads `{error: {...}}`, `{error: "..."}`, flat objects, lists of one of these, and anything else as no information. */
+export function decodeError(status: number, body: unknown): GatewayError {
+  const facts = factsOf(body);
+  const code = codeOf(status, facts);
+  const details = { upstreamStatus: status };
+  if (!code) return new GatewayError('upstream_error', "The provider refused the gateway's credential.", details);
+  const message = facts.message
+    ? redact(facts.message).slice(0, LONGEST_MESSAGE)
+    : `The provider answered with status ${status}.`;
+  return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });
+}
+
+/** The error in a 200 body or a frame, with or without choices beside it. */
+export function errorIn(body: Json): GatewayError | undefined {
+  if (!isObject(body)) return undefined;
+  const error = body.error ?? body.x_groq?.error ?? (body.object === 'error' ? body : undefined);
+  if (error === undefined || error === null) return undefined;
+  const status = [error.status_code, error.code, error.status, body.status_code].map(Number).find(isErrorStatus);
+  return decodeError(status ?? 0, { error });
+}
+
+interface Facts {
+  names: string[];
+  message?: string;
+  param?: string;
+}
+
+function factsOf(body: Json): Facts {
+  const outer = Array.isArray(body) ? body[0] : body;
+  if (!isObject(outer)) return { names: [] };
+  const error = outer.error ?? outer;
+  if (typeof error === 'string') return { names: [], message: error };
+  if (!isObject(error)) return { names: [] };
+  const names = [error.code, error.innererror?.code, error.metadata?.error_type, error.type];
+  const detail = Array.isArray(error.detail) ? error.detail[0]?.msg : error.detail;
+  return {
+    names: names.filter((name) => typeof name === 'string'),
+    message: [error.message?.detail?.[0]?.msg, error.message, detail].find((text) => typeof text === 'string'),
+    param: typeof error.param === 'string' ? error.param : undefined,
+  };
+}
+
+/** Undefined when the gateway's own account is at fault. A status of 0 means that none is known. */
+function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | undefined {
+  if (status === 401 || status === 402 || status === 403) return undefined;
+  if (names.some((name) => ACCOUNT.has(name))) return undefined;
+  const meaning = names.map((name) => MEANINGS[name]).find((code) => code !== undefined);
+  const isInvalid = status === 400 || status === 413 || status === 422 || meaning === 'invalid_request';
+  if (isInvalid && CONTEXT_FULL.test(message)) return 'context_length_exceeded';
+  if (meaning && (meaning !== 'invalid_request' || status === 0)) return meaning;
+  return codeOfUpstreamStatus(status);
+}
+
+function isErrorStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 400 && status <= 599;
+}

@@ -1,0 +1,66 @@
+/** Why an answer ended, in the words of chat completions and its dialects. */
+
+import type { CallPart, Finish, FinishReason } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { type Json, parseObject } from '../../core/json.ts';
+
+const REASONS: Record<string, FinishReason> = {
+  stop: 'stop',
+  eos: 'stop',
+  length: 'length',
+  model_length: 'context-full',
+  tool_calls: 'calls',
+  function_call: 'calls',
+  content_filter: 'filtered',
+};
+
+/** The names of this wire. An unknown end is shown as `stop`, with the upstream's own word beside it. */
+const NAMES: Record<Exclude<FinishReason, 'malformed' | 'calls'>, string> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  length: 'length',
+  'context-full': 'length',
+  filtered: 'content_filter',
+  refused: 'content_filter',
+  blocked: 'content_filter',
+  paused: 'length',
+  continuation: 'length',
+  other: 'stop',
+};
+
+/** Undefined while the choice goes on; a whole answer has ended even if it doesn't say so. Throws for the reasons that mean failure. */
+export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
+  const raw = choice.finish_reason || (whole ? 'stop' : undefined);
+  if (typeof raw !== 'string') return undefined;
+  if (raw === 'error') throw new GatewayError('upstream_error', 'The provider failed while it answered.');
+  if (raw === 'insufficient_system_resource') {
+    throw new GatewayError('overloaded', 'The provider ran out of resources while it answered.');
+  }
+  const stopSequence = [choice.stop_reason, choice.matched_stop].find((value) => typeof value === 'string');
+  if (raw === 'stop' && stopSequence) return { reason: 'stop-sequence', raw, stopSequence };
+  return { reason: REASONS[raw] ?? 'other', raw: choice.native_finish_reason ?? raw };
+}
+
+/** What the parts say wins over the upstream's word: calls are calls, a refusal is a refusal. */
+export function settleFinish(finish: Finish, seen: { calls: boolean; refusal: boolean }): Finish {
+  const isPlain = finish.reason === 'stop' || finish.reason === 'stop-sequence' || finish.reason === 'other';
+  if (seen.calls && isPlain) return { ...finish, reason: 'calls', stopSequence: undefined };
+  if (seen.refusal && (isPlain || finish.reason === 'filtered')) return { ...finish, reason: 'refused' };
+  return finish;
+}
+
+/**
+ * The finish members of a choice. Calls present are `tool_calls` whatever the upstream said, unless they broke off with
+ * their answer. Throws `upstream_error` for a malformed answer, which has no name on this wire.
+ */
+export function encodeFinish(finish: Finish, calls: Pick<CallPart, 'args' | 'custom'>[]): Json {
+  const complete = calls.every((call) => call.custom || parseObject(call.args) !== undefined);
+  if (finish.reason === 'malformed' || (finish.reason === 'calls' && !complete)) {
+    throw new GatewayError('upstream_error', 'The model wrote a malformed answer.');
+  }
+  const name = calls.length > 0 && complete ? 'tool_calls' : NAMES[finish.reason === 'calls' ? 'stop' : finish.reason];
+  return {
+    finish_reason: name,
+    ...(finish.raw !== undefined && finish.raw !== name && { native_finish_reason: finish.raw }),
+  };
+}

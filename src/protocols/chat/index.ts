@@ -1,0 +1,59 @@
+/** Chat completions: the wire of OpenAI and of most other servers, towards clients and towards upstreams. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import { encodeModel, encodeModels } from './catalog.ts';
+import { credential, endpoints } from './endpoints.ts';
+import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.ts';
+import { parameterName } from './parameters.ts';
+import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
+import { encodeRequest } from './request-encoder.ts';
+import { check } from './request-schema.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { restoreState } from './state.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { createStreamEncoder, KEEP_ALIVE } from './stream-encoder.ts';
+import { usageOf } from './usage.ts';
+
+export const chat: Protocol = {
+  id: 'chat',
+
+  endpoints: () => endpoints,
+  credential,
+  check,
+  decodeRequest,
+  encodeResponse,
+  streamEncoder: createStreamEncoder,
+  streamType: () => 'text/event-stream; charset=utf-8',
+  encodeError,
+  encodeStreamError,
+  keepAlive: KEEP_ALIVE,
+  requestIdHeader: 'x-request-id',
+  parameterName,
+  encodeModel,
+  encodeModels,
+  encodeCount: (tokens) => ({ input_tokens: tokens }),
+
+  upstreamPath: (_model, action) => `/chat/completions${action === 'count' ? '/input_tokens' : ''}`,
+  gatewayFields: GATEWAY_FIELDS,
+  requestModel: { path: ['model'], spell: (model) => model },
+  restoreState,
+  streamUsage: {
+    field: 'stream_options',
+    value: { include_usage: true },
+    asked: (body: Json) => body?.stream_options?.include_usage === true,
+    isExtra: (body: Json) => Array.isArray(body?.choices) && body.choices.length === 0 && isObject(body.usage),
+  },
+  forwardedHeaders: {},
+  encodeRequest,
+  decodeResponse,
+  streamDecoder: createStreamDecoder,
+  decodeError,
+  decodeCount: (body: Json) => (Number.isInteger(body?.input_tokens) ? body.input_tokens : undefined),
+
+  modelPaths: [['model']],
+  usageMark: Buffer.from('"prompt_tokens"'),
+  usageOf,
+  errorIn,
+  isEnd: (event) => event.data.trim() === '[DONE]',
+};

@@ -1,0 +1,212 @@
+/** Turns as the messages of an upstream. */
+
+import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { type Json, parseObject } from '../../core/json.ts';
+import { ownState } from '../../core/opaque.ts';
+import type { Target } from '../../core/protocol.ts';
+import { encodeMedia } from './media.ts';
+import { encodeCallState, ownDetails } from './reasoning.ts';
+import { cacheControl } from './tools.ts';
+
+/** What the target is like, and what could not be sent there so far. */
+export interface Encoding {
+  target: Target;
+  dropped: Set<string>;
+}
+
+const NO_RESULT = 'Error: the tool call was not answered.';
+
+export function encodeTurns(turns: Turn[], encoding: Encoding): Json[] {
+  const ordered = encoding.target.rules.midSystem === false ? systemFirst(turns) : turns;
+  const messages: Json[] = [];
+  const answered = new Set<ResultPart>();
+  for (const [index, turn] of ordered.entries()) {
+    switch (turn.role) {
+      case 'system':
+        messages.push(encodeSystem(turn, encoding));
+        break;
+      case 'user':
+        messages.push(...encodeUser(turn, encoding));
+        break;
+      case 'assistant': {
+        messages.push(...encodeAssistant(turn, encoding));
+        messages.push(...encodeResults(turn, ordered.slice(index + 1), { encoding, answered }));
+        break;
+      }
+    }
+  }
+  refuseOrphans(turns, answered);
+  return messages;
+}
+
+/** All system text in one turn at the start, for servers that accept it nowhere else. */
+function systemFirst(turns: Turn[]): Turn[] {
+  const parts = turns.filter((turn) => turn.role === 'system').flatMap((turn) => turn.parts);
+  const others = turns.filter((turn) => turn.role !== 'system');
+  return parts.length === 0 ? others : [{ role: 'system', parts }, ...others];
+}
+
+function encodeSystem(turn: Turn, { target, dropped }: Encoding): Json {
+  const texts = turn.parts.filter((part) => part.type === 'text');
+  const content = texts.map((part) => ({ type: 'text', text: part.text, ...marked(part.cache, { target, dropped }) }));
+  const isMarked = content.some((part) => Object.keys(part).length > 2);
+  return {
+    role: target.rules.systemRole ?? 'system',
+    content: isMarked ? content : texts.map((part) => part.text).join('\n\n'),
+    ...(turn.name && { name: turn.name }),
+  };
+}
+
+/** Results are sent beside their calls; what a tool message can't hold of them comes first here. */
+function encodeUser(turn: Turn, encoding: Encoding): Json[] {
+  const attached = turn.parts.flatMap((part) => (part.type === 'result' ? encodeAttachments(part, encoding) : []));
+  const content = [...attached, ...turn.parts.flatMap((part) => encodePart(part, encoding))];
+  if (content.length === 0) return [];
+  const [only] = content;
+  const isPlain = content.length === 1 && only.type === 'text' && Object.keys(only).length === 2;
+  return [{ role: 'user', content: isPlain ? only.text : content, ...(turn.name && { name: turn.name }) }];
+}
+
+function encodePart(part: Part, encoding: Encoding): Json[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text, ...marked(part.cache, encoding) }];
+    case 'media':
+      if (part.cite) encoding.dropped.add('turns.citations');
+      return [{ ...encodeMedia(part, encoding.target.rules), ...marked(part.cache, encoding) }];
+    case 'refusal':
+      return [{ type: 'text', text: part.text }];
+    case 'native':
+      encoding.dropped.add(`turns.${part.value?.type ?? 'native'}`);
+      return [];
+    case 'reasoning':
+    case 'call':
+    case 'result':
+      return [];
+  }
+}
+
+function marked(cache: CacheMark | undefined, { target, dropped }: Encoding): Json {
+  if (!cache) return {};
+  switch (target.rules.cacheMarks) {
+    case 'cache_control':
+      return { cache_control: cacheControl(cache) };
+    case 'prompt_cache_breakpoint':
+      return { prompt_cache_breakpoint: { mode: 'explicit', ttl: cache.ttl === '12h' ? '12h' : '30m' } };
+    case undefined:
+      dropped.add('cache');
+      return {};
+  }
+}
+
+function encodeAssistant(turn: Turn, encoding: Encoding): Json[] {
+  const { target } = encoding;
+  const calls = turn.parts.filter((part) => part.type === 'call');
+  const reasoning = encodeReasoning(turn, target);
+  const text = turn.parts.map((part) => assistantText(part, encoding)).join('');
+  const audio = turn.parts.find((part) => part.type === 'media' && part.fileId && !part.transcript);
+  const extras = {
+    ...(audio?.type === 'media' && { audio: { id: audio.fileId } }),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => encodeCall(call, target)) }),
+  };
+  const isEmpty = text === '' && Object.keys(extras).length === 0;
+  if (isEmpty && reasoning.reasoning_details === undefined) return [];
+  const content = text === '' && !isEmpty ? null : text;
+  return [{ role: 'assistant', content, ...reasoning, ...extras, ...(turn.name && { name: turn.name }) }];
+}
+
+/** Images that a model made can't be shown to it again as its own: the wire has no place for them. */
+function assistantText(part: Part, encoding: Encoding): string {
+  switch (part.type) {
+    case 'text':
+      marked(part.cache, encoding);
+      return part.text;
+    case 'refusal':
+      return part.text;
+    case 'media':
+      if (part.transcript || part.fileId) return part.transcript ?? '';
+      encoding.dropped.add(`turns.${part.kind}`);
+      return `[${part.kind}]`;
+    case 'native':
+      encodePart(part, encoding);
+      return '';
+    case 'reasoning':
+    case 'call':
+    case 'result':
+      return '';
+  }
+}
+
+/** The provider's own state always goes back to it; plain reasoning text only where the rules ask for it. */
+function encodeReasoning(turn: Turn, { origin, rules }: Target): Json {
+  const parts: ReasoningPart[] = turn.parts.filter((part) => part.type === 'reasoning');
+  const details = ownDetails(parts, origin);
+  const text = parts.map((part) => part.text).join('');
+  const isSent = rules.reasoningHistory === 'required' || (rules.reasoningHistory === 'accepted' && text !== '');
+  return {
+    ...(isSent && { reasoning_content: text }),
+    ...(details.length > 0 && { reasoning_details: details }),
+  };
+}
+
+function encodeCall(call: CallPart, { origin }: Target): Json {
+  const { id, name } = call;
+  const state = encodeCallState(ownState(call.opaque, origin), (opaque) => opaque.value);
+  if (call.custom) return { id, type: 'custom', custom: { name, input: call.args }, ...state };
+  return { id, type: 'function', function: { name, arguments: validArguments(call.args) }, ...state };
+}
+
+/** Upstreams refuse a history with arguments that are not a JSON object. */
+function validArguments(args: string): string {
+  return args.trim() === '' || parseObject(args) === undefined ? '{}' : args;
+}
+
+/** One message for each call, in the order of the calls, as upstreams demand; results may come from any turn before the next answer. */
+function encodeResults(
+  turn: Turn,
+  later: Turn[],
+  { encoding, answered }: { encoding: Encoding; answered: Set<ResultPart> },
+): Json[] {
+  const calls = turn.parts.filter((part) => part.type === 'call');
+  const next = later.findIndex((other) => other.role === 'assistant');
+  const results = (next < 0 ? later : later.slice(0, next))
+    .flatMap((other) => other.parts)
+    .filter((part) => part.type === 'result');
+  if (later.length === 0) return [];
+  return calls.map(({ id }) => {
+    const result = results.find((other) => other.callId === id && !answered.has(other));
+    if (!result) return { role: 'tool', tool_call_id: id, content: NO_RESULT };
+    answered.add(result);
+    return { role: 'tool', tool_call_id: id, content: resultText(result, encoding) };
+  });
+}
+
+function resultText(result: ResultPart, encoding: Encoding): string {
+  if (result.cache) encoding.dropped.add('cache');
+  const lines = result.parts.map((part) => {
+    if (part.type === 'text') return part.text;
+    if (part.type === 'media') return part.text ?? `[${part.kind} attached below]`;
+    return '';
+  });
+  const text = lines.filter((line) => line !== '').join('\n');
+  return result.isError ? `Error: ${text}` : text;
+}
+
+function encodeAttachments(result: ResultPart, encoding: Encoding): Json[] {
+  const media = result.parts.filter((part) => part.type === 'media' && part.text === undefined);
+  if (media.length === 0) return [];
+  const intro = { type: 'text', text: `Attached to the result of the tool call ${result.callId}:` };
+  return [intro, ...media.flatMap((part) => encodePart(part, encoding))];
+}
+
+function refuseOrphans(turns: Turn[], answered: Set<ResultPart>): void {
+  for (const part of turns.flatMap((turn) => turn.parts)) {
+    if (part.type !== 'result' || answered.has(part)) continue;
+    throw new GatewayError(
+      'invalid_request',
+      `A tool result answers the call "${part.callId}", but the assistant turn before it makes no such call.`,
+      { param: 'turns' },
+    );
+  }
+}

@@ -1,0 +1,30 @@
+/** How chat completions spells what the hub calls otherwise. */
+
+const SPELLINGS: Record<string, string> = {
+  turns: 'messages',
+  parallelCalls: 'parallel_tool_calls',
+  candidates: 'n',
+  logprobs: 'top_logprobs',
+  format: 'response_format',
+  'format.schema': 'response_format.json_schema.schema',
+  'reasoning.effort': 'reasoning_effort',
+  'reasoning.budget': 'reasoning.max_tokens',
+  'reasoning.visible': 'reasoning.exclude',
+  cacheKey: 'prompt_cache_key',
+  tier: 'service_tier',
+  webSearch: 'web_search_options',
+  cache: 'cache_control',
+};
+
+/** The longest known start of a dotted name is translated; the rest, and unknown names, only change their case. */
+export function parameterName(parameter: string): string {
+  const known = SPELLINGS[parameter];
+  if (known) return known;
+  const dot = parameter.lastIndexOf('.');
+  if (dot < 0) return snakeCase(parameter);
+  return `${parameterName(parameter.slice(0, dot))}.${snakeCase(parameter.slice(dot + 1))}`;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,152 @@
+/** The hub's request as the body for an upstream. */
+
+import type { ChatRequest } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { toDialect } from '../../core/json-schema.ts';
+import type { ModelRules } from '../../core/model.ts';
+import type { EncodedRequest, Target } from '../../core/protocol.ts';
+import { encodeEffort } from './effort.ts';
+import { encodeTurns } from './message-encoder.ts';
+import { strictSchema } from './strict-schema.ts';
+import { encodeTools } from './tools.ts';
+
+const MOST_STOPS = 4;
+const LONGEST_USER = 128;
+
+export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
+  const { rules } = target;
+  const dropped = new Set<string>();
+  refusePrefill(request, rules);
+  const effort = encodeEffort(request, rules, dropped);
+  const format = encodeFormat(request, rules, dropped);
+  const messages = encodeTurns(request.turns, { target, dropped });
+  if (format.instruction) instruct(messages, format.instruction, rules);
+  const body = {
+    model: target.model,
+    messages,
+    ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
+    [rules.tokenField ?? 'max_tokens']: request.maxTokens,
+    ...encodeSampling(request, rules, { dropped, reasons: effort !== 'none' && rules.reasoning !== 'none' }),
+    ...encodeTools(request, rules, dropped),
+    response_format: format.response_format,
+    reasoning_effort: effort,
+    ...encodeOutput(request),
+    ...encodeAccount(request, dropped),
+  };
+  return { body: defined(body), dropped: [...dropped] };
+}
+
+function defined(body: Json): Json {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+}
+
+function refusePrefill({ turns }: ChatRequest, rules: ModelRules): void {
+  const last = turns.at(-1);
+  if (rules.prefill !== false || last?.role !== 'assistant' || last.parts.some((part) => part.type === 'call')) return;
+  throw new GatewayError(
+    'unsupported_parameter',
+    'This model does not continue an assistant turn: the last turn must be a user turn.',
+    { param: 'turns' },
+  );
+}
+
+/** Sampling as the model takes it; what it doesn't take is dropped and named. */
+function encodeSampling(
+  request: ChatRequest,
+  rules: ModelRules,
+  { dropped, reasons }: { dropped: Set<string>; reasons: boolean },
+): Json {
+  const { stop = [], candidates = 1, logprobs } = request;
+  const sampling = rules.sampling ?? 'always';
+  const samples = sampling === 'always' || (sampling === 'without-reasoning' && !reasons);
+  const keep = <Name extends keyof ChatRequest>(name: Name, accepted: boolean): ChatRequest[Name] | undefined => {
+    if (request[name] === undefined || accepted) return request[name];
+    dropped.add(name);
+    return undefined;
+  };
+  keep('topK', false);
+  const temperature = keep('temperature', samples);
+  const shown = keep('logprobs', rules.logprobs ?? samples) === undefined ? undefined : logprobs;
+  if (stop.length > MOST_STOPS && rules.stop !== false) {
+    throw new GatewayError(
+      'unsupported_parameter',
+      `At most ${MOST_STOPS} stop sequences are supported for this model.`,
+      {
+        param: 'stop',
+      },
+    );
+  }
+  return {
+    temperature,
+    top_p: keep('topP', samples && (temperature === undefined || rules.bothSampling !== false)),
+    frequency_penalty: keep('frequencyPenalty', rules.penalties !== false),
+    presence_penalty: keep('presencePenalty', rules.penalties !== false),
+    logit_bias: keep('logitBias', rules.logitBias !== false),
+    seed: request.seed,
+    stop: stop.length === 0 ? undefined : keep('stop', rules.stop !== false),
+    n: candidates > 1 ? candidates : undefined,
+    logprobs: shown === undefined ? undefined : true,
+    top_logprobs: shown || undefined,
+  };
+}
+
+/** A model without native schemas gets JSON mode and the schema in words. */
+function encodeFormat(
+  { format, tools }: ChatRequest,
+  rules: ModelRules,
+  dropped: Set<string>,
+): { response_format?: Json; instruction?: string } {
+  if (!format) return {};
+  if (tools.length > 0 && rules.schemaWithTools === false) {
+    throw new GatewayError('unsupported_parameter', 'This model does not write JSON output while it has tools.', {
+      param: 'format',
+    });
+  }
+  if (format.type === 'json') return { response_format: { type: 'json_object' } };
+  const { name = 'response', description, strict } = format;
+  if (rules.schema === false) {
+    const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(format.schema)}`;
+    return { response_format: { type: 'json_object' }, instruction };
+  }
+  const translated = strict ? toDialect(format.schema, strictSchema) : { schema: format.schema, lost: [] };
+  if (translated.lost.length > 0) dropped.add('format.schema');
+  const { schema } = translated;
+  return { response_format: { type: 'json_schema', json_schema: defined({ name, description, schema, strict }) } };
+}
+
+function instruct(messages: Json[], instruction: string, rules: ModelRules): void {
+  const role = rules.systemRole ?? 'system';
+  const [first] = messages;
+  if (first?.role === role && typeof first.content === 'string') first.content += `\n\n${instruction}`;
+  else messages.unshift({ role, content: instruction });
+}
+
+/** What the answer is made of. */
+function encodeOutput({ modalities = ['text'], audio, stream, verbosity, webSearch }: ChatRequest): Json {
+  if (modalities.includes('video')) {
+    throw new GatewayError('unsupported_modality', 'This model does not answer with video.', { param: 'modalities' });
+  }
+  const speaks = modalities.includes('audio');
+  return {
+    verbosity,
+    modalities: modalities.every((modality) => modality === 'text') ? undefined : modalities,
+    audio: speaks ? (audio ?? { voice: 'alloy', format: stream ? 'pcm16' : 'wav' }) : undefined,
+    web_search_options:
+      webSearch &&
+      defined({
+        search_context_size: webSearch.contextSize,
+        user_location: webSearch.location,
+      }),
+  };
+}
+
+/** Who asks, and on which terms. A user name longer than the field is cut, which still tells users apart by its end. */
+function encodeAccount(request: ChatRequest, dropped: Set<string>): Json {
+  if (request.metadata !== undefined) dropped.add('metadata');
+  return {
+    prompt_cache_key: request.cacheKey,
+    service_tier: request.tier,
+    user: request.user?.slice(-LONGEST_USER),
+  };
+}

@@ -1,0 +1,195 @@
+/** What a chat completions body may look like. Unknown fields pass: servers of this wire have many of their own. */
+
+import { type TSchema, Type } from 'typebox';
+import { assertValid, problems } from '../../core/check.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { TOOL_NAME } from './tools.ts';
+
+const OptionalString = Type.Optional(Type.String());
+const OptionalBoolean = Type.Optional(Type.Boolean());
+const Open = Type.Object({});
+
+/** Parts and tools are only looked at through their `type` here; `checkTyped` does the rest. */
+const Content = Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))]);
+
+const ToolCall = Type.Object({
+  id: Type.String(),
+  type: Type.Optional(Type.Enum(['function', 'custom'])),
+  function: Type.Optional(Type.Object({ name: Type.String({ minLength: 1 }), arguments: OptionalString })),
+  custom: Type.Optional(Type.Object({ name: Type.String(), input: Type.String() })),
+});
+
+const Message = Type.Union([
+  Type.Object({ role: Type.Enum(['system', 'developer', 'user']), content: Content, name: OptionalString }),
+  Type.Object({
+    role: Type.Literal('assistant'),
+    content: Type.Optional(Type.Union([Content, Type.Null()])),
+    name: OptionalString,
+    refusal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    tool_calls: Type.Optional(Type.Array(ToolCall)),
+    function_call: Type.Optional(Type.Object({ name: Type.String(), arguments: OptionalString })),
+  }),
+  Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Type.String() }),
+  Type.Object({
+    role: Type.Literal('function'),
+    content: Type.Union([Type.String(), Type.Null()]),
+    name: Type.String(),
+  }),
+]);
+
+const Named = Type.Object({ name: Type.String() });
+const ToolChoice = Type.Union([
+  Type.Enum(['none', 'auto', 'required', 'any']),
+  Type.Object({ type: Type.Literal('function'), function: Named }),
+  Type.Object({ type: Type.Literal('custom'), custom: Named }),
+  Type.Object({
+    type: Type.Literal('allowed_tools'),
+    allowed_tools: Type.Object({ mode: Type.Enum(['auto', 'required']), tools: Type.Array(Open) }),
+  }),
+]);
+
+const ResponseFormat = Type.Union([
+  Type.Object({ type: Type.Literal('text') }),
+  Type.Object({ type: Type.Literal('json_object') }),
+  Type.Object({
+    type: Type.Literal('json_schema'),
+    json_schema: Type.Object({
+      name: Type.Optional(Type.String({ maxLength: 64 })),
+      description: OptionalString,
+      schema: Type.Optional(Open),
+      strict: OptionalBoolean,
+    }),
+  }),
+]);
+
+const Function_ = Type.Object({
+  name: Type.String({ pattern: TOOL_NAME, errorMessage: 'must be 1 to 64 letters, digits, - or _' }),
+  description: OptionalString,
+  parameters: Type.Optional(Open),
+  strict: OptionalBoolean,
+});
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default'];
+
+function between(minimum: number, maximum: number) {
+  return Type.Optional(Type.Number({ minimum, maximum }));
+}
+
+function integer(minimum: number, maximum?: number) {
+  return Type.Optional(Type.Integer({ minimum, ...(maximum !== undefined && { maximum }) }));
+}
+
+const Body = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  messages: Type.Array(Message, { minItems: 1 }),
+  stream: OptionalBoolean,
+  stream_options: Type.Optional(Type.Object({ include_usage: OptionalBoolean })),
+  max_tokens: integer(1),
+  max_completion_tokens: integer(1),
+  temperature: between(0, 2),
+  top_p: between(0, 1),
+  top_k: integer(0),
+  frequency_penalty: between(-2, 2),
+  presence_penalty: between(-2, 2),
+  seed: Type.Optional(Type.Integer()),
+  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
+  n: integer(1, 128),
+  logprobs: OptionalBoolean,
+  top_logprobs: integer(0, 20),
+  logit_bias: Type.Optional(Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 }))),
+  tools: Type.Optional(Type.Array(Open)),
+  tool_choice: Type.Optional(ToolChoice),
+  parallel_tool_calls: OptionalBoolean,
+  functions: Type.Optional(Type.Array(Function_)),
+  function_call: Type.Optional(Type.Union([Type.Enum(['none', 'auto']), Named])),
+  response_format: Type.Optional(ResponseFormat),
+  reasoning_effort: Type.Optional(Type.Enum(EFFORTS)),
+  reasoning: Type.Optional(
+    Type.Object({
+      effort: Type.Optional(Type.Enum(EFFORTS)),
+      max_tokens: integer(0),
+      enabled: OptionalBoolean,
+      exclude: OptionalBoolean,
+    }),
+  ),
+  verbosity: Type.Optional(Type.Enum(['low', 'medium', 'high'])),
+  modalities: Type.Optional(Type.Array(Type.Enum(['text', 'image', 'audio', 'video']))),
+  audio: Type.Optional(Open),
+  web_search_options: Type.Optional(Open),
+  service_tier: OptionalString,
+  prompt_cache_key: OptionalString,
+  user: OptionalString,
+  safety_identifier: OptionalString,
+  metadata: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16 })),
+  provider: Type.Optional(Open),
+});
+
+const Addressed = Type.Object({ url: Type.String({ minLength: 1 }) });
+
+/** The parts of content that are known; others are left to the upstream. */
+const PARTS: Record<string, TSchema> = {
+  text: Type.Object({ text: Type.String() }),
+  refusal: Type.Object({ refusal: Type.String() }),
+  image_url: Type.Object({
+    image_url: Type.Union([
+      Type.String(),
+      Type.Object({
+        url: Type.String({ minLength: 1 }),
+        detail: Type.Optional(Type.Enum(['auto', 'low', 'high', 'original'])),
+      }),
+    ]),
+  }),
+  input_audio: Type.Object({
+    input_audio: Type.Union([Type.String(), Type.Object({ data: Type.String(), format: Type.String() })]),
+  }),
+  file: Type.Object({
+    file: Type.Object({ file_data: OptionalString, file_id: OptionalString, filename: OptionalString }),
+  }),
+  video_url: Type.Object({ video_url: Addressed }),
+  audio_url: Type.Object({ audio_url: Addressed }),
+  file_url: Type.Object({ file_url: Addressed }),
+  document_url: Type.Object({ document_url: Type.String() }),
+};
+
+const TOOLS: Record<string, TSchema> = {
+  function: Type.Object({ function: Function_ }),
+  custom: Type.Object({ custom: Type.Object({ name: Type.String({ minLength: 1 }), format: Type.Optional(Open) }) }),
+};
+
+const TEXT_ONLY = ['system', 'developer'];
+
+/** Throws `invalid_request` for the first thing wrong. */
+export function check(body: Json): void {
+  assertValid(Body, body);
+  for (const [index, message] of body.messages.entries()) checkMessage(message, `messages[${index}]`);
+  for (const [index, tool] of (body.tools ?? []).entries())
+    checkTyped(TOOLS, tool, tool.type ?? 'function', `tools[${index}]`);
+  if (body.top_logprobs && !body.logprobs) fail('top_logprobs', 'needs logprobs: true');
+}
+
+function checkMessage(message: Json, path: string): void {
+  if (Array.isArray(message.content)) {
+    for (const [index, part] of message.content.entries()) {
+      const at = `${path}.content[${index}]`;
+      if (TEXT_ONLY.includes(message.role) && part.type !== 'text') fail(`${at}.type`, 'must be "text" in this role');
+      checkTyped(PARTS, part, part.type, at);
+      if (part.type === 'file' && !part.file.file_data && !part.file.file_id) {
+        fail(`${at}.file`, 'must have file_data or file_id');
+      }
+    }
+  }
+  for (const [index, call] of (message.tool_calls ?? []).entries()) {
+    if (!call.function && !call.custom) fail(`${path}.tool_calls[${index}].function`, 'is required');
+  }
+}
+
+function checkTyped(schemas: Record<string, TSchema>, value: Json, type: string, path: string): void {
+  const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined;
+  const [problem] = schema ? problems(schema, value) : [];
+  if (problem) fail(`${path}.${problem.path}`, problem.message);
+}
+
+function fail(path: string, message: string): never {
+  throw new GatewayError('invalid_request', `${path} ${message}.`, { param: path });
+}

@@ -1,0 +1,100 @@
+/** Whole answers. */
+
+import type { Candidate, ChatResponse, OpenPart } from '../../core/chat.ts';
+import { fold } from '../../core/fold.ts';
+import type { Json } from '../../core/json.ts';
+import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
+import { encodeCitations } from './citations.ts';
+import { encodeFinish } from './finish.ts';
+import { encodeDetail, encodeStateDetail, TEXT_STATE } from './reasoning.ts';
+import { createChunkDecoder } from './stream-decoder.ts';
+import { encodeTier, encodeUsage } from './usage.ts';
+
+/** Throws the error inside a 200 body, and `upstream_error` for a body without choices. */
+export function decodeResponse(body: Json, target: Target): ChatResponse {
+  const chunks = createChunkDecoder(target, true);
+  const events = chunks.push(body);
+  return fold([...events, ...chunks.end(true)]);
+}
+
+export function encodeResponse(response: ChatResponse, options: EncoderOptions): Json {
+  return {
+    id: answerId(response.id),
+    object: 'chat.completion',
+    created: response.created ?? options.created,
+    model: options.model,
+    choices: response.candidates.map((candidate, index) => encodeCandidate(candidate, index, options)),
+    usage: encodeUsage(response.usage),
+    ...encodeTier(response.usage),
+  };
+}
+
+function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
+  const calls = parts.filter((part) => part.type === 'call');
+  const tokens = parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
+  const text = textOf(parts);
+  const refusal = parts.flatMap((part) => (part.type === 'refusal' ? [part.text] : [])).join('');
+  const media = parts.filter((part) => part.type === 'media').map(encodeMedia);
+  const images = media.flatMap((piece) => piece.images ?? []);
+  const audio = media.find((piece) => piece.audio);
+  const isSilent = calls.length > 0 || refusal !== '' || audio !== undefined || finish.reason === 'blocked';
+  const message = {
+    role: 'assistant',
+    content: text === '' && isSilent ? null : text,
+    refusal: refusal || (finish.reason === 'refused' ? (finish.explanation ?? null) : null),
+    ...encodeReasoning(parts, options),
+    ...encodeCitations(citationsOf(parts)),
+    ...(images.length > 0 && { images }),
+    ...audio,
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => encodeCall(withArguments(call))) }),
+  };
+  return {
+    index,
+    message,
+    logprobs: tokens.length > 0 ? encodeLogprobs(tokens) : null,
+    ...encodeFinish(finish, calls),
+  };
+}
+
+/** A call without arguments has the empty object, so that its arguments are JSON. */
+function withArguments<Call extends { args: string; custom?: boolean }>(call: Call): Call {
+  return call.args === '' && !call.custom ? { ...call, args: '{}' } : call;
+}
+
+function textOf(parts: OpenPart[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** Citations count within their part; on this wire within the whole content. */
+function citationsOf(parts: OpenPart[]): Parameters<typeof encodeCitations>[0] {
+  let start = 0;
+  return parts.flatMap((part) => {
+    if (part.type !== 'text') return [];
+    const text = { start, length: part.text.length };
+    start += part.text.length;
+    return (part.citations ?? []).map((citation) => ({ citation, text }));
+  });
+}
+
+/** `reasoning` and its alias for reading, `reasoning_details` to be handed back with the next request. */
+function encodeReasoning(parts: OpenPart[], { hideReasoning }: EncoderOptions): Json {
+  const details: Json[] = [];
+  let index = 0;
+  let reasoning = '';
+  for (const part of parts) {
+    if (part.type === 'reasoning') {
+      const text = hideReasoning ? '' : part.text;
+      reasoning += text;
+      const isHidden = text !== part.text && part.opaque?.kind === 'signature';
+      if (part.opaque && !isHidden) details.push(encodeDetail(part.opaque, index, text));
+      else if (text !== '') details.push({ type: 'reasoning.text', text, index });
+      index++;
+    } else if (part.type === 'call' && part.opaque) details.push(encodeStateDetail(part.opaque, part.id));
+    else if (part.type === 'text' && part.opaque) details.push(encodeStateDetail(part.opaque, TEXT_STATE));
+  }
+  return {
+    ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
+    ...(details.length > 0 && { reasoning_details: details }),
+  };
+}

@@ -1,0 +1,228 @@
+/** Events of the hub as chunks for a client. */
+
+import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
+import { type GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
+import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
+import { encodeCitations } from './citations.ts';
+import { encodeStreamError } from './errors.ts';
+import { encodeFinish } from './finish.ts';
+import { encodeCallState, encodeDetail, encodeStateDetail, TEXT_STATE } from './reasoning.ts';
+import { encodeTier, encodeUsage } from './usage.ts';
+
+export const KEEP_ALIVE = ': ping\n\n';
+const DONE = 'data: [DONE]\n\n';
+
+/** One choice so far. */
+interface Lane {
+  index: number;
+  started: boolean;
+  /** Length of the content sent, in UTF-16 units. */
+  sent: number;
+  calls: CallPart[];
+  reasonings: number;
+  refused: boolean;
+  cited: { citation: Citation; from: number; part: number }[];
+}
+
+/** A part that has begun. `order` counts calls and reasonings of the choice apart; `from` is where a text begins in its content. */
+interface Open {
+  lane: Lane;
+  part: OpenPart;
+  order: number;
+  from: number;
+  length: number;
+}
+
+type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
+
+export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
+  const lanes = new Map<number, Lane>();
+  const parts = new Map<number, Open>();
+  let head = { id: answerId(''), object: 'chat.completion.chunk', created: options.created, model: options.model };
+  let usage: Usage | undefined;
+  let failed = false;
+
+  function chunk(choices: Json[], counts: Json = null): string {
+    const tier = counts ? encodeTier(usage) : {};
+    const body = { ...head, choices, ...(options.includeUsage && { usage: counts }), ...tier };
+    return `data: ${JSON.stringify(body)}\n\n`;
+  }
+
+  /** One delta of a choice; its first one carries the role. */
+  function say(lane: Lane, delta: Json, more: Json = {}): string {
+    const role = lane.started ? {} : { role: 'assistant' };
+    lane.started = true;
+    return chunk([{ index: lane.index, delta: { ...role, ...delta }, ...more, finish_reason: null }]);
+  }
+
+  function laneOf(index: number): Lane {
+    let lane = lanes.get(index);
+    if (!lane) {
+      lane = { index, started: false, sent: 0, calls: [], reasonings: 0, refused: false, cited: [] };
+      lanes.set(index, lane);
+    }
+    return lane;
+  }
+
+  function startMessage(event: Extract<ChatEvent, { type: 'message-start' }>): string {
+    head = { ...head, id: answerId(event.id), created: event.created ?? options.created };
+    usage = event.usage;
+    return say(laneOf(0), { content: '' });
+  }
+
+  function startPart(index: number, candidate: number, given: OpenPart): string {
+    const lane = laneOf(candidate);
+    const first = lane.started ? '' : say(lane, { content: '' });
+    const part = { ...given };
+    const open: Open = { lane, part, order: 0, from: lane.sent, length: 0 };
+    parts.set(index, open);
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
+      case 'reasoning':
+        open.order = lane.reasonings++;
+        return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
+      case 'call': {
+        open.order = lane.calls.push(part) - 1;
+        const details = part.opaque ? { reasoning_details: [encodeStateDetail(part.opaque, part.id)] } : {};
+        return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(part) }], ...details });
+      }
+      case 'media':
+      case 'native':
+        return first;
+    }
+  }
+
+  /** State that a text or reasoning began with. */
+  function carryState({ part, ...open }: Open): string {
+    if ((part.type !== 'text' && part.type !== 'reasoning') || !part.opaque) return '';
+    return growState({ part, ...open }, part.opaque);
+  }
+
+  function growPart({ index, text, opaque, citation, logprobs }: Delta): string {
+    const open = parts.get(index);
+    if (!open) return '';
+    const { lane } = open;
+    let output = text ? growText(open, text, logprobs && { logprobs: encodeLogprobs(logprobs) }) : '';
+    if (!text && logprobs) output += say(lane, { content: '' }, { logprobs: encodeLogprobs(logprobs) });
+    if (citation) lane.cited.push({ citation, from: open.from, part: index });
+    return opaque ? output + growState(open, opaque) : output;
+  }
+
+  function growText(open: Open, text: string, more?: Json): string {
+    const { lane, part, order } = open;
+    open.length += text.length;
+    switch (part.type) {
+      case 'text':
+        lane.sent += text.length;
+        return say(lane, { content: text }, more);
+      case 'refusal':
+        lane.refused = true;
+        return say(lane, { refusal: text });
+      case 'reasoning': {
+        if (options.hideReasoning) return '';
+        const details = [{ type: 'reasoning.text', text, index: order }];
+        return say(lane, { reasoning: text, reasoning_content: text, reasoning_details: details });
+      }
+      case 'call': {
+        part.args += text;
+        const kind = part.custom ? { custom: { input: text } } : { function: { arguments: text } };
+        return say(lane, { tool_calls: [{ index: order, ...kind }] });
+      }
+      case 'media':
+        part.data = (part.data ?? '') + text;
+        return '';
+      case 'native':
+        return '';
+    }
+  }
+
+  /** A signature without its text is worthless: with hidden text it isn't sent, unless there was none. */
+  function growState({ lane, part, order, length }: Open, opaque: Opaque): string {
+    switch (part.type) {
+      case 'reasoning':
+        if (options.hideReasoning && length > 0 && opaque.kind === 'signature') return '';
+        return say(lane, { reasoning_details: [encodeDetail(opaque, order, length === 0 ? '' : undefined)] });
+      case 'call':
+        return say(lane, {
+          tool_calls: [{ index: order, ...encodeCallState(opaque) }],
+          reasoning_details: [encodeStateDetail(opaque, part.id)],
+        });
+      case 'text':
+        return say(lane, { reasoning_details: [encodeStateDetail(opaque, TEXT_STATE)] });
+      case 'media':
+      case 'refusal':
+      case 'native':
+        return '';
+    }
+  }
+
+  function endPart(index: number): string {
+    const open = parts.get(index);
+    if (!open) return '';
+    if (open.part.type === 'media') return sayMedia(open.lane, open.part);
+    if (open.part.type !== 'call' || open.part.custom || open.part.args !== '') return '';
+    return growText(open, '{}');
+  }
+
+  function sayMedia(lane: Lane, part: MediaPart): string {
+    const delta = encodeMedia(part);
+    return Object.keys(delta).length > 0 ? say(lane, delta) : '';
+  }
+
+  /** All annotations in one late delta: some clients keep only the last one. */
+  function endCandidate(candidate: number, finish: Finish): string {
+    const lane = laneOf(candidate);
+    const entries = lane.cited.map(({ citation, from, part }) => ({
+      citation,
+      text: { start: from, length: parts.get(part)?.length ?? 0 },
+    }));
+    const ending = encodeFinish(finish, lane.calls);
+    const late = encodeCitations(entries);
+    if (finish.reason === 'refused' && finish.explanation && !lane.refused) late.refusal = finish.explanation;
+    const first = lane.started && Object.keys(late).length === 0 ? '' : say(lane, late);
+    return first + chunk([{ index: candidate, delta: {}, ...ending }]);
+  }
+
+  function fail(error: GatewayError): string {
+    failed = true;
+    return encodeStreamError(error);
+  }
+
+  function encodeEvent(event: ChatEvent): string {
+    switch (event.type) {
+      case 'message-start':
+        return startMessage(event);
+      case 'part-start':
+        return startPart(event.index, event.candidate, event.part);
+      case 'part-delta':
+        return growPart(event);
+      case 'part-end':
+        return endPart(event.index);
+      case 'candidate-end':
+        return endCandidate(event.candidate, event.finish);
+      case 'message-end':
+        usage = event.usage ?? usage;
+        return options.includeUsage ? chunk([], encodeUsage(usage)) : '';
+      case 'ping':
+        return KEEP_ALIVE;
+      case 'error':
+        return fail(event.error);
+    }
+  }
+
+  /** An answer that can't be told on this wire ends the stream with its error. */
+  function encode(event: ChatEvent): string {
+    if (failed) return '';
+    try {
+      return encodeEvent(event);
+    } catch (thrown) {
+      return fail(toGatewayError(thrown));
+    }
+  }
+
+  return { encode, end: () => (failed ? '' : DONE) };
+}

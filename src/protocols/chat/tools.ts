@@ -1,0 +1,137 @@
+/** Tool definitions and choices, in both directions. */
+
+import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { toDialect } from '../../core/json-schema.ts';
+import type { ModelRules } from '../../core/model.ts';
+import { decodeCache } from './media.ts';
+import { strictSchema } from './strict-schema.ts';
+
+export const TOOL_NAME = '^[a-zA-Z0-9_-]{1,64}$';
+
+export function decodeTools(body: Json): Tool[] {
+  const tools: Tool[] = (body.tools ?? []).map(decodeTool);
+  const legacy: Tool[] = (body.functions ?? []).map((definition: Json) => decodeFunction(definition));
+  return [...tools, ...legacy];
+}
+
+function decodeTool(tool: Json, index: number): Tool {
+  if (tool.function && (tool.type ?? 'function') === 'function') {
+    return { ...decodeFunction(tool.function), ...decodeCache(tool) };
+  }
+  if (tool.type === 'custom') {
+    const { name, description, format } = tool.custom;
+    return { name, ...(description && { description }), custom: { ...(format && { format }) }, ...decodeCache(tool) };
+  }
+  const path = `tools[${index}]`;
+  throw new GatewayError(
+    'unsupported_tool',
+    `${path} is of the type ${tool.type}, a tool that only its own provider runs.`,
+    {
+      param: `${path}.type`,
+    },
+  );
+}
+
+function decodeFunction({ name, description, parameters, strict }: Json): Tool {
+  return {
+    name,
+    ...(description && { description }),
+    ...(parameters && { parameters }),
+    ...(typeof strict === 'boolean' && { strict }),
+  };
+}
+
+/** `tool_choice`, or `function_call` of old clients. */
+export function decodeToolChoice(body: Json): ToolChoice | undefined {
+  const choice = body.tool_choice ?? body.function_call ?? undefined;
+  switch (choice) {
+    case undefined:
+      return undefined;
+    case 'none':
+    case 'auto':
+    case 'required':
+      return { type: choice };
+    case 'any':
+      return { type: 'required' };
+  }
+  if (choice.type === 'allowed_tools') {
+    const { mode, tools } = choice.allowed_tools;
+    return { type: 'allowed', names: tools.map(nameOf), required: mode === 'required' };
+  }
+  return { type: 'named', name: nameOf(choice) };
+}
+
+function nameOf(choice: Json): string {
+  return choice.function?.name ?? choice.custom?.name ?? choice.name;
+}
+
+/** The members of a body that concern tools; a list of allowed tools becomes a shorter list of tools. */
+export function encodeTools(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+  const { toolChoice } = request;
+  const tools =
+    toolChoice?.type === 'allowed'
+      ? request.tools.filter((tool) => toolChoice.names.includes(tool.name))
+      : request.tools;
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map((tool) => encodeTool(tool, rules, dropped)),
+    tool_choice: encodeToolChoice(toolChoice, tools, rules, dropped),
+    parallel_tool_calls: request.parallelCalls,
+  };
+}
+
+function encodeTool(tool: Tool, rules: ModelRules, dropped: Set<string>): Json {
+  const { name, description, strict } = tool;
+  if (!new RegExp(TOOL_NAME).test(name)) {
+    throw new GatewayError(
+      'unsupported_tool',
+      `The tool name "${name}" is not accepted by the provider: at most 64 letters, digits, - and _ are.`,
+      { param: 'tools' },
+    );
+  }
+  if (tool.cache && rules.cacheMarks !== 'cache_control') dropped.add('cache');
+  const mark = tool.cache && rules.cacheMarks === 'cache_control' ? { cache_control: cacheControl(tool.cache) } : {};
+  if (tool.custom) return { type: 'custom', custom: { name, description, format: tool.custom.format } };
+  let { parameters } = tool;
+  if (strict && parameters) {
+    const { schema, lost } = toDialect(parameters, strictSchema);
+    parameters = schema;
+    if (lost.length > 0) dropped.add('tools.parameters');
+  }
+  return { type: 'function', function: { name, description, parameters, strict }, ...mark };
+}
+
+/** `cache_control` of servers that take the marks of the messages protocol; they know only its two lifetimes. */
+export function cacheControl({ ttl }: { ttl?: string }): Json {
+  return { type: 'ephemeral', ...(ttl && { ttl: ttl === '5m' ? '5m' : '1h' }) };
+}
+
+function encodeToolChoice(
+  choice: ToolChoice | undefined,
+  tools: Tool[],
+  rules: ModelRules,
+  dropped: Set<string>,
+): Json {
+  if (!choice) return undefined;
+  const forced =
+    choice.type === 'required' || choice.type === 'named' || (choice.type === 'allowed' && choice.required);
+  if (forced && rules.forcedChoice === false) {
+    dropped.add('toolChoice');
+    return 'auto';
+  }
+  switch (choice.type) {
+    case 'none':
+    case 'auto':
+    case 'required':
+      return choice.type;
+    case 'allowed':
+      return choice.required ? 'required' : 'auto';
+    case 'named': {
+      const isCustom = tools.some((tool) => tool.custom && tool.name === choice.name);
+      const kind = isCustom ? 'custom' : 'function';
+      return { type: kind, [kind]: { name: choice.name } };
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** Token counts, which every server spells a little differently. */
+
+import type { Usage } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json.ts';
+
+/** The counts in a body or chunk; undefined when it holds none. */
+export function usageOf(body: Json): Usage | undefined {
+  const usage = body?.usage ?? body?.x_groq?.usage;
+  if (!isObject(usage) || typeof usage.prompt_tokens !== 'number') return undefined;
+  const prompt = usage.prompt_tokens_details ?? {};
+  const completion = usage.completion_tokens_details ?? {};
+  const { input, output, reasoning } = sums(usage);
+  return defined({
+    input,
+    output,
+    cached:
+      prompt.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? usage.cache_read_input_tokens,
+    cacheWrite: prompt.cache_write_tokens ?? usage.cache_creation_input_tokens,
+    cacheWrite1h: usage.cache_creation?.ephemeral_1h_input_tokens,
+    reasoning,
+    audioInput: prompt.audio_tokens,
+    imageInput: prompt.image_tokens,
+    audioOutput: completion.audio_tokens,
+    searches: usage.num_search_queries ?? (usage.server_tool_use ?? usage.server_tool_use_details)?.web_search_requests,
+    tier: body.service_tier ?? usage.service_tier,
+  });
+}
+
+/**
+ * Some servers leave reasoning out of `completion_tokens`, or audio out of `prompt_tokens`; the total always counts all.
+ */
+function sums(usage: Json): { input: number; output: number; reasoning?: number } {
+  const input: number = usage.prompt_tokens;
+  const output: number = usage.completion_tokens ?? 0;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? usage.reasoning_tokens;
+  const uncounted = (usage.total_tokens ?? 0) - input - output;
+  if (uncounted <= 0) return { input, output, reasoning };
+  if (uncounted === usage.prompt_tokens_details?.audio_tokens) return { input: input + uncounted, output, reasoning };
+  return { input, output: output + uncounted, reasoning: reasoning || uncounted };
+}
+
+export function encodeUsage(usage: Usage | undefined): Json {
+  const { input = 0, output = 0, estimated } = usage ?? {};
+  const prompt = defined({
+    cached_tokens: usage?.cached,
+    cache_write_tokens: usage?.cacheWrite,
+    audio_tokens: usage?.audioInput,
+    image_tokens: usage?.imageInput,
+  });
+  const completion = defined({ reasoning_tokens: usage?.reasoning, audio_tokens: usage?.audioOutput });
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    ...(Object.keys(prompt).length > 0 && { prompt_tokens_details: prompt }),
+    ...(Object.keys(completion).length > 0 && { completion_tokens_details: completion }),
+    ...(estimated && { estimated }),
+  };
+}
+
+/** `service_tier` of an answer; the other protocols' `standard` is `default` here. */
+export function encodeTier(usage: Usage | undefined): { service_tier?: string } {
+  if (!usage?.tier) return {};
+  return { service_tier: usage.tier === 'standard' ? 'default' : usage.tier };
+}
+
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined && item !== null)) as T;
+}
