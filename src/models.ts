@@ -69,7 +69,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
     try {
       const body = await askModels(entry, context);
       if (closed) return;
-      entry.models = merge(entry.models, discoveredModels(entry.config.id, body));
+      entry.models = merge(entry.models, discoveredModels(entry.config.id, body, entry.type.catalog));
       entry.problem = undefined;
       rebuild();
     } catch (error) {
@@ -97,7 +97,9 @@ function activate(config: ReadyProvider): Listed {
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog))];
-  const custom = Array.isArray(config.models) ? config.models.map((entry) => customModel(config.id, entry, type.catalog)) : [];
+  const custom = Array.isArray(config.models)
+    ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
+    : [];
   return { config, type, provider, key: config.apiKey?.reveal(), headers, models: merge(models, custom) };
 }
 
@@ -130,7 +132,10 @@ function askModels({ provider, type, key, headers }: Listed, { upstream, userAge
       },
       data: (chunk) => void chunks.push(chunk),
       end: () => {
-        if (status !== 200) return reject(new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`));
+        if (status !== 200)
+          return reject(
+            new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`),
+          );
         try {
           resolve(read(Buffer.concat(chunks)));
         } catch (error) {

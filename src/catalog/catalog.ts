@@ -1,6 +1,5 @@
 /** The models of all configured providers, immutable: a reload builds another one. */
 
-import { createHash } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Page } from '../core/protocol.ts';
@@ -14,8 +13,6 @@ export interface Catalog {
   find(id: string): CatalogModel | undefined;
   /** Throws `invalid_request` for a cursor that is no id of `models`. */
   page(models: readonly CatalogModel[], page: Page): { models: readonly CatalogModel[]; more: boolean };
-  /** The value of an `ETag` header, quotes included: the same for the same content. */
-  readonly etag: string;
 }
 
 /** Of two models with one id the later entry counts, in the place of the first. */
@@ -30,13 +27,11 @@ export function createCatalog(entries: readonly { provider: string; models: read
   const all = Object.freeze([...lists.values()].flat());
   const byId = new Map(all.map((model) => [model.id, model]));
   const bySlug = new Map(all.toReversed().map((model) => [model.canonicalSlug, model]));
-  const etag = `"${createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 27)}"`;
   return {
     all: () => all,
     ofProvider: (id) => lists.get(id),
     find: (id) => byId.get(id) ?? bySlug.get(id),
     page,
-    etag,
   };
 }
 

@@ -77,7 +77,14 @@ function keepDigits(_key: string, value: unknown, context?: { source: string }):
 /** The number, or its text as raw JSON where the number has lost digits. */
 export function keepNumber(value: number, source: string): unknown {
   if (sameNumber(value, source)) return value;
-  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source);
+  return RAW_JSON.rawJSON(source);
+}
+
+/** In the language since 2025, not yet in its types. */
+const RAW_JSON = JSON as unknown as { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
+
+function isRawJson(value: unknown): boolean {
+  return RAW_JSON.isRawJSON(value);
 }
 
 function sameNumber(value: number, source: string): boolean {
@@ -95,6 +102,13 @@ export function copy(value: Json): Json {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || isRawNumber(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item)]));
+}
+
+/** A copy that may be changed all the way down. Raw JSON numbers are immutable and stay the same objects. */
+export function copyJson(value: Json): Json {
+  if (Array.isArray(value)) return value.map(copyJson);
+  if (!isObject(value) || isRawJson(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
 }
 
 /** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */

@@ -2,7 +2,7 @@
 
 import type { ChatRequest } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type Json, type Span, spanAt, splice } from '../core/json.ts';
+import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
 import { ENVELOPE_MARK } from '../core/opaque.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
 import { protocolOf } from '../protocols/index.ts';
@@ -37,7 +37,8 @@ export async function plan(call: Call, endpoint: Endpoint, prepare: Prepare, sig
 }
 
 function relayed(call: Call, endpoint: Endpoint, target: Target): Plan {
-  const { protocol, body, bytes } = call;
+  const { protocol, bytes } = call;
+  const body = copyJson(call.body);
   const edit = (dropped: string[]): Plan => {
     renameModel(body, protocol, target);
     return { path: 'edit', upstream: protocol, target, body: Buffer.from(JSON.stringify(body)), dropped };
@@ -96,7 +97,7 @@ interface Translation {
 }
 
 async function canonical(call: Call, endpoint: Endpoint, { upstream, target, prepare }: Translation): Promise<Plan> {
-  const request = call.protocol.decodeRequest(call.body);
+  const request = call.protocol.decodeRequest(copyJson(call.body));
   request.stream = call.stream;
   try {
     await prepare(request);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
-import { guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
+import { copyJson, guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
 import { readBody } from '../../src/core/json-body.ts';
 import { readInSlices } from '../../src/core/json-slices.ts';
 
@@ -113,4 +113,13 @@ test('arguments are an object or nothing', () => {
   assert.deepEqual(parseObject('{"a":1}'), { a: 1 });
   assert.equal(parseObject('[1]'), undefined);
   assert.equal(parseObject('{"a":'), undefined);
+});
+
+test('a copy is equal, long numbers included, and shares nothing that can change', () => {
+  const value = read('{"a":[{"b":12345678901234567890}],"c":{"d":null}}');
+  const copy = copyJson(value);
+  assert.equal(JSON.stringify(copy), JSON.stringify(value));
+  copy.a[0].b = 1;
+  copy.c.d = 1;
+  assert.equal(JSON.stringify(value), '{"a":[{"b":12345678901234567890}],"c":{"d":null}}');
 });
