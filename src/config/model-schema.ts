@@ -54,6 +54,7 @@ const rules = {
   schema: flag('Output by JSON Schema is native.'),
   result_media: flag('Media may stand inside tool results.'),
   input_modalities: modalities('What the model reads.'),
+  cache_marks: flag('Prompt-cache marks are accepted.'),
   reasoning_history: oneOf(['required', 'forbidden', 'accepted'], 'Whether earlier reasoning is sent back.'),
 } satisfies Record<SnakeCase<keyof ModelRules>, TSchema>;
 

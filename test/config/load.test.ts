@@ -1,0 +1,203 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the file's own references to the environment
+
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { configFile, loadConfig } from '../../src/config/load.ts';
+import { configOf, FILE, faultsOf, sourceWith } from './sources.ts';
+
+describe('a configuration without a file', () => {
+  test('has every default', () => {
+    const config = configOf('');
+    assert.deepEqual(config.server, {
+      host: '127.0.0.1',
+      port: 8080,
+      publicUrl: undefined,
+      prefixes: { messages: 'anthropic', generate: 'gemini' },
+      bodyLimit: 20 * 1024 * 1024,
+      deadlines: { connect: 5_000, firstByte: 300_000, idle: 120_000, total: 1_800_000 },
+      keepAlive: 15_000,
+    });
+    assert.equal(config.data, resolve('data'));
+    assert.deepEqual(config.keys, []);
+  });
+
+  test('takes an empty section for an absent one', () => {
+    assert.equal(configOf('server:\nkeys:\nproviders:\n  sandbox:\n').server.port, 8080);
+  });
+});
+
+describe('a configuration file', () => {
+  test('sets everything it names', () => {
+    const config = configOf(`
+server:
+  host: 0.0.0.0
+  port: 9000
+  public_url: https://gw.example.com/
+  prefixes: { messages: claude, generate: google/ai }
+  body_limit: 512KiB
+  deadlines: { connect: 500ms, first_byte: 1m, idle: 2s, total: 1h }
+  keep_alive: 3s
+data: /var/lib/polygate
+keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01-31 }]
+`);
+    assert.deepEqual(config.server, {
+      host: '0.0.0.0',
+      port: 9000,
+      publicUrl: 'https://gw.example.com',
+      prefixes: { messages: 'claude', generate: 'google/ai' },
+      bodyLimit: 512 * 1024,
+      deadlines: { connect: 500, firstByte: 60_000, idle: 2_000, total: 3_600_000 },
+      keepAlive: 3_000,
+    });
+    assert.equal(config.data, resolve('/var/lib/polygate'));
+    assert.equal(config.keys[0]?.key.reveal(), '0123456789abcdef');
+    assert.deepEqual(config.keys[0]?.models, ['openai/*']);
+    assert.equal(config.keys[0]?.expires, Date.UTC(2030, 0, 31));
+  });
+
+  test('gives way to the command line', () => {
+    const file = resolve(import.meta.dirname, 'example.yaml');
+    const { server } = loadConfig({ ...sourceWith(), file, host: '::1', port: 0 });
+    assert.equal(server.host, '::1');
+    assert.equal(server.port, 0);
+    assert.equal(loadConfig({ ...sourceWith(), file }).server.port, 8081);
+  });
+
+  test('that is named but missing is an error with its name', () => {
+    const file = configFile('no-such-file.yaml');
+    assert.throws(() => loadConfig({ ...sourceWith(), file }), {
+      message: `${resolve('no-such-file.yaml')}: no such file`,
+    });
+  });
+
+  test('knows anchors and merge keys', () => {
+    const { providers } = configOf(`
+providers:
+  one: &local { type: openai-compatible, base_url: "http://127.0.0.1:1" }
+  two: { <<: *local, base_url: "http://127.0.0.1:2" }
+`);
+    assert.deepEqual(
+      providers
+        .filter(({ type }) => type === 'openai-compatible')
+        .map((entry) => entry.state === 'ready' && entry.baseUrl),
+      ['http://127.0.0.1:1', 'http://127.0.0.1:2'],
+    );
+  });
+});
+
+describe('the environment in a file', () => {
+  test('fills in references, whole or in part, with numbers where numbers stand', () => {
+    const config = configOf('server: { host: "${HOST}", port: "${PORT:-9999}", public_url: "https://${NAME}.test" }', {
+      HOST: '127.0.0.2',
+      NAME: 'gw',
+    });
+    assert.equal(config.server.host, '127.0.0.2');
+    assert.equal(config.server.port, 9999);
+    assert.equal(config.server.publicUrl, 'https://gw.test');
+    assert.equal(configOf('server:\n  port: ${PORT}', { PORT: '81' }).server.port, 81);
+  });
+
+  test('replaces an empty variable by the default', () => {
+    assert.equal(configOf('data: "${DATA:-/d}"', { DATA: '' }).data, resolve('/d'));
+    assert.equal(configOf('data: "${DATA:-/d}"', { DATA: '/e' }).data, resolve('/e'));
+  });
+
+  test('keeps what is escaped', () => {
+    assert.equal(configOf('data: "/$${DATA}"').data, resolve('/${DATA}'));
+  });
+
+  test('never becomes YAML of its own', () => {
+    assert.equal(configOf('data: "${DATA}"', { DATA: '{ a: 1 } # no' }).data, resolve('{ a: 1 } # no'));
+  });
+
+  test('must have what is referred to', () => {
+    assert.deepEqual(faultsOf('\nkeys:\n  - name: ci\n    key: "${CI_KEY}"'), [
+      '4: keys[0].key: needs the environment variable CI_KEY, which is not set; ${NAME:-default} allows that',
+    ]);
+    assert.deepEqual(faultsOf('data: "${not a name}"'), [
+      '1: data: has a "${" that is no reference; write ${NAME} or ${NAME:-default}, or $${ for the characters',
+    ]);
+  });
+
+  test('is not needed by what is switched off', () => {
+    assert.ok(configOf('providers: { openai: { enabled: false, base_url: "${NOT_SET}" } }'));
+  });
+});
+
+const REFUSED: { about: string; text: string; faults: string[] }[] = [
+  {
+    about: 'an unknown field, with the nearest known one',
+    text: '\nserver:\n  prot: 80\n',
+    faults: [
+      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, prefixes, body_limit, deadlines, keep_alive',
+    ],
+  },
+  {
+    about: 'an unknown field that is like none',
+    text: 'telemetry: true',
+    faults: ['1: telemetry: unknown field; allowed: server, data, keys, providers'],
+  },
+  {
+    about: 'every fault at once, in the order of the file',
+    text: 'server:\n  port: 70000\n  body_limit: 20GB\n  keep_alive: soon\n  public_url: ftp://x',
+    faults: [
+      '2: server.port: must be an integer between 0 and 65535, not 70000',
+      '3: server.body_limit: must be a size such as 512KiB or 20MiB',
+      '4: server.keep_alive: must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
+      '5: server.public_url: must be an http:// or https:// URL without credentials, query or fragment',
+    ],
+  },
+  {
+    about: 'a database, which is not supported',
+    text: 'data: postgres://localhost/polygate',
+    faults: ['1: data: must be a folder; databases are not supported yet'],
+  },
+  {
+    about: 'prefixes that get in the way of others',
+    text: 'server:\n  prefixes: { messages: v1, generate: v1 }',
+    faults: [
+      '2: server.prefixes: must differ from each other',
+      '2: server.prefixes.messages: must not begin with v1, which is taken',
+      '2: server.prefixes.generate: must not begin with v1, which is taken',
+    ],
+  },
+  {
+    about: 'keys that are short, twice there or out of the calendar',
+    text: 'keys:\n  - { name: a, key: short }',
+    faults: ['2: keys[0].key: must be 16 to 200 characters without spaces'],
+  },
+  {
+    about: 'two keys of one name and a date that does not exist',
+    text: 'keys:\n  - { name: a, key: 0123456789abcdef, expires: 2030-13-31 }\n  - { name: a, key: 0123456789abcdeg }',
+    faults: ['2: keys[0].expires: must be a date that exists', '3: keys[1].name: is taken by another key, "a"'],
+  },
+  {
+    about: 'text that is no YAML',
+    text: 'server:\n  port: 1\n  port: 2',
+    faults: ['3: Map keys must be unique'],
+  },
+  { about: 'a file that is no object', text: '- server', faults: ['1: must be an object, not an array'] },
+];
+
+describe('a configuration is refused for', () => {
+  for (const { about, text, faults } of REFUSED) {
+    test(about, () => assert.deepEqual(faultsOf(text), faults));
+  }
+
+  test('a bomb of aliases', () => {
+    const bomb = `a: &a [1]\n${Array.from({ length: 9 }, (_, level) => `${'bcdefghij'[level]}: &${'bcdefghij'[level]} [${Array(9).fill(`*${'abcdefghij'[level]}`)}]`).join('\n')}`;
+    assert.match(faultsOf(bomb)[0] ?? '', /alias/);
+  });
+});
+
+test('no refusal shows a credential', () => {
+  const secret = 'sk-abcdefghijklmnopqrstuvwxyz';
+  for (const text of [`providers: { openai: ${secret} }`, `providers: ${secret}`, `keys: [${secret}]`]) {
+    assert.ok(!faultsOf(text).join('\n').includes('abcdefghij'), text);
+  }
+});
+
+test('the file of a configuration is remembered', () => {
+  assert.equal(configOf('').file, FILE);
+});

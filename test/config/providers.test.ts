@@ -1,0 +1,159 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the file's own references to the environment
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ProviderConfig, ReadyProvider } from '../../src/config/resolved.ts';
+import type { Environment } from '../../src/config/source.ts';
+import { configOf, faultsOf } from './sources.ts';
+
+function states(text: string, environment?: Environment): Record<string, string> {
+  return Object.fromEntries(
+    configOf(text, environment).providers.map((provider) => [
+      provider.id,
+      provider.state === 'ready' ? 'ready' : provider.waitingFor.join(' or '),
+    ]),
+  );
+}
+
+function ready(id: string, text: string, environment?: Environment): ReadyProvider {
+  const found = configOf(text, environment).providers.find((provider: ProviderConfig) => provider.id === id);
+  assert.ok(found?.state === 'ready', `${id} is ready`);
+  return found;
+}
+
+describe('without a file', () => {
+  test('what is built in is on and the others wait for their variable', () => {
+    assert.deepEqual(states(''), {
+      openai: 'OPENAI_API_KEY',
+      google: 'GEMINI_API_KEY or GOOGLE_API_KEY',
+      sandbox: 'ready',
+    });
+  });
+
+  test('a set variable switches a provider on, an empty one does not', () => {
+    const environment = { OPENAI_API_KEY: '', GOOGLE_API_KEY: 'second', GEMINI_API_KEY: '' };
+    assert.deepEqual(states('', environment), { openai: 'OPENAI_API_KEY', google: 'ready', sandbox: 'ready' });
+    assert.equal(ready('google', '', environment).apiKey?.reveal(), 'second');
+    assert.equal(ready('google', '', { ...environment, GEMINI_API_KEY: 'first' }).apiKey?.reveal(), 'first');
+  });
+});
+
+describe('in a file', () => {
+  test('a provider whose key refers to a variable that is not set waits for it', () => {
+    assert.equal(states('providers: { openai: { api_key: "${MY_KEY}" } }').openai, 'MY_KEY');
+    assert.equal(states('providers: { openai: { api_key: "${MY_KEY}" } }', { MY_KEY: 'k' }).openai, 'ready');
+  });
+
+  test('a key in the file wins over the usual variable', () => {
+    const { apiKey } = ready('openai', 'providers: { openai: { api_key: own } }', { OPENAI_API_KEY: 'usual' });
+    assert.equal(apiKey?.reveal(), 'own');
+  });
+
+  test('an entry without a key takes the usual variable, or waits for it', () => {
+    const text = 'providers: { openai: { base_url: "http://127.0.0.1:9000/" } }';
+    assert.equal(states(text).openai, 'OPENAI_API_KEY');
+    const provider = ready('openai', text, { OPENAI_API_KEY: 'usual' });
+    assert.equal(provider.apiKey?.reveal(), 'usual');
+    assert.equal(provider.baseUrl, 'http://127.0.0.1:9000');
+  });
+
+  test('the usual variable never goes to a provider of another name', () => {
+    const text = 'providers: { mine: { type: openai, base_url: "http://127.0.0.1:9000" } }';
+    assert.equal(ready('mine', text, { OPENAI_API_KEY: 'usual' }).apiKey, undefined);
+  });
+
+  test('a provider can be switched off, built in or not', () => {
+    const text = 'providers: { sandbox: { enabled: false }, openai: { enabled: false } }';
+    assert.deepEqual(states(text, { OPENAI_API_KEY: 'k' }), { google: 'GEMINI_API_KEY or GOOGLE_API_KEY' });
+  });
+
+  test('a server without a key is on when it is named, not before', () => {
+    assert.equal(states('').ollama, undefined);
+    assert.equal(states('providers: { ollama: }').ollama, 'ready');
+  });
+
+  test('ids may hold dots, and headers are secrets', () => {
+    const provider = ready(
+      'my.vllm',
+      'providers: { my.vllm: { type: openai-compatible, base_url: "http://h/v1", models: discover, headers: { x-team: red-and-blue } } }',
+    );
+    assert.equal(provider.type, 'openai-compatible');
+    assert.equal(provider.models, 'discover');
+    assert.equal(provider.headers['x-team']?.reveal(), 'red-and-blue');
+    assert.equal(JSON.stringify(provider.headers), '{"x-team":"red-…"}');
+  });
+
+  test('models say what the operator knows of them', () => {
+    const provider = ready(
+      'ollama',
+      `
+providers:
+  ollama:
+    models:
+      - id: qwen
+        context_length: 32768
+        max_completion_tokens: 4096
+        pricing: { prompt: "0.000001", input_cache_read: "0" }
+        input_modalities: [text, image]
+        rules: { token_field: max_tokens, reasoning_off: true, budget: { min: 1, max: 2 } }
+      - id: plain
+`,
+    );
+    assert.deepEqual(provider.models, [
+      {
+        id: 'qwen',
+        contextLength: 32768,
+        maxOutput: 4096,
+        pricing: { prompt: '0.000001', input_cache_read: '0' },
+        inputModalities: ['text', 'image'],
+        rules: { tokenField: 'max_tokens', reasoningOff: true, budget: { min: 1, max: 2 } },
+      },
+      { id: 'plain' },
+    ]);
+  });
+});
+
+const REFUSED: { text: string; faults: string[] }[] = [
+  {
+    text: 'providers:\n  opnai: {}',
+    faults: [
+      '2: providers.opnai: needs type, one of openai, google, ollama, openai-compatible, sandbox; or did you mean openai?',
+    ],
+  },
+  {
+    text: 'providers:\n  mine:\n    type: opena',
+    faults: [
+      '3: providers.mine.type: "opena" is no provider type; did you mean openai?; allowed: openai, google, ollama, openai-compatible, sandbox',
+    ],
+  },
+  {
+    text: 'providers:\n  a.b:\n    type: openai',
+    faults: ['2: providers.a.b: needs api_key, e.g. "${A_B_API_KEY}", or the base_url of a server that needs no key'],
+  },
+  {
+    text: 'providers:\n  local: { type: openai-compatible }',
+    faults: ['2: providers.local: needs base_url, e.g. http://127.0.0.1:8000/v1'],
+  },
+  {
+    text: 'providers:\n  Big: {}',
+    faults: [
+      '2: providers.Big: is no provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first',
+    ],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, contextlength: 5 }',
+    faults: [
+      '4: providers.openai.models[0].contextlength: unknown field; did you mean context_length?; allowed: id, name, context_length, max_completion_tokens, pricing, input_modalities, output_modalities, supported_parameters, created, rules',
+    ],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { prompt: 1e-6 } }',
+    faults: ['4: providers.openai.models[0].pricing.prompt: must be a string, not 0.000001'],
+  },
+];
+
+describe('a provider is refused with its place and what is allowed', () => {
+  for (const { text, faults } of REFUSED) {
+    test(faults[0]?.slice(3, 60) ?? '', () => assert.deepEqual(faultsOf(text), faults));
+  }
+});
