@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { ChatEvent } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { unfold } from '../../src/core/fold.ts';
 import type { EncoderOptions, Protocol, Target } from '../../src/core/protocol.ts';
@@ -114,19 +115,23 @@ for (const from of protocols) {
   });
 }
 
+/** As the gateway does it: an error of either side ends the stream in the client's words. */
 function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
   const decoder = from.streamDecoder(target);
   const encoder = to.streamEncoder(options);
   let text = '';
-  for (const frame of parseEvents(bytes)) {
-    for (const event of decoder.decode(frame)) {
-      if (event.type === 'error') return text + to.encodeStreamError(event.error, 'req_golden', options);
+  const encode = (events: ChatEvent[]) => {
+    for (const event of events) {
+      if (event.type === 'error') throw event.error;
       text += encoder.encode(event);
     }
+  };
+  try {
+    for (const frame of parseEvents(bytes)) encode(decoder.decode(frame));
+    encode(decoder.end());
+    return text + encoder.end();
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return text + to.encodeStreamError(error, 'req_golden', options);
   }
-  for (const event of decoder.end()) {
-    if (event.type === 'error') return text + to.encodeStreamError(event.error, 'req_golden', options);
-    text += encoder.encode(event);
-  }
-  return text + encoder.end();
 }
