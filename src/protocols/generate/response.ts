@@ -1,6 +1,6 @@
 /** Whole answers: decoded as a stream of one chunk, encoded part by part. */
 
-import type { Candidate, ChatResponse, OpenPart } from '../../core/chat.ts';
+import type { Candidate, ChatResponse, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { type Json, parseObject } from '../../core/json.ts';
@@ -31,7 +31,8 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
 }
 
 function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
-  const encoded = joinedTexts(parts.flatMap((part) => encodePart(part, options)));
+  const whole = parts.filter((part) => !isCutOff(part, finish));
+  const encoded = joinedTexts(whole.flatMap((part) => encodePart(part, options)));
   const texts = parts.filter((part) => part.type === 'text' || part.type === 'refusal');
   const placed: PlacedCitation[] = [];
   let text = '';
@@ -65,6 +66,12 @@ function joinedTexts(parts: Json[]): Json[] {
 
 function isPlainText(part: Json): boolean {
   return typeof part?.text === 'string' && !part.thought && !part.thoughtSignature;
+}
+
+/** A call that the output limit broke off: this wire cannot show half an object. */
+export function isCutOff(part: OpenPart, { reason }: Finish): boolean {
+  const limited = reason === 'length' || reason === 'context-full';
+  return limited && part.type === 'call' && !part.custom && parseObject(part.args) === undefined;
 }
 
 /** No part, or one; throws `upstream_error` for a call whose arguments are not an object. */

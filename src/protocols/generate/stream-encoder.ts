@@ -9,7 +9,7 @@ import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeError } from './errors.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';
 import { encodeLogprobs } from './logprobs.ts';
-import { encodePart } from './response.ts';
+import { encodePart, isCutOff } from './response.ts';
 import { encodeUsage } from './usage.ts';
 
 /** Skipped by every client as a block of its own; never to be sent inside a JSON array. */
@@ -27,6 +27,8 @@ interface OpenBlock {
 interface Lane {
   text: string;
   citations: PlacedCitation[];
+  /** A call without whole arguments: an error, unless the output limit turns out to have cut it. */
+  broken?: OpenPart;
   finish?: Finish;
 }
 
@@ -136,10 +138,21 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'refusal':
         return '';
       default: {
+        if (isCutOff(part, { reason: 'length' })) {
+          lane.broken ??= part;
+          return '';
+        }
         const encoded = encodePart(part, options);
         return encoded.length > 0 ? chunk(candidate, encoded) : '';
       }
     }
+  }
+
+  function endCandidate(candidate: number, finish: Finish): string {
+    const lane = laneOf(candidate);
+    lane.finish = finish;
+    if (lane.broken && !isCutOff(lane.broken, finish)) encodePart(lane.broken, options);
+    return '';
   }
 
   /** The last chunk holds what is known only then: why each candidate ended, its sources, and the token counts. */
@@ -172,8 +185,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         case 'part-end':
           return endPart(event.index);
         case 'candidate-end':
-          laneOf(event.candidate).finish = event.finish;
-          return '';
+          return endCandidate(event.candidate, event.finish);
         case 'message-end':
           return endMessage(event.usage);
         case 'ping':

@@ -35,9 +35,16 @@ export function encodeUsage(usage: Usage): Json {
     promptTokenCount: input - toolInput,
     ...(cached && { cachedContentTokenCount: cached }),
     candidatesTokenCount: Math.max(0, output - reasoning),
+    ...details('promptTokensDetails', { AUDIO: usage.audioInput, IMAGE: usage.imageInput }),
+    ...details('candidatesTokensDetails', { AUDIO: usage.audioOutput }),
     ...(toolInput > 0 && { toolUsePromptTokenCount: toolInput }),
     ...(reasoning > 0 && { thoughtsTokenCount: Math.min(reasoning, output) }),
     totalTokenCount: input + output,
     ...(usage.tier && { serviceTier: usage.tier }),
   };
+}
+
+function details(name: string, counts: Record<string, number | undefined>): Json {
+  const known = Object.entries(counts).filter(([, tokenCount]) => tokenCount !== undefined);
+  return known.length > 0 ? { [name]: known.map(([modality, tokenCount]) => ({ modality, tokenCount })) } : {};
 }
