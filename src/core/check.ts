@@ -154,7 +154,7 @@ function explainUnion(branches: Json[], value: unknown, path: string): Problem[]
   const sameKind = attempts.filter(({ branch }) => kindMatches(branch, value));
   const closest = sameKind.sort((one, other) => depth(other.found) - depth(one.found))[0];
   if (closest) return closest.found;
-  return [{ path, message: `must be ${branches.map(kindName).join(' or ')}${not(value)}` }];
+  return [{ path, message: `must be ${[...new Set(branches.map(kindName))].join(' or ')}${not(value)}` }];
 }
 
 /** The property that tells the object branches apart. */

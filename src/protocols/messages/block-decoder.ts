@@ -28,7 +28,7 @@ export function decodeBlock(block: Json): Part[] {
     case 'container_upload':
       throw new GatewayError(
         'unsupported_parameter',
-        'container_upload blocks only work with the model’s own provider.',
+        "container_upload blocks only work with the model's own provider.",
         {
           param: 'messages',
         },

@@ -57,7 +57,7 @@ function refuse(field: string): never {
 
 function decodeTurns(body: Json, dropped: string[]): Turn[] {
   const turns: Turn[] = [];
-  const system = decodeContent(withoutBillingHeader(body.system));
+  const system = decodeContent(withoutBillingHeader(body.system)).filter(isPresent);
   if (system.length > 0) turns.push({ role: 'system', parts: system });
   for (const message of body.messages) {
     const parts =

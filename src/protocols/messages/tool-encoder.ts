@@ -83,8 +83,8 @@ function objectSchema(parameters: Json): Json {
 
 function encodeSearch(search: NonNullable<ChatRequest['webSearch']>, encoded: Encoded): Json {
   if (search.contextSize !== undefined) encoded.dropped.push('webSearch.contextSize');
-  const place = search.location?.approximate ?? search.location;
-  const location = isObject(place) && { user_location: { ...place, type: 'approximate' } };
+  const place = search.location?.approximate;
+  const location = isObject(place) && { user_location: { type: 'approximate', ...place } };
   return { type: SEARCH, name: 'web_search', ...location };
 }
 
