@@ -54,7 +54,10 @@ const rules = {
   schema: flag('Output by JSON Schema is native.'),
   result_media: flag('Media may stand inside tool results.'),
   input_modalities: modalities('What the model reads.'),
-  cache_marks: flag('Prompt-cache marks are accepted.'),
+  cache_marks: oneOf(
+    ['prompt_cache_breakpoint', 'cache_control'],
+    'How prompt-cache breakpoints are spelled on chat completions.',
+  ),
   reasoning_history: oneOf(['required', 'forbidden', 'accepted'], 'Whether earlier reasoning is sent back.'),
 } satisfies Record<SnakeCase<keyof ModelRules>, TSchema>;
 
