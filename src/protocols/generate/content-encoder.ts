@@ -75,7 +75,10 @@ function missing({ id }: CallPart): ResultPart {
   };
 }
 
-/** State that another protocol could only hang on a thought moves to the call or text after it, where it came from. */
+/**
+ * State that another protocol could only hang on a thought moves to the call or text after it, where it came from; at the
+ * end of a turn it stands on an empty text, as it does in streams.
+ */
 function encodeModelParts(parts: Part[], target: Target): Json[] {
   const result: Json[] = [];
   let waiting: Opaque | undefined;
@@ -85,7 +88,7 @@ function encodeModelParts(parts: Part[], target: Target): Json[] {
       const next = parts[index + 1];
       const carrier = next?.type === 'call' || next?.type === 'text';
       if (own && carrier && !ownState(next.opaque, target.origin)) waiting = own;
-      else if (own) result.push({ text: part.text, thought: true, thoughtSignature: own.value });
+      else if (own) result.push({ text: part.text, ...(part.text && { thought: true }), thoughtSignature: own.value });
       continue;
     }
     const state = own ?? waiting;

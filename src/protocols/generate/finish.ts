@@ -22,8 +22,8 @@ const REASONS: Record<string, FinishReason> = {
   MALFORMED_RESPONSE: 'malformed',
   UNEXPECTED_TOOL_CALL: 'malformed',
   TOO_MANY_TOOL_CALLS: 'malformed',
+  OTHER: 'malformed',
   NO_IMAGE: 'other',
-  OTHER: 'other',
   FINISH_REASON_UNSPECIFIED: 'other',
 };
 
@@ -43,7 +43,8 @@ const BLOCK_REASONS = new Set([
 /** Calls end with STOP on this wire, and a model that called is waiting for results whatever else it says. */
 export function decodeFinish(candidate: Json, called: boolean): Finish {
   const { finishReason, finishMessage } = candidate;
-  const raw = typeof finishReason === 'number' ? (NUMBERED[finishReason] ?? 'OTHER') : String(finishReason);
+  const raw =
+    typeof finishReason === 'number' ? (NUMBERED[finishReason] ?? 'FINISH_REASON_UNSPECIFIED') : String(finishReason);
   const reason = REASONS[raw] ?? 'other';
   if (called && (reason === 'stop' || reason === 'length' || reason === 'other')) return { reason: 'calls', raw };
   const finish: Finish = { reason, raw };

@@ -84,12 +84,16 @@ export function createChunkDecoder(target: Target): ChunkDecoder {
     started = true;
     responseId = String(chunk.responseId ?? '');
     const created = Math.floor(Date.parse(chunk.createTime) / 1000);
-    const event: ChatEvent = {
-      type: 'message-start',
-      id: responseId,
-      model: String(chunk.modelVersion ?? target.model),
-    };
-    return [Number.isFinite(created) ? { ...event, created } : event];
+    usage = decodeUsage(chunk.usageMetadata);
+    return [
+      {
+        type: 'message-start',
+        id: responseId,
+        model: String(chunk.modelVersion ?? target.model),
+        ...(Number.isFinite(created) && { created }),
+        ...(usage && { usage }),
+      },
+    ];
   }
 
   function decode(chunk: Json): ChatEvent[] {
