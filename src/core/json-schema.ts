@@ -36,6 +36,9 @@ const ONE = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
+/** Types whose names JSON Schema and JavaScript share. */
+const SCALARS = new Set(['string', 'number', 'boolean']);
+
 /** References put in their places can multiply a schema; no sane one grows beyond this. */
 const MAX_NODES = 20_000;
 
@@ -106,6 +109,7 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
       (dialect.accepts?.('enum', result.const) ?? true)
     ) {
       result.enum = [result.const];
+      if (SCALARS.has(typeof result.const)) result.type ??= typeof result.const;
       delete result.const;
     }
     return { node: keeps.has('nullable') ? withoutTypeList(result) : withoutNullable(result), places };

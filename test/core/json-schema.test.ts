@@ -90,7 +90,7 @@ describe('keywords', () => {
 describe('equivalents', () => {
   test('oneOf becomes anyOf and const an enum where only those are known', () => {
     assert.deepEqual(translated({ oneOf: [{ const: 'a' }, { type: 'null' }] }), {
-      schema: { anyOf: [{ enum: ['a'] }, { type: 'null' }] },
+      schema: { anyOf: [{ enum: ['a'], type: 'string' }, { type: 'null' }] },
       lost: [],
     });
     const all: SchemaDialect = { keep: [...BASE, 'oneOf', 'const'] };
