@@ -184,7 +184,7 @@ export interface ChatRequest {
   tier?: 'auto' | 'default' | 'flex' | 'priority';
   user?: string;
   metadata?: Json;
-  /** `location` is `{type: 'approximate', approximate: {city, region, country, timezone}}`, all four optional. */
+  /** `location` is `{city, region, country, timezone}`, all optional. */
   webSearch?: { contextSize?: string; location?: Json };
   /** What the answer may be made of; absent means text. */
   modalities?: ('text' | 'image' | 'audio' | 'video')[];

@@ -268,6 +268,12 @@ describe('parameters', () => {
     ]);
   });
 
+  test('details of images and names of speakers are named', () => {
+    const image = { type: 'media', kind: 'image', url: 'https://example.com/a.png', detail: 'low' } as const;
+    const { dropped } = encode({ turns: [{ role: 'user', name: 'ann', parts: [image] }] });
+    assert.deepEqual(dropped, ['turns.detail', 'turns.name']);
+  });
+
   test('other kinds of answers are refused', () => {
     assert.throws(() => encode({ candidates: 2 }), { code: 'unsupported_parameter', param: 'candidates' });
     assert.throws(() => encode({ modalities: ['text', 'image'] }), {
@@ -356,7 +362,7 @@ describe('tools', () => {
   });
 
   test('web search', () => {
-    const location = { type: 'approximate', approximate: { city: 'Paris' } };
+    const location = { city: 'Paris' };
     const { body, dropped } = encode({ webSearch: { location, contextSize: 'low' } });
     assert.deepEqual(body.tools[0].user_location, { type: 'approximate', city: 'Paris' });
     assert.deepEqual(dropped, ['webSearch.contextSize']);

@@ -51,7 +51,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   if (Object.keys(outputConfig).length > 0) body.output_config = outputConfig;
   dropped.push(...encodeSampling(request, rules, { body, thinking: thinks(thinking) }));
   dropped.push(...encodeAccount(request, body));
-  dropped.push(...UNKNOWN.filter((parameter) => request[parameter] !== undefined));
+  dropped.push(...UNKNOWN.filter((parameter) => request[parameter] !== undefined), ...droppedFrom(request.turns));
   if (request.stream) body.stream = true;
   limitMarks(body);
   return { body, dropped };
@@ -69,6 +69,13 @@ function refuseOtherKinds(request: ChatRequest): void {
       param: 'modalities',
     });
   }
+}
+
+/** What turns say that has no place on this wire. */
+function droppedFrom(turns: Turn[]): string[] {
+  const media = turns.flatMap((turn) => turn.parts).filter((part) => part.type === 'media');
+  const dropped = media.some((part) => part.detail !== undefined && part.detail !== 'auto') ? ['turns.detail'] : [];
+  return turns.some((turn) => turn.name !== undefined) ? [...dropped, 'turns.name'] : dropped;
 }
 
 /** The system turns before the conversation, and the conversation. */

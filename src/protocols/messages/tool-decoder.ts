@@ -32,8 +32,8 @@ function decodeTool(tool: Json): Tool {
 }
 
 function decodeSearch(tool: Json, request: ChatRequest): void {
-  const { type = 'approximate', ...place } = tool.user_location ?? {};
-  request.webSearch = Object.keys(place).length > 0 ? { location: { type, approximate: place } } : {};
+  const { type: _, ...location } = tool.user_location ?? {};
+  request.webSearch = Object.keys(location).length > 0 ? { location } : {};
   for (const field of SEARCH_TUNING) {
     if (tool[field] !== undefined && tool[field] !== null) request.dropped.push(`tools.${tool.name}.${field}`);
   }

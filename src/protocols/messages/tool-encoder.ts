@@ -83,8 +83,7 @@ function objectSchema(parameters: Json): Json {
 
 function encodeSearch(search: NonNullable<ChatRequest['webSearch']>, encoded: Encoded): Json {
   if (search.contextSize !== undefined) encoded.dropped.push('webSearch.contextSize');
-  const place = search.location?.approximate;
-  const location = isObject(place) && { user_location: { type: 'approximate', ...place } };
+  const location = search.location && { user_location: { type: 'approximate', ...search.location } };
   return { type: SEARCH, name: 'web_search', ...location };
 }
 
