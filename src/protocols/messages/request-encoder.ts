@@ -74,7 +74,7 @@ function refuseOtherKinds(request: ChatRequest): void {
 /** What turns say that has no place on this wire. */
 function droppedFrom(turns: Turn[]): string[] {
   const media = turns.flatMap((turn) => turn.parts).filter((part) => part.type === 'media');
-  const dropped = media.some((part) => part.detail !== undefined && part.detail !== 'auto') ? ['turns.detail'] : [];
+  const dropped = media.some((part) => part.detail !== undefined && part.detail !== 'auto') ? ['detail'] : [];
   return turns.some((turn) => turn.name !== undefined) ? [...dropped, 'turns.name'] : dropped;
 }
 

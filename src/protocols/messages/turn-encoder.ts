@@ -134,10 +134,15 @@ function encodeInputTurn(turn: Turn, target: Target): [Turn['role'], Json[]] {
   return ['user', content.map((block) => ({ ...block, text: `<system>\n${block.text}\n</system>` }))];
 }
 
+/** A turn that stopped for a tool of the server's goes back as it is. */
+function isPaused({ content }: Json): boolean {
+  return content.some((block: Json) => block.type === 'server_tool_use' || block.type?.endsWith('_tool_result'));
+}
+
 /** A last assistant turn asks to be continued, without the white space at its end. */
 function endWithUser(messages: Json[], { rules }: Target): void {
   const last = messages.at(-1);
-  if (last?.role !== 'assistant') return;
+  if (last?.role !== 'assistant' || isPaused(last)) return;
   if (!(rules.prefill ?? NEWEST.prefill)) {
     const message = 'The model cannot continue a last assistant turn; end the conversation with a user turn.';
     throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
