@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config/resolved.ts';
 import { createApp } from './http/app.ts';
 import { inlineMedia, refusePrivateUrls } from './inference/media.ts';
+import { createStateMemory } from './inference/memory.ts';
 import type { RelayOptions } from './inference/relay.ts';
 import { createUpstream, type Upstream } from './inference/upstream.ts';
 import type { KeyStore } from './keys/store.ts';
@@ -43,13 +44,19 @@ export async function startGateway({ config, keys, log, version }: GatewayOption
     return { config: next, upstream, models: createModels(next.providers, { upstream, log, userAgent }) };
   }
 
+  const memory = createStateMemory();
   const relay = (): RelayOptions => ({
+    memory,
     upstream: parts.upstream,
     keepAlive: parts.config.server.keepAlive,
     userAgent,
     async prepare(request, { provider }, signal) {
       refusePrivateUrls(request);
-      await inlineMedia(request, { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal }, guarded.fetchBytes);
+      await inlineMedia(
+        request,
+        { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal },
+        guarded.fetchBytes,
+      );
     },
   });
 

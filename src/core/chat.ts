@@ -189,6 +189,8 @@ export interface ChatRequest {
   /** What the answer may be made of; absent means text. */
   modalities?: ('text' | 'image' | 'audio' | 'video')[];
   audio?: Json;
+  /** The `token` of an answer that this request continues. */
+  continuation?: string;
   /** Fields of the client's body, in its own spelling, that the hub does not hold and that only tune. */
   dropped: string[];
 }
@@ -235,6 +237,8 @@ export interface Finish {
   explanation?: string;
   /** The category of a refusal or block, e.g. `cyber`. */
   category?: string;
+  /** What the same request must carry to go on after `continuation`. */
+  token?: string;
 }
 
 /** A part as a stream opens it; texts and arguments may be empty and grow by deltas. */

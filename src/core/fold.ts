@@ -10,7 +10,15 @@ export function fold(events: Iterable<ChatEvent>): ChatResponse {
   return folder.response();
 }
 
-export function createFolder(): { add(event: ChatEvent): void; response(): ChatResponse } {
+export interface Folder {
+  add(event: ChatEvent): void;
+  /** What a candidate has said so far. */
+  parts(candidate: number): OpenPart[];
+  /** Throws `upstream_error` before the message has ended. */
+  response(): ChatResponse;
+}
+
+export function createFolder(): Folder {
   const response: ChatResponse = { id: '', model: '', candidates: [] };
   const open = new Map<number, OpenPart>();
   let ended = false;
@@ -56,6 +64,7 @@ export function createFolder(): { add(event: ChatEvent): void; response(): ChatR
 
   return {
     add,
+    parts: (index) => candidate(index).parts,
     response() {
       if (!ended) throw new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
       candidate(0);

@@ -21,7 +21,7 @@ export async function answerInference(
   options: AppOptions,
 ): Promise<unknown> {
   const key = authenticate(exchange, options);
-  const { call, model } = await readCall(exchange, action);
+  const { call, model } = await readCall(exchange, action, key.id);
   const endpoint = await endpointOf(options.models(), model);
   if (!key.allows(endpoint.model.id)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${endpoint.model.id}".`, {
@@ -69,6 +69,7 @@ function authenticate({ protocol, request, query }: Exchange, options: AppOption
 async function readCall(
   { protocol, request, requestId }: Exchange,
   action: InferenceAction,
+  owner: string,
 ): Promise<{ call: Call; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -81,7 +82,17 @@ async function readCall(
   protocol.check(body, action.type);
   const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
   const array = action.type === 'generate' && action.array === true;
-  const call: Call = { requestId, protocol, action: action.type, stream, array, headers: request.headers, bytes, body };
+  const call: Call = {
+    requestId,
+    owner,
+    protocol,
+    action: action.type,
+    stream,
+    array,
+    headers: request.headers,
+    bytes,
+    body,
+  };
   return { call, model: action.model ?? body.model };
 }
 

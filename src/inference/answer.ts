@@ -65,7 +65,8 @@ export function errorOf({ status, headers, bytes, relayed }: Refusal, plan: Plan
   const decoded = body
     ? plan.upstream.decodeError(status, body)
     : new GatewayError(codeOfUpstreamStatus(status), `The upstream answered with status ${status}.`);
-  const clean = relayed && body !== undefined && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
+  const own = isObject(body?.error) && plan.upstream.errorIn(body) !== undefined;
+  const clean = relayed && own && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
   return new GatewayError(decoded.code, redact(decoded.message), {
     param: decoded.param,
     retryAfter: retryAfter(headers) ?? decoded.retryAfter,

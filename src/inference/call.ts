@@ -7,6 +7,8 @@ import type { Provider } from '../core/provider.ts';
 
 export interface Call {
   requestId: string;
+  /** The id of the client's key. */
+  owner: string;
   protocol: Protocol;
   action: 'generate' | 'count';
   stream: boolean;

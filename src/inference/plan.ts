@@ -1,12 +1,13 @@
 /** Decides which of the three ways a request takes to an endpoint, and makes its upstream body. */
 
-import type { ChatRequest } from '../core/chat.ts';
+import type { ChatRequest, Finish, OpenPart } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
 import { ENVELOPE_MARK } from '../core/opaque.ts';
-import type { Protocol, Target } from '../core/protocol.ts';
+import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { type Call, type Endpoint, originOf, rulesOf } from './call.ts';
+import type { StateMemory } from './memory.ts';
 
 /**
  * `bytes`: the client's bytes with another model name. `edit`: the client's JSON, adjusted to a dialect.
@@ -23,17 +24,30 @@ export interface Plan {
   dropped: string[];
   /** The decoded request, on the canonical path. */
   request?: ChatRequest;
+  /** The upstream body that goes on with an answer that stopped only to be continued; on the canonical path. */
+  continueWith?(parts: OpenPart[], finish: Finish): Buffer;
 }
 
 /** A change to the decoded request that needs I/O, such as fetching an image that the upstream won't. */
 export type Prepare = (request: ChatRequest, endpoint: Endpoint, signal: AbortSignal) => Promise<void>;
 
+export interface PlanOptions {
+  prepare: Prepare;
+  memory: StateMemory;
+  /** Aborted when the client leaves. */
+  signal: AbortSignal;
+}
+
 /** Throws `unsupported_*` or `invalid_request`, in the client's terms, when the endpoint cannot do what is asked. */
-export async function plan(call: Call, endpoint: Endpoint, prepare: Prepare, signal: AbortSignal): Promise<Plan> {
+export async function plan(call: Call, endpoint: Endpoint, { prepare, memory, signal }: PlanOptions): Promise<Plan> {
   const upstream = protocolOf(endpoint.provider.protocol);
   const target: Target = { origin: originOf(endpoint), model: endpoint.model.upstreamId, rules: rulesOf(endpoint) };
   if (upstream === call.protocol) return relayed(call, endpoint, target);
-  return canonical(call, endpoint, { upstream, target, prepare: (request) => prepare(request, endpoint, signal) });
+  const complete = async (request: ChatRequest): Promise<void> => {
+    memory.restore(call.owner, target.origin, request.turns);
+    await prepare(request, endpoint, signal);
+  };
+  return canonical(call, endpoint, { upstream, target, complete });
 }
 
 function relayed(call: Call, endpoint: Endpoint, target: Target): Plan {
@@ -93,21 +107,28 @@ function insertFirst(bytes: Buffer, members: string): Buffer {
 interface Translation {
   upstream: Protocol;
   target: Target;
-  prepare(request: ChatRequest): Promise<void>;
+  /** Gives the decoded request what it needs beyond what the client sent. */
+  complete(request: ChatRequest): Promise<void>;
 }
 
-async function canonical(call: Call, endpoint: Endpoint, { upstream, target, prepare }: Translation): Promise<Plan> {
+async function canonical(call: Call, endpoint: Endpoint, { upstream, target, complete }: Translation): Promise<Plan> {
   const request = call.protocol.decodeRequest(copyJson(call.body));
   request.stream = call.stream;
-  try {
-    await prepare(request);
-    const encoded = upstream.encodeRequest(request, target);
+
+  function encode(asked: ChatRequest): EncodedRequest & { body: Buffer } {
+    const encoded = upstream.encodeRequest(asked, target);
     const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
     const wire = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
-    const dropped = encoded.dropped.map((name) => call.protocol.parameterName(name));
-    const body = Buffer.from(JSON.stringify(wire));
-    const all = new Set([...request.dropped, ...dropped, ...(adapted?.dropped ?? [])]);
-    return { path: 'canonical', upstream, target, body, dropped: [...all], request };
+    return { body: Buffer.from(JSON.stringify(wire)), dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
+  }
+
+  try {
+    await complete(request);
+    const { body, dropped } = encode(request);
+    const names = dropped.map((name) => call.protocol.parameterName(name));
+    const continueWith = (parts: OpenPart[], finish: Finish) => encode(continued(request, parts, finish)).body;
+    const all = [...new Set([...request.dropped, ...names])];
+    return { path: 'canonical', upstream, target, body, dropped: all, request, continueWith };
   } catch (error) {
     if (!(error instanceof GatewayError) || error.param === undefined) throw error;
     throw new GatewayError(error.code, error.message, {
@@ -116,4 +137,10 @@ async function canonical(call: Call, endpoint: Endpoint, { upstream, target, pre
       cause: error,
     });
   }
+}
+
+/** The same request once more: with the token of the answer so far, or with the answer so far as its last turn. */
+function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish): ChatRequest {
+  if (token !== undefined) return { ...request, continuation: token };
+  return { ...request, turns: [...request.turns, { role: 'assistant', parts }] };
 }

@@ -2,14 +2,17 @@
 
 import type { Usage } from '../core/chat.ts';
 import type { GatewayError } from '../core/errors.ts';
-import type { Call, Endpoint, Reply } from './call.ts';
+import { type Call, type Endpoint, encoderOptions, type Reply } from './call.ts';
+import type { StateMemory } from './memory.ts';
 import { type Plan, type Prepare, plan } from './plan.ts';
 import { createReceiver } from './receiver.ts';
+import { createRounds } from './rounds.ts';
 import type { Exchange, Upstream, UpstreamRequest } from './upstream.ts';
 
 export interface RelayOptions {
   upstream: Upstream;
   prepare: Prepare;
+  memory: StateMemory;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
   userAgent: string;
@@ -34,17 +37,34 @@ export async function relay(call: Call, endpoint: Endpoint, reply: Reply, option
       resolve({ status: 'client-closed' });
     });
   });
-  const planned = await plan(call, endpoint, options.prepare, client.signal);
+  const { memory, keepAlive, upstream, prepare } = options;
+  const planned = await plan(call, endpoint, { prepare, memory, signal: client.signal });
   if (client.signal.aborted) return { path: planned.path, status: 'client-closed' };
+
   const answered = new Promise<Omit<Outcome, 'path'>>((resolve, reject) => {
-    const receiver = createReceiver({ call, endpoint, planned, reply, keepAlive: options.keepAlive, resolve, reject });
-    exchange = options.upstream.send(upstreamRequest(call, endpoint, planned, options.userAgent), receiver);
-    receiver.attach(exchange);
+    const request = upstreamRequest(call, endpoint, planned, options.userAgent);
+    const send = (body: Buffer): void => {
+      exchange = upstream.send({ ...request, body }, receiver);
+      receiver.attach(exchange);
+    };
+    const hides = planned.request?.reasoning?.visible === false;
+    const receiver = createReceiver({
+      ...{ call, endpoint, planned, reply, memory, keepAlive, resolve, reject },
+      options: encoderOptions(call, endpoint, hides),
+      rounds: createRounds(planned),
+      sendAgain: send,
+    });
+    send(planned.body);
   });
   return { path: planned.path, ...(await Promise.race([answered, gone])) };
 }
 
-function upstreamRequest(call: Call, endpoint: Endpoint, planned: Plan, userAgent: string): UpstreamRequest {
+function upstreamRequest(
+  call: Call,
+  endpoint: Endpoint,
+  planned: Plan,
+  userAgent: string,
+): Omit<UpstreamRequest, 'body'> {
   const { provider } = endpoint;
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -61,5 +81,5 @@ function upstreamRequest(call: Call, endpoint: Endpoint, planned: Plan, userAgen
     }
   }
   const path = planned.upstream.upstreamPath(planned.target.model, call.action, call.stream);
-  return { method: 'POST', url: provider.baseUrl + path, headers, body: planned.body, local: provider.local };
+  return { method: 'POST', url: provider.baseUrl + path, headers, local: provider.local };
 }

@@ -1,6 +1,6 @@
 /** Streams on their way to the client: a relay of frames, or a translation of events. Fed bytes, both give what to write. */
 
-import type { ChatResponse, Usage } from '../core/chat.ts';
+import type { ChatEvent, ChatResponse, Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
 import { type Json, read } from '../core/json.ts';
@@ -8,6 +8,7 @@ import type { EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
 import { nameModel } from './answer.ts';
 import type { Plan } from './plan.ts';
+import type { Rounds } from './rounds.ts';
 
 export type Output = Buffer | string;
 
@@ -16,6 +17,8 @@ export interface StreamPipe {
   push(chunk: Buffer): Output[];
   /** Throws when the upstream closed before its answer was complete. */
   end(): Output[];
+  /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
+  complete(): boolean;
   usage(): Partial<Usage> | undefined;
 }
 
@@ -29,6 +32,9 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
   let complete = false;
   let last: Buffer | undefined;
   let count = 0;
+  let begun = false;
+  /** Comments before the first event, which alone shows whether this is an answer or an error. */
+  let held: Buffer[] = [];
 
   /** False for a frame that the client must not see. */
   function inspect(event: SseEvent): boolean {
@@ -44,13 +50,23 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
 
   function relay(frame: Buffer): Output[] {
     const brace = frame.indexOf(OPEN_BRACE);
-    const parsed = brace < 0 || frame.includes(protocol.usageMark) || frame.includes(ERROR_MARK);
+    const parsed = !begun || brace < 0 || frame.includes(protocol.usageMark) || frame.includes(ERROR_MARK);
     last = parsed ? undefined : frame;
     if (parsed) {
       const event = parseFrame(frame);
       if (event && !inspect(event)) return [];
+      begun ||= event !== undefined;
     }
-    if (options.array) return element(frame);
+    if (!begun) {
+      if (!options.array) held.push(frame);
+      return [];
+    }
+    const before = held;
+    held = [];
+    return [...before, ...(options.array ? element(frame) : named(frame, brace))];
+  }
+
+  function named(frame: Buffer, brace: number): Output[] {
     if (brace < 0) return [frame];
     return [frame.subarray(0, brace), nameModel(frame.subarray(brace), protocol, options.model)];
   }
@@ -59,6 +75,12 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
     const event = parseFrame(frame);
     if (!event) return [];
     return [count++ === 0 ? '[' : ',\n', nameModel(Buffer.from(event.data), protocol, options.model)];
+  }
+
+  /** The last frame may be the end without having looked like anything to parse. */
+  function isComplete(): boolean {
+    const event = last && parseFrame(last);
+    return complete || (event !== undefined && protocol.isEnd(event));
   }
 
   return {
@@ -70,30 +92,43 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
         if (!event) continue;
         if (inspect(event)) rest.push(...relay(Buffer.concat([frame, Buffer.from('\n\n')])));
       }
-      const event = last && parseFrame(last);
-      if (!complete && !(event && protocol.isEnd(event))) throw brokenOff();
+      if (!isComplete()) throw brokenOff();
       if (options.array) rest.push(']');
       return rest;
     },
+    complete: isComplete,
     usage: () => usage,
   };
 }
 
-/** Events of the upstream's protocol in the client's. Nothing is given before the answer itself begins. */
-export function createTranslation(plan: Plan, client: Protocol, options: EncoderOptions): StreamPipe {
-  const framer = createFramer();
-  const decoder = plan.upstream.streamDecoder(plan.target);
+export interface TranslationContext {
+  plan: Plan;
+  client: Protocol;
+  options: EncoderOptions;
+  rounds: Rounds;
+}
+
+/**
+ * Events of the upstream's protocol in the client's. Nothing is given before the answer itself begins. After `end` the
+ * next round of the same answer may be pushed.
+ */
+export function createTranslation({ plan, client, options, rounds }: TranslationContext): StreamPipe {
   const encoder = client.streamEncoder(options);
+  let framer = createFramer();
+  let decoder = plan.upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
   let held = '';
   let begun = false;
+  let complete = false;
 
-  function encode(events: ReturnType<typeof decoder.decode>): Output[] {
+  function encode(events: ChatEvent[]): Output[] {
     let text = '';
-    for (const event of events) {
+    for (const event of events.flatMap(rounds.join)) {
       if (event.type === 'error') throw event.error;
       if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
+      complete ||= event.type === 'message-end';
       begun ||= event.type !== 'message-start' && event.type !== 'ping';
+      complete ||= event.type === 'message-end';
       text += encoder.encode(event);
     }
     if (!begun) {
@@ -114,9 +149,12 @@ export function createTranslation(plan: Plan, client: Protocol, options: Encoder
     push: (chunk) => framer.push(chunk).flatMap(decode),
     end() {
       const rest = [...framer.end().flatMap(decode), ...encode(decoder.end())];
-      const closing = encoder.end();
+      framer = createFramer();
+      decoder = plan.upstream.streamDecoder(plan.target);
+      const closing = complete ? encoder.end() : '';
       return closing === '' ? rest : [...rest, closing];
     },
+    complete: () => complete,
     usage: () => usage,
   };
 }

@@ -49,6 +49,7 @@ export function decodeFinish(candidate: Json, called: boolean): Finish {
   if (called && (reason === 'stop' || reason === 'length' || reason === 'other')) return { reason: 'calls', raw };
   const finish: Finish = { reason, raw };
   if (reason === 'stop') return finish;
+  if (typeof candidate.continuationToken === 'string') finish.token = candidate.continuationToken;
   if (typeof finishMessage === 'string') finish.explanation = finishMessage;
   const blocking = candidate.safetyRatings?.find?.((rating: Json) => rating?.blocked);
   if (blocking) finish.category = blocking.category;

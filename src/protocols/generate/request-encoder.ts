@@ -43,6 +43,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     ...(choice && { toolConfig: choice }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
     ...(tier && { serviceTier: tier }),
+    ...(request.continuation && { continuationToken: request.continuation }),
   };
   return { body, dropped: [...dropped] };
 }

@@ -1,0 +1,48 @@
+/** What every part of an answer's way back needs to know. */
+
+import type { GatewayError } from '../core/errors.ts';
+import type { EncoderOptions } from '../core/protocol.ts';
+import type { Call, Endpoint, Reply } from './call.ts';
+import type { StateMemory } from './memory.ts';
+import type { Plan } from './plan.ts';
+import type { Outcome } from './relay.ts';
+import type { Rounds } from './rounds.ts';
+
+export interface Delivery {
+  call: Call;
+  endpoint: Endpoint;
+  planned: Plan;
+  reply: Reply;
+  options: EncoderOptions;
+  rounds: Rounds;
+  memory: StateMemory;
+  /** Milliseconds of silence after which a stream gets a comment or ping. */
+  keepAlive: number;
+  /** Asks the upstream for the next round of its answer. */
+  sendAgain(body: Buffer): void;
+  /** The answer was begun and is over. */
+  resolve(outcome: Omit<Outcome, 'path'>): void;
+  /** Nothing was written yet: the caller may answer with the error or ask elsewhere. */
+  reject(error: GatewayError): void;
+}
+
+export type UpstreamHeaders = Record<string, string | undefined>;
+
+/** Headers of a 200 answer; those of the upstream stay behind, but for its request id. */
+export function answerHeaders(delivery: Delivery, upstream: UpstreamHeaders, type: string): Record<string, string> {
+  const { endpoint, planned } = delivery;
+  const requestId = upstream['x-request-id'] ?? upstream['request-id'];
+  const dropped = planned.dropped.join(', ').replace(/[^\x20-\x7e]/g, '?');
+  return {
+    'content-type': type,
+    'x-polygate-provider': endpoint.provider.id,
+    'x-polygate-path': planned.path,
+    ...(dropped !== '' && { 'x-polygate-dropped': dropped }),
+    ...(requestId && { 'x-polygate-upstream-request-id': requestId }),
+  };
+}
+
+/** Keeps what the client may fail to hand back with its next turn. */
+export function rememberState({ call, planned, rounds, memory }: Delivery): void {
+  memory.remember(call.owner, planned.target.origin, rounds.parts());
+}

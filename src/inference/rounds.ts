@@ -1,0 +1,96 @@
+/** Answers that an upstream gives in several rounds: a pause for its own tools, or a very long text. */
+
+import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/chat.ts';
+import { createFolder } from '../core/fold.ts';
+import type { Plan } from './plan.ts';
+
+/** After so many rounds the answer ends where it is. */
+const MAX_ROUNDS = 8;
+
+export interface Rounds {
+  /** The events as those of one message; none for what only separates two rounds. */
+  join(event: ChatEvent): ChatEvent[];
+  /** The body of the next round, after all events of one that paused. */
+  next(): Buffer | undefined;
+  /** What the first candidate has said so far. */
+  parts(): OpenPart[];
+  /** The whole answer; throws `upstream_error` before its end. */
+  response(): ChatResponse;
+}
+
+export function createRounds({ continueWith }: Plan): Rounds {
+  const whole = createFolder();
+  let paused: Finish | undefined;
+  let usage: Usage | undefined;
+  let round = 1;
+  let offset = 0;
+  let count = 0;
+
+  function pauses({ reason, token }: Finish): boolean {
+    if (!continueWith || round >= MAX_ROUNDS) return false;
+    return reason === 'paused' || (reason === 'continuation' && token !== undefined);
+  }
+
+  function joined(event: ChatEvent): ChatEvent | undefined {
+    switch (event.type) {
+      case 'message-start':
+        return round === 1 ? event : undefined;
+      case 'part-start':
+      case 'part-delta':
+      case 'part-end':
+        count = Math.max(count, offset + event.index + 1);
+        return offset === 0 ? event : { ...event, index: event.index + offset };
+      case 'candidate-end':
+        paused = event.candidate === 0 && pauses(event.finish) ? event.finish : paused;
+        return paused ? undefined : event;
+      case 'message-end':
+        usage = sum(usage, event.usage);
+        return paused ? undefined : { ...event, usage };
+      case 'ping':
+      case 'error':
+        return event;
+    }
+  }
+
+  return {
+    join(event) {
+      const result = joined(event);
+      if (!result) return [];
+      whole.add(result);
+      return [result];
+    },
+    next() {
+      if (!paused || !continueWith) return undefined;
+      const body = continueWith(whole.parts(0), paused);
+      paused = undefined;
+      offset = count;
+      round++;
+      return body;
+    },
+    parts: () => whole.parts(0),
+    response: whole.response,
+  };
+}
+
+function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (!one || !other) return one ?? other;
+  const total: Usage = { ...one, ...other };
+  for (const name of COUNTS) {
+    if (one[name] !== undefined || other[name] !== undefined) total[name] = (one[name] ?? 0) + (other[name] ?? 0);
+  }
+  return total;
+}
+
+const COUNTS = [
+  'input',
+  'output',
+  'cached',
+  'cacheWrite',
+  'cacheWrite1h',
+  'reasoning',
+  'toolInput',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'searches',
+] as const satisfies (keyof Usage)[];
