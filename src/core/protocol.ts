@@ -62,6 +62,8 @@ export interface EncoderOptions {
   array: boolean;
   /** The client doesn't want reasoning text. */
   hideReasoning: boolean;
+  /** The client's free-text tools (chat completions): calls of them come from others as `{"input": "..."}`. */
+  customTools?: readonly string[];
 }
 
 /** Turns events into the bytes of a stream, as text; `end` closes it once after the last event. */

@@ -1,6 +1,6 @@
 /** Turns as the messages of an upstream. */
 
-import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
+import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, TextPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json.ts';
 import { ownState } from '../../core/opaque.ts';
@@ -24,7 +24,7 @@ export function encodeTurns(turns: Turn[], encoding: Encoding): Json[] {
   for (const [index, turn] of ordered.entries()) {
     switch (turn.role) {
       case 'system':
-        messages.push(encodeSystem(turn, encoding));
+        messages.push(...encodeSystem(turn, encoding));
         break;
       case 'user':
         messages.push(...encodeUser(turn, encoding));
@@ -47,15 +47,18 @@ function systemFirst(turns: Turn[]): Turn[] {
   return parts.length === 0 ? others : [{ role: 'system', parts }, ...others];
 }
 
-function encodeSystem(turn: Turn, { target, dropped }: Encoding): Json {
-  const texts = turn.parts.filter((part) => part.type === 'text');
+function encodeSystem(turn: Turn, { target, dropped }: Encoding): Json[] {
+  const texts = turn.parts.filter((part): part is TextPart => part.type === 'text' && part.text !== '');
   const content = texts.map((part) => ({ type: 'text', text: part.text, ...marked(part.cache, { target, dropped }) }));
+  if (content.length === 0) return [];
   const isMarked = content.some((part) => Object.keys(part).length > 2);
-  return {
-    role: target.rules.systemRole ?? 'system',
-    content: isMarked ? content : texts.map((part) => part.text).join('\n\n'),
-    ...(turn.name && { name: turn.name }),
-  };
+  return [
+    {
+      role: target.rules.systemRole ?? 'system',
+      content: isMarked ? content : texts.map((part) => part.text).join('\n\n'),
+      ...(turn.name && { name: turn.name }),
+    },
+  ];
 }
 
 /** Results are sent beside their calls; what a tool message can't hold of them comes first here. */

@@ -13,6 +13,8 @@ const SPELLINGS: Record<string, string> = {
   cacheKey: 'prompt_cache_key',
   tier: 'service_tier',
   webSearch: 'web_search_options',
+  'webSearch.contextSize': 'web_search_options.search_context_size',
+  'webSearch.location': 'web_search_options.user_location',
   cache: 'cache_control',
 };
 

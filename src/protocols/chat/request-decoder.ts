@@ -126,9 +126,10 @@ function decodeTier(tier: Json, dropped: string[]): ChatRequest['tier'] {
 function decodeWebSearch(options: Json): ChatRequest['webSearch'] {
   if (!options) return undefined;
   const { search_context_size, user_location } = options;
+  const location = user_location?.approximate;
   return {
     ...(search_context_size && { contextSize: search_context_size }),
-    ...(user_location && { location: user_location }),
+    ...(location && { location }),
   };
 }
 

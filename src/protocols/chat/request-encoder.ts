@@ -136,7 +136,7 @@ function encodeOutput({ modalities = ['text'], audio, stream, verbosity, webSear
       webSearch &&
       defined({
         search_context_size: webSearch.contextSize,
-        user_location: webSearch.location,
+        user_location: webSearch.location && { type: 'approximate', approximate: webSearch.location },
       }),
   };
 }

@@ -1,10 +1,10 @@
 /** Whole answers. */
 
-import type { Candidate, ChatResponse, OpenPart } from '../../core/chat.ts';
+import type { Candidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
 import { fold } from '../../core/fold.ts';
 import type { Json } from '../../core/json.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
-import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
+import { answerId, asCustom, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeFinish } from './finish.ts';
 import { encodeDetail, encodeStateDetail, TEXT_STATE } from './reasoning.ts';
@@ -30,15 +30,18 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
   };
 }
 
+/** Ends of answers that were never begun. */
+const UNSAID = new Set<FinishReason>(['blocked', 'refused', 'filtered']);
+
 function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
-  const calls = parts.filter((part) => part.type === 'call');
+  const calls = parts.filter((part) => part.type === 'call').map((call) => asCustom(call, options));
   const tokens = parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
   const text = textOf(parts);
   const refusal = parts.flatMap((part) => (part.type === 'refusal' ? [part.text] : [])).join('');
   const media = parts.filter((part) => part.type === 'media').map(encodeMedia);
   const images = media.flatMap((piece) => piece.images ?? []);
   const audio = media.find((piece) => piece.audio);
-  const isSilent = calls.length > 0 || refusal !== '' || audio !== undefined || finish.reason === 'blocked';
+  const isSilent = calls.length > 0 || refusal !== '' || audio !== undefined || UNSAID.has(finish.reason);
   const message = {
     role: 'assistant',
     content: text === '' && isSilent ? null : text,

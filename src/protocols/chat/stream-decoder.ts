@@ -3,6 +3,7 @@
 import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usage } from '../../core/chat.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json.ts';
+import { sniffBase64 } from '../../core/mime.ts';
 import { type CallDelta, createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder, Target } from '../../core/protocol.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
@@ -237,7 +238,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
     const finish = settleFinish(lane.finish ?? { reason: 'stop' }, lane.seen);
     return [
       ...cite(rest, candidate),
-      ...(lane.audio ? writer.whole(candidate, lane.audio) : []),
+      ...(lane.audio ? writer.whole(candidate, withMime(lane.audio)) : []),
       ...writer.close(candidate),
       { type: 'candidate-end', candidate, finish },
     ];
@@ -245,6 +246,9 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
 
   function end(complete: boolean): ChatEvent[] {
     const unfinished = [...lanes].some((lane) => lane?.finish === undefined);
+    if (lanes.length === 0 && complete) {
+      throw new GatewayError('upstream_error', 'The upstream answered without any choice.');
+    }
     if (lanes.length === 0 || (unfinished && !complete)) {
       throw new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
     }
@@ -253,6 +257,12 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
   }
 
   return { push, end };
+}
+
+/** The wire doesn't say what kind of sound it is; raw samples say it neither. */
+function withMime(audio: MediaPart): MediaPart {
+  const mime = sniffBase64(audio.data ?? '');
+  return mime ? { ...audio, mime } : audio;
 }
 
 function callDelta(call: Json): CallDelta {

@@ -4,7 +4,7 @@ import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart
 import { type GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
-import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
+import { answerId, asCustom, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeStreamError } from './errors.ts';
 import { encodeFinish } from './finish.ts';
@@ -33,6 +33,8 @@ interface Open {
   order: number;
   from: number;
   length: number;
+  /** A call whose input is unwrapped from its arguments once these are complete. */
+  held: boolean;
 }
 
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
@@ -76,7 +78,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const lane = laneOf(candidate);
     const first = lane.started ? '' : say(lane, { content: '' });
     const part = { ...given };
-    const open: Open = { lane, part, order: 0, from: lane.sent, length: 0 };
+    const open: Open = { lane, part, order: 0, from: lane.sent, length: 0, held: false };
     parts.set(index, open);
     switch (part.type) {
       case 'text':
@@ -86,9 +88,11 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         open.order = lane.reasonings++;
         return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
       case 'call': {
+        const custom = asCustom(part, options);
+        open.held = custom !== part;
         open.order = lane.calls.push(part) - 1;
         const details = part.opaque ? { reasoning_details: [encodeStateDetail(part.opaque, part.id)] } : {};
-        return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(part) }], ...details });
+        return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(custom) }], ...details });
       }
       case 'media':
       case 'native':
@@ -129,6 +133,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       }
       case 'call': {
         part.args += text;
+        if (open.held) return '';
         const kind = part.custom ? { custom: { input: text } } : { function: { arguments: text } };
         return say(lane, { tool_calls: [{ index: order, ...kind }] });
       }
@@ -164,8 +169,13 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const open = parts.get(index);
     if (!open) return '';
     if (open.part.type === 'media') return sayMedia(open.lane, open.part);
-    if (open.part.type !== 'call' || open.part.custom || open.part.args !== '') return '';
-    return growText(open, '{}');
+    if (open.part.type !== 'call') return '';
+    if (open.held) return sayInput(open.lane, asCustom(open.part, options), open.order);
+    return open.part.custom || open.part.args !== '' ? '' : growText(open, '{}');
+  }
+
+  function sayInput(lane: Lane, call: CallPart, index: number): string {
+    return say(lane, { tool_calls: [{ index, custom: { input: call.args } }] });
   }
 
   function sayMedia(lane: Lane, part: MediaPart): string {

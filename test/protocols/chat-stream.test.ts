@@ -1,0 +1,245 @@
+/** The grammar of streams to clients, and answers that say the same whole and streamed. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Candidate, ChatEvent, ChatResponse } from '../../src/core/chat.ts';
+import { GatewayError } from '../../src/core/errors.ts';
+import { fold, unfold } from '../../src/core/fold.ts';
+import type { Json } from '../../src/core/json.ts';
+import type { EncoderOptions, Target } from '../../src/core/protocol.ts';
+import { parseEvents } from '../../src/core/sse.ts';
+import { chat } from '../../src/protocols/chat/index.ts';
+
+const options: EncoderOptions = {
+  model: 'acme/one',
+  created: 5,
+  includeUsage: true,
+  array: false,
+  hideReasoning: false,
+};
+const target: Target = { origin: 'acme', model: 'one', rules: {} };
+
+const FULL: Candidate = {
+  parts: [
+    { type: 'reasoning', text: 'Hm.', opaque: { kind: 'signature', value: 's', origin: 'other' } },
+    { type: 'reasoning', text: '', opaque: { kind: 'redacted', value: 'r', origin: 'other' } },
+    { type: 'text', text: 'Let me ', citations: [{ url: 'https://example.com/a', start: 0, end: 3 }] },
+    { type: 'text', text: 'see.', citations: [{ title: 'Facts', source: 0 }] },
+    {
+      type: 'call',
+      id: 'c1',
+      name: 'look',
+      args: '{"at":1}',
+      opaque: { kind: 'signature', value: 't', origin: 'other' },
+    },
+    { type: 'call', id: 'c2', name: 'listen', args: '' },
+  ],
+  finish: { reason: 'calls' },
+};
+
+function response(candidate: Candidate, more: Partial<ChatResponse> = {}): ChatResponse {
+  return { id: 'msg_1', model: 'one', created: 7, candidates: [candidate], usage: { input: 3, output: 2 }, ...more };
+}
+
+function text(events: Iterable<ChatEvent>, chosen: Partial<EncoderOptions> = {}): string {
+  const encoder = chat.streamEncoder({ ...options, ...chosen });
+  return [...events].map((event) => encoder.encode(event)).join('') + encoder.end();
+}
+
+function chunks(stream: string): Json[] {
+  return parseEvents(Buffer.from(stream))
+    .filter(({ data }) => data !== '[DONE]')
+    .map(({ data }) => JSON.parse(data));
+}
+
+function deltas(stream: string): Json[] {
+  return chunks(stream).flatMap((chunk) => chunk.choices?.map((choice: Json) => choice.delta) ?? []);
+}
+
+describe('a stream', () => {
+  const stream = text(unfold(response(FULL)));
+
+  test('has one id, time, model and object', () => {
+    for (const chunk of chunks(stream)) {
+      const { id, created, model, object } = chunk;
+      assert.deepEqual([id, created, model, object], ['chatcmpl-msg_1', 7, 'acme/one', 'chat.completion.chunk']);
+    }
+  });
+
+  test('begins with the role and ends its content with an empty delta and a reason', () => {
+    assert.equal(deltas(stream)[0].role, 'assistant');
+    assert.equal(deltas(stream).filter((delta) => delta.role).length, 1);
+    const last = chunks(stream)
+      .filter((chunk) => chunk.choices.length > 0)
+      .at(-1);
+    assert.deepEqual(last.choices, [{ index: 0, delta: {}, finish_reason: 'tool_calls' }]);
+    assert.ok(
+      chunks(stream)
+        .slice(0, -2)
+        .every((chunk) => chunk.choices[0].finish_reason === null),
+    );
+  });
+
+  test('shows usage once, at the end, and only when asked', () => {
+    const all = chunks(stream);
+    assert.deepEqual(all.at(-1).usage, { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
+    assert.deepEqual(all.at(-1).choices, []);
+    assert.ok(all.slice(0, -1).every((chunk) => chunk.usage === null));
+    const silent = text(unfold(response(FULL)), { includeUsage: false });
+    assert.ok(chunks(silent).every((chunk) => !('usage' in chunk) && chunk.choices.length === 1));
+  });
+
+  test('ends with one [DONE]', () => {
+    assert.ok(stream.endsWith('data: [DONE]\n\n'));
+    assert.equal(stream.split('[DONE]').length, 2);
+  });
+
+  test('names a call only in its first delta, and its arguments are JSON', () => {
+    const calls = deltas(stream).flatMap((delta) => delta.tool_calls ?? []);
+    for (const index of [0, 1]) {
+      const own = calls.filter((call) => call.index === index);
+      assert.equal(own.filter((call) => call.id && call.type && call.function.name).length, 1);
+      assert.ok(own.slice(1).every((call) => !call.id && !call.function?.name));
+      JSON.parse(own.map((call) => call.function?.arguments ?? '').join(''));
+    }
+  });
+
+  test('gives all annotations at once', () => {
+    const [late, ...none] = deltas(stream).filter((delta) => delta.annotations);
+    assert.deepEqual(none, []);
+    assert.deepEqual(late.annotations[0].url_citation, {
+      start_index: 0,
+      end_index: 3,
+      title: '',
+      url: 'https://example.com/a',
+    });
+    assert.deepEqual(late.citations, [{ title: 'Facts', source: 0, start_index: 7, end_index: 11 }]);
+  });
+});
+
+describe('a stream that fails', () => {
+  const begun: ChatEvent[] = [{ type: 'message-start', id: 'a', model: 'one' }];
+
+  test('by an error has neither choices nor an end', () => {
+    const stream = text([...begun, { type: 'error', error: new GatewayError('overloaded', 'Busy.') }]);
+    assert.ok(!stream.includes('[DONE]'));
+    assert.equal(chunks(stream).at(-1).error.code, 'server_is_overloaded');
+    assert.equal(chunks(stream).at(-1).choices, undefined);
+  });
+
+  test('by a malformed answer ends as an error and says nothing more', () => {
+    const finish = { reason: 'malformed' } as const;
+    const stream = text([...begun, { type: 'candidate-end', candidate: 0, finish }, { type: 'message-end' }]);
+    assert.ok(!stream.includes('[DONE]'));
+    assert.equal(chunks(stream).at(-1).error.code, 'upstream_error');
+  });
+});
+
+test('a client’s next request brings all state back, from a whole answer and from a stream', () => {
+  const whole = chat.encodeResponse(response(FULL), options).choices[0].message;
+  const streamed: Json = { role: 'assistant', content: '', reasoning_details: [], tool_calls: [] };
+  for (const { content = '', reasoning_details = [], tool_calls = [] } of deltas(text(unfold(response(FULL))))) {
+    streamed.content += content;
+    streamed.reasoning_details.push(...reasoning_details);
+    for (const { index, function: given, ...rest } of tool_calls) {
+      streamed.tool_calls[index] ??= { function: { name: '', arguments: '' } };
+      const call = streamed.tool_calls[index];
+      Object.assign(call, rest);
+      call.function.name += given?.name ?? '';
+      call.function.arguments += given?.arguments ?? '';
+    }
+  }
+  for (const message of [whole, streamed]) {
+    const results = ['c1', 'c2'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
+    const body = { model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }, message, ...results] };
+    chat.check(body, 'generate');
+    const parts = chat.decodeRequest(body).turns[1]?.parts ?? [];
+    const states = parts.map((part) => ('opaque' in part ? part.opaque?.value : undefined));
+    assert.deepEqual(states, ['s', 'r', undefined, 't', undefined]);
+    assert.equal(parts[0]?.type === 'reasoning' && parts[0].text, 'Hm.');
+  }
+});
+
+test('an answer decoded whole is the same as its stream decoded', () => {
+  const plain: Candidate = {
+    parts: [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Let me see. 👋' },
+      { type: 'call', id: 'c1', name: 'look', args: '{"at":1}' },
+      { type: 'call', id: 'c2', name: 'listen', args: '{}' },
+    ],
+    finish: { reason: 'calls', raw: 'tool_calls' },
+  };
+  const usage = { input: 9, output: 5, cached: 4, reasoning: 2 };
+  const sent = response(plain, { id: 'chatcmpl-1', usage });
+  const whole = chat.decodeResponse(chat.encodeResponse(sent, options), target);
+  const decoder = chat.streamDecoder(target);
+  const events = parseEvents(Buffer.from(text(unfold(sent)))).flatMap((event) => decoder.decode(event));
+  assert.deepEqual(fold([...events, ...decoder.end()]), whole);
+  assert.deepEqual(
+    whole.candidates[0]?.parts.map((part) => part.type),
+    ['reasoning', 'text', 'call', 'call'],
+  );
+  assert.deepEqual(whole.usage, usage);
+});
+
+describe('reasons', () => {
+  const named: [Candidate['finish'], string, string | null][] = [
+    [{ reason: 'stop' }, 'stop', ''],
+    [{ reason: 'stop-sequence', stopSequence: 'x' }, 'stop', ''],
+    [{ reason: 'length' }, 'length', ''],
+    [{ reason: 'context-full' }, 'length', ''],
+    [{ reason: 'filtered' }, 'content_filter', null],
+    [{ reason: 'refused', explanation: 'No.' }, 'content_filter', null],
+    [{ reason: 'blocked' }, 'content_filter', null],
+    [{ reason: 'paused' }, 'length', ''],
+    [{ reason: 'continuation' }, 'length', ''],
+    [{ reason: 'other', raw: 'STRANGE' }, 'stop', ''],
+  ];
+  for (const [finish, name, content] of named) {
+    test(`${finish.reason} is ${name}`, () => {
+      const [choice] = chat.encodeResponse(response({ parts: [], finish }), options).choices;
+      assert.deepEqual([choice.finish_reason, choice.message.content], [name, content]);
+      if (finish.raw) assert.equal(choice.native_finish_reason, finish.raw);
+    });
+  }
+
+  test('complete calls are calls whatever the reason, and calls alone have null content', () => {
+    const call = { type: 'call', id: 'c', name: 'look', args: '{}' } as const;
+    for (const reason of ['stop', 'length', 'other'] as const) {
+      const [choice] = chat.encodeResponse(response({ parts: [call], finish: { reason } }), options).choices;
+      assert.deepEqual([choice.finish_reason, choice.message.content], ['tool_calls', null]);
+    }
+    const cut = { ...call, args: '{"a' };
+    const [choice] = chat.encodeResponse(response({ parts: [cut], finish: { reason: 'length' } }), options).choices;
+    assert.equal(choice.finish_reason, 'length');
+  });
+
+  test('a malformed answer is an error', () => {
+    const malformed = response({ parts: [], finish: { reason: 'malformed' } });
+    assert.throws(() => chat.encodeResponse(malformed, options), { code: 'upstream_error' });
+  });
+});
+
+describe('what the client asked', () => {
+  test('hidden reasoning is hidden, and its signature is useless without the text', () => {
+    const [choice] = chat.encodeResponse(response(FULL), { ...options, hideReasoning: true }).choices;
+    assert.equal(choice.message.reasoning, undefined);
+    assert.deepEqual(
+      choice.message.reasoning_details.map((detail: Json) => detail.type),
+      ['reasoning.encrypted', 'reasoning.encrypted'],
+    );
+    assert.ok(!text(unfold(response(FULL)), { hideReasoning: true }).includes('Hm.'));
+  });
+
+  test('calls of free-text tools come back as such from models that know only functions', () => {
+    const call = { type: 'call', id: 'c', name: 'run', args: '{"input":"1+1"}' } as const;
+    const answer = response({ parts: [call], finish: { reason: 'calls' } });
+    const chosen = { ...options, customTools: ['run'] };
+    const custom = { id: 'c', type: 'custom', custom: { name: 'run', input: '1+1' } };
+    assert.deepEqual(chat.encodeResponse(answer, chosen).choices[0].message.tool_calls, [custom]);
+    const [first, second] = deltas(text(unfold(answer), chosen)).flatMap((delta) => delta.tool_calls ?? []);
+    assert.deepEqual(first, { index: 0, id: 'c', type: 'custom', custom: { name: 'run', input: '' } });
+    assert.deepEqual(second, { index: 0, custom: { input: '1+1' } });
+  });
+});
