@@ -3,7 +3,6 @@
 import type { ChatRequest, Finish, OpenPart } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
-import { ENVELOPE_MARK } from '../core/opaque.ts';
 import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { type Call, type Endpoint, originOf, rulesOf } from './call.ts';
@@ -64,7 +63,7 @@ function relayed(call: Call, endpoint: Endpoint, target: Target): Plan {
     delete body[field];
     changed = true;
   }
-  if (bytes.includes(ENVELOPE_MARK)) changed = protocol.restoreState(body, target.origin) || changed;
+  changed = protocol.restoreState(body, target.origin) || changed;
   const usage = wantsUsage(call) ? protocol.streamUsage : undefined;
   const addsUsage = usage !== undefined && body[usage.field] === undefined;
   if (usage) {

@@ -1,7 +1,8 @@
-/** Answers that an upstream gives in several rounds: a pause for its own tools, or a very long text. */
+/** An upstream's answer as the client must see it: one message, also where it came in rounds, in the client's own tools. */
 
 import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/chat.ts';
 import { createFolder } from '../core/fold.ts';
+import { createUnwrapper } from './custom-tools.ts';
 import type { Plan } from './plan.ts';
 
 /** After so many rounds the answer ends where it is. */
@@ -18,7 +19,8 @@ export interface Rounds {
   response(): ChatResponse;
 }
 
-export function createRounds({ continueWith }: Plan): Rounds {
+export function createRounds({ request, continueWith }: Plan): Rounds {
+  const unwrap = createUnwrapper(request);
   const whole = createFolder();
   let paused: Finish | undefined;
   let usage: Usage | undefined;
@@ -55,9 +57,9 @@ export function createRounds({ continueWith }: Plan): Rounds {
   return {
     join(event) {
       const result = joined(event);
-      if (!result) return [];
-      whole.add(result);
-      return [result];
+      const events = result ? unwrap(result) : [];
+      for (const one of events) whole.add(one);
+      return events;
     },
     next() {
       if (!paused || !continueWith) return undefined;

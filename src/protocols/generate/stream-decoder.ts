@@ -35,7 +35,7 @@ interface Lane {
   last: Record<string, Json>;
 }
 
-const WHOLE = ['finishReason', 'finishMessage', 'safetyRatings', 'citationMetadata'];
+const WHOLE = ['finishReason', 'continuationToken', 'finishMessage', 'safetyRatings', 'citationMetadata'];
 
 export function createStreamDecoder(target: Target): StreamDecoder {
   const chunks = createChunkDecoder(target);

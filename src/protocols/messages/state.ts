@@ -1,4 +1,4 @@
-/** Wrapped provider state in a body that is relayed to an upstream of the same protocol. */
+/** Provider state in a client's body that is relayed to an upstream of the same protocol. */
 
 import type { Json } from '../../core/json.ts';
 import { unwrap } from '../../core/opaque.ts';
@@ -21,9 +21,15 @@ export function restoreState(body: Json, origin: string): boolean {
 }
 
 function restored(block: Json, origin: string): Json {
+  if (isUnsigned(block)) return undefined;
   const state = unwrap(block?.type === 'thinking' ? block.signature : block?.data);
   if (!state) return block;
   if (state.origin !== origin) return undefined;
   if (state.kind !== 'signature') return { type: 'redacted_thinking', data: state.value };
   return { type: 'thinking', thinking: block.thinking ?? '', signature: state.value };
+}
+
+/** Reasoning that came from a provider without signatures; those who sign would refuse it. */
+function isUnsigned(block: Json): boolean {
+  return block?.type === 'thinking' && block.signature === '';
 }

@@ -1,0 +1,259 @@
+/** Answers in rounds, free-text tools, and state that comes back by way of clients that lose it. */
+
+import assert from 'node:assert/strict';
+import { afterEach, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
+import {
+  type Answerer,
+  answerEvents,
+  answerJson,
+  HEADERS,
+  PATHS,
+  type ProtocolId,
+  post,
+  question,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+
+async function start(type: string, answer: Answerer, rules = '{}'): Promise<void> {
+  upstream = await startUpstream(answer);
+  gateway = await startTestGateway(
+    `providers: { p: { type: ${type}, base_url: "${upstream.url}", api_key: k, models: [{ id: m, rules: ${rules} }] } }`,
+  );
+}
+
+afterEach(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function send(protocol: ProtocolId, body: Json, stream = false): Promise<Json> {
+  const response = await post(gateway.url + PATHS[protocol]('p/m', stream), body, HEADERS[protocol]);
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  if (!stream) return JSON.parse(text);
+  return text
+    .split('\n\n')
+    .filter((frame) => frame.startsWith('data: {') || frame.includes('\ndata: {'))
+    .map((frame) => JSON.parse(frame.slice(frame.indexOf('{'))));
+}
+
+function events(list: Json[]): string {
+  return list.map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+}
+
+const USED = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'q' } };
+
+function messageOf(content: Json[], stop_reason: string): Json {
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content,
+    stop_reason,
+    stop_sequence: null,
+    usage,
+  };
+}
+
+function streamOf(content: Json[], stop_reason: string): string {
+  const message = { ...messageOf([], 'end_turn'), stop_reason: null };
+  const blocks = content.flatMap((block, index) => {
+    const start = block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
+    const delta =
+      block.type === 'text'
+        ? { type: 'text_delta', text: block.text }
+        : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+    return [
+      { type: 'content_block_start', index, content_block: start },
+      { type: 'content_block_delta', index, delta },
+      { type: 'content_block_stop', index },
+    ];
+  });
+  return events([
+    { type: 'message_start', message },
+    ...blocks,
+    { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
+  ]);
+}
+
+describe('checklist 73: a paused answer goes on', () => {
+  const pauses: Answerer = (call, response) => {
+    const paused = call.body.messages.at(-1).role === 'user';
+    const content = paused ? [{ type: 'text', text: 'Searching. ' }, USED] : [{ type: 'text', text: 'Found.' }];
+    const reason = paused ? 'pause_turn' : 'end_turn';
+    if (call.body.stream) answerEvents(response, streamOf(content, reason));
+    else answerJson(response, messageOf(content, reason));
+  };
+
+  for (const stream of [false, true]) {
+    test(`pause_turn for a chat client, ${stream ? 'streamed' : 'whole'}: one answer, usage summed`, async () => {
+      await start('anthropic', pauses);
+      const body = {
+        ...question('chat', 'p/m', 'look it up', stream),
+        ...(stream && { stream_options: { include_usage: true } }),
+      };
+      const answer = await send('chat', body, stream);
+      assert.equal(upstream.calls.length, 2);
+      assert.deepEqual(upstream.calls[1]?.body.messages.at(-1), {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Searching. ' }, USED],
+      });
+      const text = stream
+        ? answer.map((chunk: Json) => chunk.choices[0]?.delta.content ?? '').join('')
+        : answer.choices[0].message.content;
+      assert.equal(text, 'Searching. Found.');
+      const reasons = stream
+        ? answer.map((chunk: Json) => chunk.choices[0]?.finish_reason).filter(Boolean)
+        : [answer.choices[0].finish_reason];
+      assert.deepEqual(reasons, ['stop']);
+      const { usage } = stream ? answer.at(-1) : answer;
+      assert.deepEqual([usage.prompt_tokens, usage.completion_tokens], [20, 10]);
+    });
+  }
+
+  test('an answer that never stops pausing ends as cut by length', async () => {
+    await start('anthropic', (_call, response) => answerJson(response, messageOf([USED], 'pause_turn')));
+    const answer = await send('chat', question('chat', 'p/m', 'look it up'));
+    assert.equal(answer.choices[0].finish_reason, 'length');
+    assert.equal(upstream.calls.length, 8);
+  });
+
+  test('an error in a later round of a stream ends the stream as an error', async () => {
+    await start('anthropic', (call, response) => {
+      if (call.body.messages.at(-1).role === 'user')
+        answerEvents(response, streamOf([{ type: 'text', text: 'a' }, USED], 'pause_turn'));
+      else answerJson(response, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
+    });
+    const chunks = await send('chat', question('chat', 'p/m', 'x', true), true);
+    assert.equal(chunks.at(-1).error.code, 'server_is_overloaded');
+  });
+
+  for (const client of ['chat', 'messages'] as const) {
+    test(`CONTINUATION of a generate upstream for a ${client} client repeats the request with the token`, async () => {
+      await start('google', (call, response) => {
+        const first = call.body.continuationToken === undefined;
+        const candidate = {
+          content: { role: 'model', parts: [{ text: first ? 'one ' : 'two' }] },
+          ...(first ? { finishReason: 'CONTINUATION', continuationToken: 'token-1' } : { finishReason: 'STOP' }),
+        };
+        const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 };
+        answerJson(response, { candidates: [candidate], usageMetadata, modelVersion: 'm', responseId: 'r' });
+      });
+      const answer = await send(client, question(client, 'p/m', 'long'));
+      assert.equal(upstream.calls[1]?.body.continuationToken, 'token-1');
+      assert.deepEqual(upstream.calls[1]?.body.contents, upstream.calls[0]?.body.contents);
+      const text =
+        client === 'chat'
+          ? answer.choices[0].message.content
+          : answer.content.map((block: Json) => block.text).join('');
+      assert.equal(text, 'one two');
+    });
+  }
+});
+
+describe('state that a client loses', () => {
+  const thinking = { type: 'thinking', thinking: 'Hmm.', signature: 'c2lnbmVk' };
+  const toolUse = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } };
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }];
+
+  for (const stream of [false, true]) {
+    test(`checklist 70: thinking comes back to its provider by the id of the call, ${stream ? 'streamed' : 'whole'}`, async () => {
+      await start('anthropic', (call, response) => {
+        if (call.body.stream) {
+          const [start, ...rest] = [
+            { type: 'message_start', message: { ...messageOf([], 'x'), stop_reason: null } },
+            { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+            { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hmm.' } },
+            { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'c2lnbmVk' } },
+            { type: 'content_block_stop', index: 0 },
+            { type: 'content_block_start', index: 1, content_block: { ...toolUse, input: {} } },
+            { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"a":1}' } },
+            { type: 'content_block_stop', index: 1 },
+            {
+              type: 'message_delta',
+              delta: { stop_reason: 'tool_use', stop_sequence: null },
+              usage: { output_tokens: 5 },
+            },
+            { type: 'message_stop' },
+          ];
+          answerEvents(response, events([start, ...rest]));
+        } else answerJson(response, messageOf([thinking, toolUse], 'tool_use'));
+      });
+      await send('chat', { ...question('chat', 'p/m', 'go', stream), tools }, stream);
+      const call = { id: 'toolu_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+      await send('chat', {
+        model: 'p/m',
+        tools,
+        messages: [
+          { role: 'user', content: 'go' },
+          { role: 'assistant', content: null, tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'toolu_1', content: 'done' },
+        ],
+      });
+      assert.deepEqual(upstream.calls[1]?.body.messages[1], { role: 'assistant', content: [thinking, toolUse] });
+    });
+  }
+
+  test('checklist 71: a Gemini tool loop keeps its signature through a chat client that keeps nothing', async () => {
+    const part = { functionCall: { id: 'call_9', name: 'f', args: { a: 1 } }, thoughtSignature: 'c2lnbmVk' };
+    await start('google', (_call, response) => {
+      const candidates = [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP' }];
+      answerJson(response, { candidates, modelVersion: 'm', responseId: 'r' });
+    });
+    const first = await send('chat', { ...question('chat', 'p/m', 'go'), tools });
+    const [call] = first.choices[0].message.tool_calls;
+    await send('chat', {
+      model: 'p/m',
+      tools,
+      messages: [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: null, tool_calls: [{ id: call.id, type: 'function', function: call.function }] },
+        { role: 'tool', tool_call_id: call.id, content: 'done' },
+      ],
+    });
+    assert.deepEqual(upstream.calls[1]?.body.contents[1].parts, [part]);
+  });
+});
+
+test('a free-text tool of a chat client is a function upstream, and its call free text again', async () => {
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'patch', input: { input: 'line 1\n"line 2"' } };
+  await start('anthropic', (_call, response) => answerJson(response, messageOf([use], 'tool_use')));
+  const tools = [{ type: 'custom', custom: { name: 'patch', description: 'applies a patch' } }];
+  const answer = await send('chat', { ...question('chat', 'p/m', 'patch it'), tools });
+  assert.deepEqual(Object.keys(upstream.calls[0]?.body.tools[0].input_schema.properties), ['input']);
+  assert.deepEqual(answer.choices[0].message.tool_calls, [
+    { id: 'toolu_1', type: 'custom', custom: { name: 'patch', input: 'line 1\n"line 2"' } },
+  ]);
+});
+
+test('reasoning without a signature never goes to a provider that signs', async () => {
+  await start('anthropic', (_call, response) =>
+    answerJson(response, messageOf([{ type: 'text', text: 'ok' }], 'end_turn')),
+  );
+  await send('messages', {
+    model: 'p/m',
+    max_tokens: 10,
+    messages: [
+      { role: 'user', content: 'a' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'from elsewhere', signature: '' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      { role: 'user', content: 'c' },
+    ],
+  });
+  assert.deepEqual(upstream.calls[0]?.body.messages[1].content, [{ type: 'text', text: 'b' }]);
+});
