@@ -375,6 +375,11 @@ describe('reasoning', () => {
     assert.deepEqual(thinking({ budget: 99_999 }, rules), { thinkingBudget: 24_576, includeThoughts: true });
   });
 
+  test('a budget fits into the output that was asked for', () => {
+    const { body } = encode({ reasoning: { effort: 'medium' }, maxTokens: 2000 }, { reasoning: 'budget' });
+    assert.equal(body.generationConfig.thinkingConfig.thinkingBudget, 600);
+  });
+
   test('a model that cannot', () => {
     assert.equal(thinking({ effort: 'high' }, { reasoning: 'none' }), undefined);
     assert.deepEqual(encode({ reasoning: { effort: 'high' } }, { reasoning: 'none' }).dropped, ['reasoning']);

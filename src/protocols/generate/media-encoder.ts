@@ -10,7 +10,7 @@ import type { ModelRules } from '../../core/model.ts';
 const USUAL: Record<MediaPart['kind'], string> = {
   image: 'image/jpeg',
   document: 'application/pdf',
-  audio: 'audio/mpeg',
+  audio: 'audio/wav',
   video: 'video/mp4',
 };
 
@@ -20,14 +20,14 @@ export function encodeMedia(part: MediaPart, rules: ModelRules): Json {
   if (rules.inputModalities && !rules.inputModalities.includes(modality)) {
     throw new GatewayError('unsupported_modality', `This model does not read ${modality} input.`, { param: 'turns' });
   }
-  if (part.data !== undefined) return { inlineData: { mimeType: mimeOfData(part, part.data), data: part.data } };
+  if (part.data !== undefined) return { inlineData: { mimeType: mimeOfData(part), data: part.data } };
   if (part.url !== undefined) return { fileData: encodeUrl(part, part.url) };
   const message = 'A file id is known only to the provider that gave it; send the file itself or its https URL.';
   throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
 }
 
-function mimeOfData({ mime, kind }: MediaPart, data: string): string {
-  return mime ?? sniffBase64(data) ?? USUAL[kind];
+export function mimeOfData({ mime, kind, data }: MediaPart): string {
+  return mime ?? sniffBase64(data ?? '') ?? USUAL[kind];
 }
 
 function encodeUrl({ mime, kind }: MediaPart, url: string): Json {

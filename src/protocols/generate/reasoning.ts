@@ -1,12 +1,12 @@
 /** Thinking, as an effort, a level or a budget. */
 
-import type { Effort, ReasoningRequest } from '../../core/chat.ts';
+import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
 import type { Json } from '../../core/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 const LEVELS: readonly Effort[] = ['minimal', 'low', 'medium', 'high'];
 
-/** Shares of `LARGEST_OUTPUT` that an effort may think. */
+/** Shares of the output that an effort may think, since thoughts count as output. */
 const RATIOS: Partial<Record<Effort, number>> = { minimal: 0.02, low: 0.1, medium: 0.3, high: 0.6 };
 
 const LARGEST_OUTPUT = 65_536;
@@ -27,11 +27,13 @@ export function decodeReasoning(config: Json): ReasoningRequest | undefined {
 }
 
 /** Undefined when nothing is to be said, or nothing can be. */
-export function encodeReasoning({ effort, budget, visible }: ReasoningRequest, rules: ModelRules): Json | undefined {
+export function encodeReasoning(request: ChatRequest, rules: ModelRules): Json | undefined {
+  if (!request.reasoning) return undefined;
+  const { effort, budget, visible } = request.reasoning;
   if (rules.reasoning === 'none' || rules.reasoning === 'always') return undefined;
   const includeThoughts = visible !== false && effort !== 'none' && { includeThoughts: true };
   if (rules.reasoning === 'budget') {
-    const thinkingBudget = budgetFor({ effort, budget }, rules);
+    const thinkingBudget = budgetFor(request, request.reasoning, rules);
     return { ...(thinkingBudget !== undefined && { thinkingBudget }), ...includeThoughts };
   }
   const wanted = effort ?? effortOf(budget);
@@ -53,11 +55,12 @@ function effortOf(budget: number | undefined): Effort | undefined {
   return LEVELS.find((level) => budget <= (RATIOS[level] ?? 1) * LARGEST_OUTPUT) ?? 'high';
 }
 
-function budgetFor({ effort, budget }: ReasoningRequest, rules: ModelRules): number | undefined {
+function budgetFor(request: ChatRequest, { effort, budget }: ReasoningRequest, rules: ModelRules): number | undefined {
   const { min, max } = rules.budget ?? BUDGET;
   if (effort === 'none' || budget === 0) return rules.reasoningOff === false ? min : 0;
   if (budget !== undefined) return budget < 0 ? -1 : Math.min(max, Math.max(min, budget));
   if (effort === undefined) return undefined;
   const ratio = RATIOS[effort];
-  return ratio === undefined ? max : Math.min(max, Math.max(min, Math.round(ratio * LARGEST_OUTPUT)));
+  const output = Math.min(request.maxTokens ?? LARGEST_OUTPUT, LARGEST_OUTPUT);
+  return ratio === undefined ? max : Math.min(max, Math.max(min, Math.round(ratio * output)));
 }

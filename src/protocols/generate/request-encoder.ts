@@ -109,8 +109,9 @@ function stopSequences(stop: string[]): Json {
   return sequences.length > 0 ? { stopSequences: sequences } : {};
 }
 
-function encodeOutput({ reasoning, modalities, turns }: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
-  const thinkingConfig = reasoning && encodeReasoning(reasoning, rules);
+function encodeOutput(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+  const { reasoning, modalities, turns } = request;
+  const thinkingConfig = encodeReasoning(request, rules);
   const asked = reasoning && ((reasoning.effort ?? 'none') !== 'none' || (reasoning.budget ?? 0) > 0);
   if (asked && !thinkingConfig) dropped.add('reasoning');
   const responseModalities = modalities?.map((name) => name.toUpperCase());

@@ -1,6 +1,6 @@
 /** Whole answers: decoded as a stream of one chunk, encoded part by part. */
 
-import type { Candidate, ChatResponse, Finish, OpenPart } from '../../core/chat.ts';
+import type { Candidate, ChatResponse, Finish, MediaPart, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { type Json, parseObject } from '../../core/json.ts';
@@ -9,6 +9,7 @@ import type { EncoderOptions, Target } from '../../core/protocol.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';
 import { encodeLogprobs } from './logprobs.ts';
+import { mimeOfData } from './media-encoder.ts';
 import { createChunkDecoder } from './stream-decoder.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -101,8 +102,9 @@ function argsOf({ name, args, custom }: Extract<OpenPart, { type: 'call' }>): Js
   throw new GatewayError('upstream_error', `The model called ${name} with arguments that are not a JSON object.`);
 }
 
-function encodeMedia({ mime, data, url, text }: Extract<OpenPart, { type: 'media' }>): Json[] {
-  if (data !== undefined) return [{ inlineData: { mimeType: mime ?? 'application/octet-stream', data } }];
+function encodeMedia(part: MediaPart): Json[] {
+  const { mime, data, url, text } = part;
+  if (data !== undefined) return [{ inlineData: { mimeType: mimeOfData(part), data } }];
   if (url !== undefined) return [{ fileData: { fileUri: url, ...(mime && { mimeType: mime }) } }];
   return text ? [{ text }] : [];
 }
