@@ -22,6 +22,7 @@ export function createReply(response: ServerResponse, common: Record<string, str
       if (!response.destroyed) response.end(chunk);
     },
     onClose(listener) {
+      if (response.destroyed) return listener();
       response.on('close', () => {
         if (!response.writableFinished) listener();
       });

@@ -57,6 +57,6 @@ export interface Reply {
   readonly full: boolean;
   onDrain(listener: () => void): void;
   end(chunk?: string | Buffer): void;
-  /** Called once when the client went away before the end. */
+  /** Called once when the client went away before the end, at once if it is gone already. */
   onClose(listener: () => void): void;
 }

@@ -17,7 +17,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
   function begin(): Deadline {
     reply.head(200, answerHeaders(delivery, headers, call.protocol.streamType(options)));
     const deadline = watch(() => {
-      reply.write(options.array ? '\n' : call.protocol.keepAlive);
+      if (!reply.full) reply.write(options.array ? '\n' : call.protocol.keepAlive);
       deadline.in(delivery.keepAlive);
     });
     return deadline;
@@ -32,20 +32,23 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
     silence.in(delivery.keepAlive);
   }
 
+  function end(): void {
+    write(pipe.end());
+    const more = relayed ? undefined : delivery.rounds.next();
+    if (more) return delivery.sendAgain(more);
+    if (!silence) throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
+    silence.cancel();
+    reply.end();
+    if (!relayed) rememberState(delivery);
+    delivery.resolve({ status: 'complete', usage: pipe.usage() });
+  }
+
   return {
     head() {},
     data: (chunk) => write(pipe.push(chunk)),
-    end() {
-      write(pipe.end());
-      const more = relayed ? undefined : delivery.rounds.next();
-      if (more) return delivery.sendAgain(more);
-      if (!silence) throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
-      silence.cancel();
-      reply.end();
-      if (!relayed) rememberState(delivery);
-      delivery.resolve({ status: 'complete', usage: pipe.usage() });
-    },
+    end,
     fail(error) {
+      if (silence && pipe.complete()) return end();
       silence?.cancel();
       if (!silence) return delivery.reject(error);
       reply.end(call.protocol.encodeStreamError(error, call.requestId, options));

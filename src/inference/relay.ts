@@ -1,8 +1,9 @@
 /** Carries one call to an endpoint and its answer back. */
 
 import type { Usage } from '../core/chat.ts';
-import type { GatewayError } from '../core/errors.ts';
+import { GatewayError } from '../core/errors.ts';
 import { type Call, type Endpoint, encoderOptions, type Reply } from './call.ts';
+import type { Delivery } from './delivery.ts';
 import type { StateMemory } from './memory.ts';
 import { type Plan, type Prepare, plan } from './plan.ts';
 import { createReceiver } from './receiver.ts';
@@ -20,7 +21,8 @@ export interface RelayOptions {
 
 /** What became of a call whose answer was begun, or that the client gave up. */
 export interface Outcome {
-  path: Plan['path'];
+  /** Absent when the client left before it was decided. */
+  path?: Plan['path'];
   status: 'complete' | 'failed' | 'client-closed';
   usage?: Partial<Usage>;
   error?: GatewayError;
@@ -28,20 +30,32 @@ export interface Outcome {
 
 /** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
 export async function relay(call: Call, endpoint: Endpoint, reply: Reply, options: RelayOptions): Promise<Outcome> {
-  let exchange: Exchange | undefined;
   const client = new AbortController();
-  const gone = new Promise<{ status: 'client-closed' }>((resolve) => {
-    reply.onClose(() => {
-      client.abort();
-      exchange?.abort();
-      resolve({ status: 'client-closed' });
-    });
-  });
-  const { memory, keepAlive, upstream, prepare } = options;
-  const planned = await plan(call, endpoint, { prepare, memory, signal: client.signal });
-  if (client.signal.aborted) return { path: planned.path, status: 'client-closed' };
+  reply.onClose(() => client.abort());
+  const { memory, prepare } = options;
+  try {
+    const planned = await plan(call, endpoint, { prepare, memory, signal: client.signal });
+    client.signal.throwIfAborted();
+    const outcome = await carry({ call, endpoint, planned, reply }, options, client.signal);
+    return {
+      path: planned.path,
+      ...outcome,
+      ...(client.signal.aborted && { status: 'client-closed', error: undefined }),
+    };
+  } catch (error) {
+    if (client.signal.aborted) return { status: 'client-closed' };
+    throw error;
+  }
+}
 
-  const answered = new Promise<Omit<Outcome, 'path'>>((resolve, reject) => {
+type Carried = Pick<Delivery, 'call' | 'endpoint' | 'planned' | 'reply'>;
+
+/** Asks the upstream and writes its answer. When the client leaves, the upstream hears of it at once. */
+function carry(carried: Carried, options: RelayOptions, client: AbortSignal): Promise<Omit<Outcome, 'path'>> {
+  const { call, endpoint, planned } = carried;
+  const { memory, keepAlive, upstream } = options;
+  return new Promise((resolve, reject) => {
+    let exchange: Exchange | undefined;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
     const send = (body: Buffer): void => {
       exchange = upstream.send({ ...request, body }, receiver);
@@ -49,14 +63,17 @@ export async function relay(call: Call, endpoint: Endpoint, reply: Reply, option
     };
     const hides = planned.request?.reasoning?.visible === false;
     const receiver = createReceiver({
-      ...{ call, endpoint, planned, reply, memory, keepAlive, resolve, reject },
+      ...{ ...carried, memory, keepAlive, resolve, reject },
       options: encoderOptions(call, endpoint, hides),
       rounds: createRounds(planned),
       sendAgain: send,
     });
     send(planned.body);
+    client.addEventListener('abort', () => {
+      exchange?.abort();
+      receiver.fail(new GatewayError('client_closed', 'The client left before the end.'));
+    });
   });
-  return { path: planned.path, ...(await Promise.race([answered, gone])) };
 }
 
 function upstreamRequest(

@@ -87,7 +87,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
     push: (chunk) => framer.push(chunk).flatMap(relay),
     end() {
       const rest: Output[] = [];
-      for (const frame of framer.end()) {
+      // Nobody misses what was cut off after the end.
+      for (const frame of isComplete() ? [] : framer.end()) {
         const event = parseFrame(frame);
         if (!event) continue;
         if (inspect(event)) rest.push(...relay(Buffer.concat([frame, Buffer.from('\n\n')])));
@@ -128,7 +129,6 @@ export function createTranslation({ plan, client, options, rounds }: Translation
       if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
       complete ||= event.type === 'message-end';
       begun ||= event.type !== 'message-start' && event.type !== 'ping';
-      complete ||= event.type === 'message-end';
       text += encoder.encode(event);
     }
     if (!begun) {

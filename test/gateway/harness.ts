@@ -1,7 +1,7 @@
 /** A whole gateway on a free port, and upstreams over real HTTP that record what they are asked. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, request as openRequest, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -164,5 +164,36 @@ export function post(
     headers: { 'content-type': 'application/json', ...headers },
     body: text,
     signal,
+  });
+}
+
+export interface RawRequest {
+  method: string;
+  /** Sent as it is, with dots and percent signs. */
+  path: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+}
+
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** A request that no client library has tidied up. */
+export function sendRaw(url: string, { method, path, headers, body }: RawRequest): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = openRequest(url, { method, path, headers }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(chunks).toString(),
+      });
+    });
+    request.on('error', reject);
+    request.end(body);
   });
 }

@@ -96,9 +96,12 @@ describe('paths', () => {
   });
 
   test('upstream paths keep the slashes of an id and escape the rest', () => {
-    assert.equal(generate.upstreamPath('gemini-3', 'generate', false), '/models/gemini-3:generateContent');
-    assert.equal(generate.upstreamPath('gemini-3', 'generate', true), '/models/gemini-3:streamGenerateContent?alt=sse');
-    assert.equal(generate.upstreamPath('a/b c', 'count', false), '/models/a/b%20c:countTokens');
+    assert.equal(generate.upstreamPath('gemini-3', 'generate', false), '/v1beta/models/gemini-3:generateContent');
+    assert.equal(
+      generate.upstreamPath('gemini-3', 'generate', true),
+      '/v1beta/models/gemini-3:streamGenerateContent?alt=sse',
+    );
+    assert.equal(generate.upstreamPath('a/b c', 'count', false), '/v1beta/models/a/b%20c:countTokens');
   });
 });
 

@@ -95,9 +95,8 @@ function text(value: string | string[] | undefined): string | undefined {
 
 const METHODS = { generate: 'generateContent', count: 'countTokens' };
 
-/** Under a base URL that ends in the version. */
 export function upstreamPath(model: string, action: 'generate' | 'count', stream: boolean): string {
-  const path = `/models/${model.split('/').map(encodeURIComponent).join('/')}`;
+  const path = `/v1beta/models/${model.split('/').map(encodeURIComponent).join('/')}`;
   if (action === 'generate' && stream) return `${path}:streamGenerateContent?alt=sse`;
   return `${path}:${METHODS[action]}`;
 }

@@ -1,0 +1,220 @@
+/** What each protocol looks like on the wire: a short answer in pieces, errors, and a judge of what a client was sent. */
+
+import assert from 'node:assert/strict';
+import type { Json } from '../../src/core/json.ts';
+import { parseEvents } from '../../src/core/sse.ts';
+import type { ProtocolId } from '../gateway/harness.ts';
+
+/** The kinds of failure a client can tell apart, as each protocol names them: status and code. */
+export const NAMES = {
+  timeout: { chat: [504, 'timeout'], messages: [504, 'timeout_error'], generate: [504, 'DEADLINE_EXCEEDED'] },
+  upstream: { chat: [502, 'upstream_error'], messages: [500, 'api_error'], generate: [503, 'UNAVAILABLE'] },
+  overloaded: {
+    chat: [503, 'server_is_overloaded'],
+    messages: [529, 'overloaded_error'],
+    generate: [503, 'UNAVAILABLE'],
+  },
+  limited: {
+    chat: [429, 'rate_limit_exceeded'],
+    messages: [429, 'rate_limit_error'],
+    generate: [429, 'RESOURCE_EXHAUSTED'],
+  },
+} as const satisfies Record<string, Record<ProtocolId, readonly [number, string]>>;
+
+export type Kind = keyof typeof NAMES;
+
+export interface Wire {
+  /** Frames of a stream up to and with the text `Hel`. */
+  head: string;
+  /** One more frame with this text. */
+  text(text: string): string;
+  /** What follows the text in a complete stream. */
+  tail: string;
+  whole: Json;
+  error(kind: Kind): Json;
+  /** An error as an event of a stream. */
+  errorEvent(kind: Kind): string;
+}
+
+function data(body: Json): string {
+  return `data: ${JSON.stringify(body)}\n\n`;
+}
+
+function event(body: Json): string {
+  return `event: ${body.type}\n${data(body)}`;
+}
+
+const chunk = (delta: Json, finish_reason: string | null = null): string =>
+  data({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+
+const chatError = (kind: Kind): Json => {
+  const [status, code] = NAMES[kind].chat;
+  return { error: { message: `It is ${kind}.`, type: 'server_error', code, param: null, status } };
+};
+
+const messagesError = (kind: Kind): Json => ({
+  type: 'error',
+  error: { type: NAMES[kind].messages[1], message: `It is ${kind}.` },
+  request_id: 'req_1',
+});
+
+const piece = (text: string, finishReason?: string): string =>
+  data({
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...(finishReason && { finishReason }) }],
+    modelVersion: 'm',
+    responseId: 'r1',
+  });
+
+const generateError = (kind: Kind): Json => {
+  const [code, status] = NAMES[kind].generate;
+  return { error: { code, message: `It is ${kind}.`, status } };
+};
+
+export const WIRES: Record<ProtocolId, Wire> = {
+  chat: {
+    head: chunk({ role: 'assistant', content: '' }) + chunk({ content: 'Hel' }),
+    text: (content) => chunk({ content }),
+    tail: `${chunk({}, 'stop')}data: [DONE]\n\n`,
+    whole: {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+    },
+    error: chatError,
+    errorEvent: (kind) => data(chatError(kind)),
+  },
+  messages: {
+    head: [
+      event({
+        type: 'message_start',
+        message: {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+      }),
+      event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+      event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hel' } }),
+    ].join(''),
+    text: (text) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+    tail: [
+      event({ type: 'content_block_stop', index: 0 }),
+      event({
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { output_tokens: 2 },
+      }),
+      event({ type: 'message_stop' }),
+    ].join(''),
+    whole: {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'text', text: 'Hello' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 2 },
+    },
+    error: messagesError,
+    errorEvent: (kind) => event(messagesError(kind)),
+  },
+  generate: {
+    head: piece('Hel'),
+    text: (text) => piece(text),
+    tail: piece('', 'STOP'),
+    whole: {
+      candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP', index: 0 }],
+      modelVersion: 'm',
+      responseId: 'r1',
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 },
+    },
+    error: generateError,
+    errorEvent: (kind) => data(generateError(kind)),
+  },
+};
+
+/** What a client of a protocol understands of a stream it was sent. */
+export interface Heard {
+  text: string;
+  /** The protocol's name for the failure that ended it. */
+  error?: string;
+  /** Something in it says that the answer is complete. */
+  success: boolean;
+}
+
+/** Reads a stream as strictly as a client could; `array` is generate content without `alt=sse`. */
+export function hear(protocol: ProtocolId, stream: string, array = false): Heard {
+  if (array) return hearBodies(protocol, JSON.parse(stream));
+  assert.match(stream, /(\n\n|\r\n\r\n)$/, `ends within a frame: ${stream.slice(-200)}`);
+  const events = parseEvents(Buffer.from(stream));
+  const bodies: Json[] = [];
+  for (const [index, { event: name, data: text }] of events.entries()) {
+    if (protocol === 'chat' && text === '[DONE]') {
+      assert.equal(index, events.length - 1, 'something follows the end');
+      return { ...hearBodies(protocol, bodies), success: true };
+    }
+    const body = JSON.parse(text);
+    if (protocol === 'messages') assert.equal(name, body.type);
+    else assert.equal(name, undefined);
+    bodies.push(body);
+  }
+  return hearBodies(protocol, bodies);
+}
+
+function hearBodies(protocol: ProtocolId, bodies: Json[]): Heard {
+  const heard: Heard = { text: '', success: false };
+  for (const [index, body] of bodies.entries()) {
+    if (body.error) {
+      assert.equal(index, bodies.length - 1, 'something follows the error');
+      assert.equal(typeof body.error.message, 'string');
+      heard.error = errorName(protocol, body);
+      continue;
+    }
+    switch (protocol) {
+      case 'chat':
+        heard.text += body.choices[0]?.delta.content ?? '';
+        heard.success ||= Boolean(body.choices[0]?.finish_reason);
+        break;
+      case 'messages':
+        heard.text += body.delta?.text ?? '';
+        heard.success ||= body.type === 'message_stop' || body.type === 'message_delta';
+        break;
+      case 'generate':
+        heard.text += body.candidates?.[0]?.content?.parts?.[0]?.text ?? '';
+        heard.success ||= Boolean(body.candidates?.[0]?.finishReason);
+        break;
+    }
+  }
+  return heard;
+}
+
+/** The protocol's own name for a failure, of an error body that has the protocol's own shape. */
+export function errorName(protocol: ProtocolId, body: Json): string {
+  switch (protocol) {
+    case 'chat':
+      assert.equal(body.choices, undefined);
+      assert.equal(typeof body.error.type, 'string');
+      return body.error.code;
+    case 'messages':
+      assert.equal(body.type, 'error');
+      return body.error.type;
+    case 'generate':
+      assert.ok(body.error.code >= 400 && body.error.code <= 599);
+      return body.error.status;
+  }
+}
