@@ -1,0 +1,150 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the file's own references to the environment
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { table } from '../../src/cli/table.ts';
+import { program } from './program.ts';
+
+describe('help', () => {
+  for (const command of [
+    ['serve'],
+    ['check'],
+    ['keys'],
+    ['keys', 'create'],
+    ['keys', 'list'],
+    ['keys', 'revoke'],
+    ['models'],
+  ]) {
+    test(`of ${command.join(' ')} has an example`, async (context) => {
+      const { code, stdout } = await program(context).run([...command, '--help']);
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`Example:\n {2}polygate ${command.join(' ')}`));
+    });
+  }
+
+  test('names the command that is meant', async (context) => {
+    const { code, stderr } = await program(context).run(['serv']);
+    assert.equal(code, 1);
+    assert.match(stderr, /Did you mean serve\?/);
+  });
+});
+
+describe('check', () => {
+  test('shows the whole configuration with secrets masked', async (context) => {
+    const { folder, run } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), 'providers: { openai: { api_key: "${KEY}" } }\n');
+    const { code, stdout } = await run(['check'], { KEY: 'sk-never-to-be-seen', GROQ_API_KEY: 'gsk-never-to-be-seen' });
+    assert.equal(code, 0);
+    assert.ok(!stdout.includes('never'));
+    const config = parse(stdout);
+    assert.deepEqual(config.providers, {
+      openai: { type: 'openai', api_key: 'sk-n…' },
+      groq: { type: 'groq', api_key: 'gsk-…' },
+      sandbox: { type: 'sandbox' },
+    });
+    assert.match(stdout, /^# anthropic +waiting for ANTHROPIC_API_KEY$/m);
+  });
+
+  test('says what is wrong and where, and nothing else', async (context) => {
+    const { folder, run } = program(context);
+    const file = join(folder, 'other.yaml');
+    writeFileSync(file, 'server:\n  prot: 1\n');
+    const { code, stdout, stderr } = await run(['check'], { POLYGATE_CONFIG: 'other.yaml' });
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /other\.yaml:2: server\.prot: unknown field; did you mean port\?; allowed: [^\n]*\n$/);
+  });
+
+  test('takes the file of the flag before that of the environment', async (context) => {
+    const { run } = program(context);
+    const { code, stderr } = await run(['check', '--config', 'flag.yaml'], { POLYGATE_CONFIG: 'environment.yaml' });
+    assert.equal(code, 1);
+    assert.match(stderr, /flag\.yaml: no such file\n$/);
+  });
+
+  test('refuses a gateway for everyone without a key', async (context) => {
+    const { folder, run } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), 'server: { host: 0.0.0.0 }\n');
+    const refused = await run(['check']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /0\.0\.0\.0 can be reached from other machines, but there is no API key/);
+    assert.equal((await run(['keys', 'create', '--name', 'a'])).code, 0);
+    assert.equal((await run(['check'])).code, 0);
+    assert.equal((await run(['keys', 'revoke', 'a'])).code, 0);
+    assert.equal((await run(['check'])).code, 1);
+  });
+});
+
+describe('keys', () => {
+  test('are made, listed and revoked', async (context) => {
+    const { run } = program(context);
+    const made = await run(['keys', 'create', '--name', 'ci', '--expires', '30d', '--models', 'sandbox/*, openai/*']);
+    assert.match(made.stdout, /^sk-pg-[A-Za-z0-9_-]{43}\n$/);
+    assert.match(made.stderr, /shown once and stored only as a hash/);
+
+    const [key] = JSON.parse((await run(['keys', 'list', '--json'])).stdout);
+    assert.equal(key.name, 'ci');
+    assert.equal(key.state, 'active');
+    assert.deepEqual(key.models, ['sandbox/*', 'openai/*']);
+    assert.ok(Math.abs(Date.parse(key.expires) - Date.now() - 30 * 86_400_000) < 60_000);
+    assert.ok(!JSON.stringify(key).includes(made.stdout.trim().slice(8)));
+
+    assert.match((await run(['keys', 'revoke', 'ci'])).stdout, /"ci" \(sk-pg-..…\) is revoked/);
+    assert.match((await run(['keys', 'list'])).stdout, /^ci\tsk-pg-..…\trevoked\t/);
+  });
+
+  test('of the configuration are listed too', async (context) => {
+    const { folder, run } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), 'keys: [{ name: fixed, key: "${K}" }]\n');
+    const { stdout } = await run(['keys', 'list'], { K: '0123456789abcdef' });
+    assert.equal(stdout, 'fixed\t0123…\tactive\tconfiguration\tnever\tall\tfixed\n');
+  });
+
+  test('are refused without sense, in one line', async (context) => {
+    const { run } = program(context);
+    for (const [args, message] of [
+      [['keys', 'create', '--name', 'a', '--expires', '2001-01-01'], /--expires must be a future ISO date/],
+      [['keys', 'create', '--name', 'a', '--expires', 'soon'], /--expires must be a future ISO date/],
+      [['keys', 'create'], /required option '--name <name>'/],
+      [['keys', 'revoke', 'nobody'], /There is no key with the id or name "nobody"/],
+    ] as const) {
+      const { code, stderr } = await run([...args]);
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+      assert.ok(!stderr.includes('    at '), stderr);
+    }
+  });
+});
+
+describe('models', () => {
+  test('lists what can be reached', async (context) => {
+    const { run } = program(context);
+    const { code, stdout } = await run(['models', '--provider', 'sandbox']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^sandbox\/echo\t/m);
+    const list = JSON.parse((await run(['models', '--json'])).stdout);
+    assert.equal(list[0].object, 'model');
+    assert.ok(list.every((model: { id: string }) => model.id.startsWith('sandbox/')));
+  });
+
+  test('names the providers there are', async (context) => {
+    const { run } = program(context);
+    const unknown = await run(['models', '--provider', 'sandbx']);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /There is no provider "sandbx"; there are: .*sandbox/);
+    const waiting = await run(['models', '--provider', 'openai']);
+    assert.match(waiting.stderr, /"openai" waits for its key/);
+  });
+});
+
+test('a table is aligned for people and plain for programs', () => {
+  const rows = [
+    ['a', 'long value', '1'],
+    ['bcd', 'x', ''],
+  ];
+  assert.equal(table(['ID', 'NAME', 'N'], rows, true), 'ID   NAME        N\na    long value  1\nbcd  x\n');
+  assert.equal(table(['ID', 'NAME', 'N'], rows, false), 'a\tlong value\t1\nbcd\tx\t\n');
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { exec } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { program } from './program.ts';
+
+const shell = promisify(exec);
+const windows = process.platform === 'win32';
+
+function echo(url: string, key: string, text = 'Hello'): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: text }] }),
+  });
+}
+
+describe('the first start', () => {
+  test('says where it listens, shows a new key once and who waits for what', async (context) => {
+    const { folder, start } = program(context);
+    const first = start(['serve', '--port', '0']);
+    const [, url = ''] = await first.shows(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
+    const [key] = await first.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
+    await first.shows(/ready +sandbox +\d+ models\n[\s\S]*waiting +openai +set OPENAI_API_KEY\n[\s\S]*Ctrl-C stops it/);
+    assert.equal((await echo(url, key)).status, 200);
+    assert.equal((await echo(url, `${key}x`)).status, 401);
+    first.signal('SIGTERM');
+    assert.equal((await first.ended).code, 0);
+    assert.ok(!readFileSync(join(folder, 'data', 'keys.jsonl'), 'utf8').includes(key.slice(8)));
+
+    const second = start(['serve'], { PORT: '0' });
+    const [banner] = await second.shows(/[\s\S]*Ctrl-C stops it/);
+    assert.match(banner, /Bearer \$POLYGATE_KEY"/);
+    assert.ok(!banner.includes('sk-pg-'));
+  });
+
+  test('prints lines that work as pasted', { skip: windows }, async (context) => {
+    const gateway = program(context).start(['serve', '--port', '0']);
+    const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
+    const lines = banner.match(/^ {2}curl .*$/gm) ?? [];
+    assert.equal(lines.length, 3);
+    for (const line of lines) {
+      const { stdout } = await shell(`${line} --silent --show-error --fail`);
+      assert.match(stdout, /Hello/);
+    }
+  });
+
+  test('makes no key where the configuration has one', async (context) => {
+    const { folder, start } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), 'keys: [{ name: ci, key: 0123456789abcdef }]\nserver: { port: 0 }\n');
+    const gateway = start(['serve']);
+    const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
+    assert.ok(!banner.includes('sk-pg-'));
+    const url = /http:\/\/\S+/.exec(banner)?.[0] ?? '';
+    assert.equal((await echo(url, '0123456789abcdef')).status, 200);
+  });
+});
+
+describe('a start is refused in one line', () => {
+  test('for a port in use', async (context) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    context.after(() => other.close());
+    const { port } = other.address() as { port: number };
+    const { run } = program(context);
+    const { code, stdout, stderr } = await run(['serve', '--port', String(port)]);
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.equal(
+      stderr,
+      `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another port with --port.\n`,
+    );
+    assert.equal((await run(['keys', 'list'])).stdout, '');
+  });
+
+  test('for an address that others can reach while there is no key', async (context) => {
+    const { code, stderr } = await program(context).run(['serve', '--host', '0.0.0.0', '--port', '0']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^server\.host: 0\.0\.0\.0 can be reached from other machines[^\n]*\n$/);
+  });
+
+  test('for a port that is none', async (context) => {
+    const { code, stderr } = await program(context).run(['serve', '--port', 'http']);
+    assert.equal(code, 1);
+    assert.match(stderr, /A port is a number from 0 to 65535/);
+  });
+});
+
+describe('a running gateway', () => {
+  test('accepts a key made meanwhile and refuses it once revoked', async (context) => {
+    const { run, start } = program(context);
+    const gateway = start(['serve', '--port', '0']);
+    const [, url = ''] = await gateway.shows(/listens on (\S+)/);
+    await gateway.shows(/Ctrl-C stops it/);
+    const key = (await run(['keys', 'create', '--name', 'later'])).stdout.trim();
+    const giveUp = AbortSignal.timeout(10_000);
+    while ((await echo(url, key)).status !== 200) giveUp.throwIfAborted();
+    await run(['keys', 'revoke', 'later']);
+    while ((await echo(url, key)).status !== 401) giveUp.throwIfAborted();
+  });
+
+  test('takes up a changed file, and keeps the old one when the new is invalid', async (context) => {
+    const { folder, start } = program(context);
+    const file = join(folder, 'polygate.yaml');
+    writeFileSync(file, 'server: { port: 0 }\nkeys: [{ name: a, key: first-key-0123456789 }]\n');
+    const gateway = start(['serve']);
+    const [, url = ''] = await gateway.shows(/listens on (\S+)/);
+    await gateway.shows(/Ctrl-C stops it/);
+
+    writeFileSync(file, 'keys: [{ nme: a }]\n');
+    await gateway.shows(
+      /the configuration stays as it was: .*polygate\.yaml:1: keys\[0\]\.nme: unknown field/,
+      'stderr',
+    );
+    assert.equal((await echo(url, 'first-key-0123456789')).status, 200);
+
+    writeFileSync(file, 'server: { port: 0, body_limit: 1MiB }\nkeys: [{ name: a, key: second-key-0123456789 }]\n');
+    await gateway.shows(/a restart is needed for server\.body_limit/, 'stderr');
+    assert.equal((await echo(url, 'second-key-0123456789')).status, 200);
+    assert.equal((await echo(url, 'first-key-0123456789')).status, 401);
+  });
+
+  test('reloads on SIGHUP', { skip: windows }, async (context) => {
+    const gateway = program(context).start(['serve', '--port', '0']);
+    await gateway.shows(/Ctrl-C stops it/);
+    gateway.signal('SIGHUP');
+    await gateway.shows(/the configuration is reloaded/, 'stderr');
+  });
+});
+
+describe('the end', { skip: windows }, () => {
+  test('lets a running request finish', async (context) => {
+    const gateway = program(context).start(['serve', '--port', '0']);
+    const [, url = ''] = await gateway.shows(/listens on (\S+)/);
+    const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
+    await gateway.shows(/Ctrl-C stops it/);
+    const streamed = await slow(url, key);
+    gateway.signal('SIGINT');
+    await gateway.shows(/Stopping once running requests are done/);
+    assert.match(await streamed.text(), /data: \[DONE\]\n\n$/);
+    assert.equal((await gateway.ended).code, 0);
+  });
+
+  test('comes at once with a second signal', async (context) => {
+    const gateway = program(context).start(['serve', '--port', '0']);
+    const [, url = ''] = await gateway.shows(/listens on (\S+)/);
+    const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
+    await gateway.shows(/Ctrl-C stops it/);
+    const hanging = faulty(url, key, 'hang').catch(() => undefined);
+    gateway.signal('SIGTERM');
+    await gateway.shows(/Stopping once running requests are done/);
+    const again = setInterval(() => gateway.signal('SIGTERM'), 50);
+    assert.equal((await gateway.ended).code, 1);
+    clearInterval(again);
+    await hanging;
+  });
+});
+
+/** Headers of a stream whose text is on its way for a while. */
+function slow(url: string, key: string): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'sandbox/echo',
+      stream: true,
+      messages: [{ role: 'user', content: 'word '.repeat(200) }],
+    }),
+  });
+}
+
+function faulty(url: string, key: string, text: string): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox/faulty', messages: [{ role: 'user', content: text }] }),
+  });
+}
