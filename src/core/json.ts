@@ -83,10 +83,6 @@ export function keepNumber(value: number, source: string): unknown {
 /** In the language since 2025, not yet in its types. */
 const RAW_JSON = JSON as unknown as { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
 
-function isRawJson(value: unknown): boolean {
-  return RAW_JSON.isRawJSON(value);
-}
-
 function sameNumber(value: number, source: string): boolean {
   if (String(value) === source) return true;
   return Number.isFinite(value) && !/^-?\d{16,}$/.test(source) && source.replace(/[^0-9]/g, '').length <= 17;
@@ -94,20 +90,13 @@ function sameNumber(value: number, source: string): boolean {
 
 /** A number that `read` kept as its digits. */
 export function isRawNumber(value: unknown): boolean {
-  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);
+  return RAW_JSON.isRawJSON(value);
 }
 
-/** A deep copy; `structuredClone` would turn raw numbers into objects. */
-export function copy(value: Json): Json {
-  if (Array.isArray(value)) return value.map(copy);
-  if (!isObject(value) || isRawNumber(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item)]));
-}
-
-/** A copy that may be changed all the way down. Raw JSON numbers are immutable and stay the same objects. */
+/** A copy that may be changed all the way down; `structuredClone` would turn raw numbers into ordinary objects. */
 export function copyJson(value: Json): Json {
   if (Array.isArray(value)) return value.map(copyJson);
-  if (!isObject(value) || isRawJson(value)) return value;
+  if (!isObject(value) || isRawNumber(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
 }
 

@@ -1,0 +1,23 @@
+/** The gateway as a process of its own, in front of the benchmark's upstream (its port is the first argument). */
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { parseConfig } from '../src/config/load.ts';
+import { startGateway } from '../src/gateway.ts';
+import { openKeyStore } from '../src/keys/store.ts';
+import { providerTypes } from '../src/providers/index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'polygate-bench-'));
+const yaml = `
+data: ${folder}
+keys: [{ name: bench, key: sk-bench-0123456789 }]
+providers:
+  up: { type: openrouter, base_url: "http://127.0.0.1:${process.argv[2]}/v1", api_key: none, models: [{ id: m }] }
+`;
+const config = parseConfig(yaml, { environment: {}, known: providerTypes, port: 0 });
+const keys = openKeyStore({ folder, configured: config.keys });
+const log = pino({ level: 'silent' });
+const gateway = await startGateway({ config, keys, log, version: 'bench' });
+process.send?.(gateway.address.port);
