@@ -1,7 +1,7 @@
 /** JSON Schema for targets that accept only part of it: what the target doesn't list is rewritten, told in words or left out. */
 
 import { GatewayError } from './errors.ts';
-import { copy, isObject, type Json } from './json.ts';
+import { copyJson, isObject, type Json } from './json.ts';
 
 /**
  * What a target accepts. A keyword outside `keep` becomes its equivalent inside it where there is one (`oneOf` as `anyOf`,
@@ -88,10 +88,10 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
     }
     if (keyword === 'enum' && Array.isArray(value)) {
       const values = value.filter((item) => dialect.accepts?.('enum', item) ?? true);
-      return values.length > 0 ? copy(values) : undefined;
+      return values.length > 0 ? copyJson(values) : undefined;
     }
     if (dialect.accepts && !dialect.accepts(keyword, value)) return undefined;
-    return copy(value);
+    return copyJson(value);
   }
 
   /** The node without keywords that have an equivalent in the dialect, and where those that moved come from. */
