@@ -16,6 +16,7 @@ import { unfold } from '../../src/core/fold.ts';
 import type { EncoderOptions, Protocol, Target } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { protocols } from '../../src/protocols/index.ts';
+import { checkStream } from '../validators/index.ts';
 
 const folder = import.meta.dirname;
 const update = process.env.GOLDEN === 'update';
@@ -95,7 +96,7 @@ for (const from of protocols) {
           orError(() => {
             const response = from.decodeResponse(structuredClone(file.body), target);
             const text = [...unfold(response)].map((event) => encoder.encode(event)).join('') + encoder.end();
-            assert.ok(parseEvents(Buffer.from(text)).length > 0);
+            checkStream(to.id, text);
           });
         });
       }
@@ -108,6 +109,7 @@ for (const from of protocols) {
       for (const to of others(from)) {
         test(`${name} to ${to.id}`, () => {
           const text = translate(from, to, bytes);
+          checkStream(to.id, text);
           expectText(join(folder, 'streams', from.id, `${name}.to-${to.id}.sse`), text);
         });
       }
