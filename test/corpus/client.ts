@@ -1,0 +1,65 @@
+/** The recorded request as a client of another protocol would have written it. */
+
+import { GatewayError } from '../../src/core/errors.ts';
+import { copyJson, type Json } from '../../src/core/json.ts';
+import type { ModelRules } from '../../src/core/model.ts';
+import { protocolOf } from '../../src/protocols/index.ts';
+import { type ProtocolId, question } from '../gateway/harness.ts';
+import type { Recording } from './recordings.ts';
+
+export interface ClientRequest {
+  body: Json;
+  /** What the other protocol has no word for, so that no client of it asks for it. */
+  dropped: string[];
+  /** Why there is no such request; the body is a plain question then. */
+  impossible?: string;
+}
+
+/** Clients ask for whatever their protocol knows; it is the gateway that must know its models. */
+const EVERYTHING: ModelRules = {
+  sampling: 'always',
+  bothSampling: true,
+  prefill: true,
+  midSystem: true,
+  forcedChoice: true,
+  reasoningOff: true,
+  schemaWithTools: true,
+  resultMedia: true,
+};
+
+export function plainRequest(client: ProtocolId, model: string): ClientRequest {
+  return { body: question(client, model, 'Hello'), dropped: [] };
+}
+
+export function ownRequest(recording: Recording, model: string): ClientRequest {
+  const body = copyJson(recording.request);
+  return { body: recording.protocol === 'generate' ? body : { ...body, model }, dropped: [] };
+}
+
+export function translatedRequest(recording: Recording, client: ProtocolId, model: string): ClientRequest {
+  const from = protocolOf(recording.protocol);
+  const to = protocolOf(client);
+  try {
+    const request = from.decodeRequest(copyJson(recording.request));
+    request.stream = false;
+    const { body, dropped } = to.encodeRequest(request, { origin: 'client', model, rules: EVERYTHING });
+    delete body.stream_options;
+    return { body, dropped: [...request.dropped, ...dropped] };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { ...plainRequest(client, model), impossible: error.message };
+  }
+}
+
+export function hidesReasoning(client: ProtocolId, body: Json): boolean {
+  switch (client) {
+    case 'chat':
+      return body.reasoning?.exclude === true;
+    case 'messages':
+      return body.thinking?.display === 'omitted';
+    case 'generate': {
+      const thinking = body.generationConfig?.thinkingConfig;
+      return thinking !== undefined && thinking.includeThoughts !== true;
+    }
+  }
+}

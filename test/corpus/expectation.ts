@@ -1,0 +1,140 @@
+/** What a client of each protocol can be told of an answer: finish reasons and token counts have fewer words in some. */
+
+import type { ProtocolId } from '../gateway/harness.ts';
+import { type Answer, BROKEN, type Choice, type Counts, contrast, type End } from './answer.ts';
+
+export type Outcome = 'equal' | 'adapted' | 'refused' | 'different';
+
+export interface Finding {
+  feature: Feature;
+  outcome: Outcome;
+  detail?: string;
+}
+
+export const FEATURES = [
+  'bytes',
+  'request',
+  'text',
+  'reasoning',
+  'calls',
+  'citations',
+  'media',
+  'finish',
+  'usage',
+  'agreement',
+  'state',
+  'error',
+] as const;
+
+export type Feature = (typeof FEATURES)[number];
+
+/** The nearest word of each client protocol for an end that it cannot say; `abnormal` may be an error instead. */
+const NEAREST: Record<ProtocolId, Partial<Record<End, End>>> = {
+  chat: {
+    'stop-sequence': 'stop',
+    'context-full': 'length',
+    refused: 'filtered',
+    blocked: 'filtered',
+    paused: 'length',
+    continuation: 'length',
+    abnormal: 'stop',
+  },
+  messages: { filtered: 'refused', blocked: 'refused', continuation: 'length', abnormal: 'stop' },
+  generate: {
+    'stop-sequence': 'stop',
+    'context-full': 'length',
+    refused: 'filtered',
+    paused: 'length',
+    continuation: 'length',
+  },
+};
+
+export interface Listener {
+  client: ProtocolId;
+  /** Its request asks not to be shown the reasoning. */
+  hides: boolean;
+}
+
+/** Compares what a client got with what was recorded, feature by feature; features that the recording lacks are left out. */
+export function compare(recorded: Answer, received: Answer, listener: Listener): Finding[] {
+  const { client } = listener;
+  const choices = client === 'messages' ? recorded.choices.slice(0, 1) : recorded.choices;
+  const findings: Finding[] = [];
+  if (choices.length !== received.choices.length)
+    findings.push({ feature: 'text', outcome: 'different', detail: `${received.choices.length} choices` });
+  for (const [index, choice] of choices.entries()) {
+    const got = received.choices[index];
+    if (got) findings.push(...compareChoice(choice, got, listener));
+  }
+  if (recorded.counts) findings.push(compareCounts(recorded.counts, received.counts, client));
+  return findings;
+}
+
+function compareChoice(recorded: Choice, received: Choice, { client, hides }: Listener): Finding[] {
+  const findings = [compareText(recorded, received, client), compareEnd(recorded, received, client)];
+  const { reasoning, calls, citations, media } = recorded;
+  if (reasoning !== '' && hides && received.reasoning === '')
+    findings.push({ feature: 'reasoning', outcome: 'adapted', detail: 'the client wants to see none' });
+  else if (reasoning !== '' || received.reasoning !== '')
+    findings.push(same('reasoning', reasoning, received.reasoning));
+  const spell = (list: Choice['calls']) => list.map(({ name, args }) => `${name} ${args}`).join('; ');
+  if (isCutOff(recorded)) findings.push({ feature: 'calls', outcome: 'adapted', detail: 'a call that broke off' });
+  else if (calls.length > 0 || received.calls.length > 0)
+    findings.push(same('calls', spell(calls), spell(received.calls)));
+  if (citations.length > 0 || received.citations.length > 0)
+    findings.push(same('citations', citations.join(' '), received.citations.join(' ')));
+  if (media.length > 0)
+    findings.push(
+      client === 'messages'
+        ? { feature: 'media', outcome: 'adapted', detail: 'words stand for media' }
+        : same('media', media.join(' '), received.media.join(' ')),
+    );
+  return findings;
+}
+
+/** Whether the output limit broke a call off, of which each protocol shows what it can. */
+export function isCutOff({ calls }: Choice): boolean {
+  return calls.some(({ args }) => args.startsWith(BROKEN));
+}
+
+/** A refusal in words is text where the client's protocol has no other place for it. */
+function compareText(recorded: Choice, received: Choice, client: ProtocolId): Finding {
+  const said = client === 'chat' ? recorded.text : recorded.text + recorded.refusal;
+  if (client === 'chat' && recorded.refusal !== '' && recorded.refusal !== received.refusal)
+    return { feature: 'text', outcome: 'different', detail: contrast(recorded.refusal, received.refusal) };
+  if (recorded.media.length > 0 && client === 'messages' && received.text.includes(said))
+    return { feature: 'text', outcome: 'adapted', detail: 'words stand for media' };
+  return same('text', said, received.text);
+}
+
+function compareEnd(recorded: Choice, received: Choice, client: ProtocolId): Finding {
+  const feature = 'finish';
+  if (recorded.end === received.end) {
+    const isSame = client !== 'messages' || recorded.stopSequence === received.stopSequence;
+    return isSame
+      ? { feature, outcome: 'equal' }
+      : { feature, outcome: 'different', detail: `stop sequence ${received.stopSequence}` };
+  }
+  const isNamed = recorded.end === 'stop-sequence' && client === 'messages' && recorded.stopSequence !== undefined;
+  const nearest = isNamed ? undefined : (NEAREST[client][recorded.end] ?? undefined);
+  const isCalling = recorded.end === 'length' && recorded.calls.length > 0 && received.end === 'calls';
+  const isContinued = recorded.end === 'paused' && received.end === 'stop';
+  const adapted = received.end === nearest || isCalling || isContinued;
+  return { feature, outcome: adapted ? 'adapted' : 'different', detail: `${recorded.end} became ${received.end}` };
+}
+
+function compareCounts(recorded: Counts, received: Counts | undefined, client: ProtocolId): Finding {
+  const feature = 'usage';
+  if (!received) return { feature, outcome: 'different', detail: 'no counts' };
+  const names = ['input', 'output', 'cached', 'cacheWrite', 'reasoning'] as const;
+  const off = names.filter((name) => recorded[name] !== received[name]);
+  if (off.length === 0) return { feature, outcome: 'equal' };
+  const detail = off.map((name) => `${name} ${recorded[name]} became ${received[name]}`).join(', ');
+  const adapted = client === 'generate' && off.every((name) => name === 'cacheWrite' && received[name] === 0);
+  return { feature, outcome: adapted ? 'adapted' : 'different', detail };
+}
+
+function same(feature: Feature, recorded: string, received: string): Finding {
+  if (recorded === received) return { feature, outcome: 'equal' };
+  return { feature, outcome: 'different', detail: contrast(recorded, received) };
+}

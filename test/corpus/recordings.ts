@@ -1,0 +1,68 @@
+/** Recorded traffic: the folder's files as records, and which of them this suite can judge. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Json, read } from '../../src/core/json.ts';
+import type { ProtocolId } from '../gateway/harness.ts';
+
+export interface Recording {
+  id: string;
+  scenario: string;
+  protocol: ProtocolId;
+  provider: string;
+  model: string;
+  /** The client's JSON; absent where only the answer was recorded. */
+  request?: Json;
+  response: { status: number; body?: Json; frames?: string[] };
+}
+
+export interface Corpus {
+  recordings: Recording[];
+  /** Records of protocols or endpoints that are not judged yet, counted by protocol. */
+  uncovered: Record<string, number>;
+}
+
+const PROTOCOLS: Record<string, ProtocolId> = {
+  'openai-chat': 'chat',
+  'anthropic-messages': 'messages',
+  'gemini-generate': 'generate',
+};
+
+/** Undefined when there is no such folder. Numbers of the records keep their digits. */
+export function readCorpus(folder: string): Corpus | undefined {
+  if (!existsSync(folder)) return undefined;
+  const corpus: Corpus = { recordings: [], uncovered: {} };
+  for (const file of readdirSync(folder).sort()) {
+    if (!file.endsWith('.jsonl')) continue;
+    for (const line of readFileSync(join(folder, file), 'utf8').split('\n')) {
+      const record = line.trim() === '' ? undefined : read(line);
+      if (record?.response === undefined || !['recording', 'response-only'].includes(record.kind)) continue;
+      const recording = recordingOf(record);
+      if (recording) corpus.recordings.push(recording);
+      else corpus.uncovered[record.protocol] = (corpus.uncovered[record.protocol] ?? 0) + 1;
+    }
+  }
+  return corpus;
+}
+
+function recordingOf(record: Json): Recording | undefined {
+  const protocol = PROTOCOLS[record.protocol];
+  if (!protocol) return undefined;
+  const { status, body, stream, stream_format: format, body_text: text } = record.response;
+  return {
+    id: record.id,
+    scenario: record.scenario,
+    protocol,
+    provider: record.provider,
+    model: record.model ?? 'model',
+    request: record.request?.body,
+    response: { status, body: body ?? text, frames: stream && framesOf(stream, format) },
+  };
+}
+
+/** An array of a streamed Gemini answer as the frames that `alt=sse` would have given. */
+function framesOf(stream: Json, format: string): string[] {
+  if (format !== 'json-array') return stream;
+  const elements: Json[] = read(Array.isArray(stream) ? stream.join('') : stream);
+  return elements.map((element) => `data: ${JSON.stringify(element)}\r\n\r\n`);
+}

@@ -1,0 +1,81 @@
+/** A gateway in front of an upstream that answers every request with the recording in hand. */
+
+import type { Json } from '../../src/core/json.ts';
+import {
+  HEADERS,
+  PATHS,
+  type ProtocolId,
+  post,
+  startTestGateway,
+  startUpstream,
+  type UpstreamCall,
+} from '../gateway/harness.ts';
+import type { Recording } from './recordings.ts';
+
+/** What the upstream answers: a whole body or a stream's text. */
+export interface Answered {
+  status: number;
+  body?: Json;
+  stream?: string;
+  /** What further requests get, when the gateway continues a turn that paused. */
+  rest?: Answered;
+}
+
+export interface Received {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** What the upstream was asked; undefined when the gateway refused by itself. */
+  upstream?: UpstreamCall;
+}
+
+export interface Replay {
+  /** `<provider>/<model>` of the recording in the gateway. */
+  model(recording: Recording): string;
+  ask(client: ProtocolId, asked: { model: string; stream: boolean; body: Json; answer: Answered }): Promise<Received>;
+  close(): Promise<void>;
+}
+
+/** Recorded providers that are types of the gateway; the others speak the plain protocol. */
+const OWN_TYPES = new Set(['openai', 'deepseek', 'mistral', 'xai', 'groq', 'openrouter', 'perplexity', 'together']);
+
+function typeOf({ protocol, provider }: Recording): string {
+  if (protocol === 'messages') return 'anthropic';
+  if (protocol === 'generate') return 'google';
+  return OWN_TYPES.has(provider) ? provider : 'openai-compatible';
+}
+
+export async function startReplay(recordings: Recording[]): Promise<Replay> {
+  let answer: Answered = { status: 500 };
+  const upstream = await startUpstream((_call, response) => {
+    const now = upstream.calls.length > 1 ? (answer.rest ?? answer) : answer;
+    const type = now.stream === undefined ? 'application/json' : 'text/event-stream';
+    const text = now.stream ?? (typeof now.body === 'string' ? now.body : JSON.stringify(now.body));
+    response.writeHead(now.status, { 'content-type': type }).end(text);
+  });
+  const providers: Record<string, Json> = {};
+  for (const type of new Set(recordings.map(typeOf))) {
+    const ids = new Set(recordings.filter((recording) => typeOf(recording) === type).map(({ model }) => model));
+    const version = type === 'anthropic' || type === 'google' ? '' : '/v1';
+    const models = [...ids].map((id) => ({ id }));
+    providers[type] = { type, base_url: upstream.url + version, api_key: 'upstream-key', models };
+  }
+  const gateway = await startTestGateway(`providers: ${JSON.stringify(providers)}`);
+
+  return {
+    model: (recording) => `${typeOf(recording)}/${recording.model}`,
+    async ask(client, asked) {
+      answer = asked.answer;
+      upstream.calls.length = 0;
+      gateway.log.length = 0;
+      const url = gateway.url + PATHS[client](asked.model, asked.stream);
+      const response = await post(url, asked.body, HEADERS[client]);
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, upstream: upstream.calls[0] };
+    },
+    async close() {
+      await gateway.close();
+      await upstream.close();
+    },
+  };
+}
