@@ -1,0 +1,114 @@
+/** What the documents say is what the code does: links, tables, configurations. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { parseConfig } from '../../src/config/load.ts';
+import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json.ts';
+import { protocols } from '../../src/protocols/index.ts';
+import { providerTypes } from '../../src/providers/index.ts';
+import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows } from './markdown.ts';
+
+describe('links lead somewhere', () => {
+  for (const document of DOCUMENTS) {
+    test(document, () => {
+      for (const target of links(document).filter((link) => !/^https?:/.test(link))) {
+        const [path = '', anchor] = target.split('#');
+        const file = path === '' ? document : posix.join(dirname(document), path);
+        assert.ok(existsSync(join(ROOT, file)), `${target} leads nowhere`);
+        if (anchor) assert.ok(anchors(file).includes(anchor), `${target}: there is no such heading`);
+      }
+    });
+  }
+});
+
+/** Fragments that show the members of a provider, or of a model, stand where they belong. */
+function whole(value: Json, code: string): string {
+  const indented = (indent: string) => code.replaceAll(/^(?=.)/gm, indent);
+  const top = ['server', 'data', 'keys', 'providers'];
+  if (Object.keys(value ?? {}).every((name) => top.includes(name))) return code;
+  return `providers:\n  example:\n    type: openai-compatible\n    base_url: http://127.0.0.1:8000/v1\n${indented('    ')}`;
+}
+
+describe('configurations are valid', () => {
+  for (const document of DOCUMENTS) {
+    for (const { language, code, line } of codeBlocks(document)) {
+      if (language !== 'yaml') continue;
+      test(`${document}:${line}`, () => {
+        const names = [...code.matchAll(/\$\{([A-Z0-9_]+)\}/g)].map(([, name = '']) => name);
+        const environment = Object.fromEntries(names.map((name) => [name, 'a-value-of-some-length']));
+        parseConfig(whole(parse(code), code), { environment, known: providerTypes });
+      });
+    }
+  }
+});
+
+describe('JSON is JSON', () => {
+  for (const document of DOCUMENTS) {
+    for (const { language, code, line } of codeBlocks(document)) {
+      if (language === 'json') test(`${document}:${line}`, () => void JSON.parse(code));
+    }
+  }
+});
+
+describe('docs/errors.md', () => {
+  const rows = tableRows('docs/errors.md').filter(([code]) => /^`[a-z_]+`$/.test(code ?? ''));
+  const codes = Object.keys(ERRORS) as ErrorCode[];
+
+  test('says of every code what it means, and of nothing else', () => {
+    const explained = rows.filter((row) => row.length === 2).map(([code = '']) => code.replaceAll('`', ''));
+    assert.deepEqual(explained, codes);
+  });
+
+  test('gives every code the status and names that the protocols give it', () => {
+    const rest = rows.filter((row) => row.length > 2);
+    assert.deepEqual(
+      rest,
+      codes.map((code) => [
+        `\`${code}\``,
+        ...protocols.map((protocol) => namesOf(protocol.id, protocol.encodeError(new GatewayError(code, ''), ''))),
+        ERRORS[code].retryable ? 'yes' : 'no',
+      ]),
+    );
+  });
+});
+
+function namesOf(protocol: string, { status, body }: { status: number; body: Json }): string {
+  const { type, code, status: name } = body.error;
+  switch (protocol) {
+    case 'chat':
+      return `${status} \`${type}\`, \`${code}\``;
+    case 'messages':
+      return `${status} \`${type}\``;
+    default:
+      return `${status} \`${name}\``;
+  }
+}
+
+test('docs/dependencies.md names every direct dependency, and nothing else', () => {
+  const documented = tableRows('docs/dependencies.md').map(([name = '', purpose = '']) => {
+    assert.notEqual(purpose, '', `${name} has no purpose`);
+    return name.replaceAll('`', '');
+  });
+  const manifests = ['package.json', 'test/clients/package.json'].map((file) =>
+    JSON.parse(readFileSync(join(ROOT, file), 'utf8')),
+  );
+  const direct = manifests.flatMap(({ dependencies, devDependencies }) =>
+    Object.keys({ ...dependencies, ...devDependencies }),
+  );
+  assert.deepEqual(documented.toSorted(), direct.toSorted());
+});
+
+test('docs/protocols.md names every header of the gateway, and no other', () => {
+  const documented = tableRows('docs/protocols.md').flatMap(
+    ([cell]) => /^`(x-polygate-[a-z-]+)`$/.exec(cell ?? '')?.[1] ?? [],
+  );
+  const used = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/'(x-polygate-[a-z-]+)'/g)])
+    .map(([, name = '']) => name);
+  assert.deepEqual([...new Set(documented)].toSorted(), [...new Set(used)].toSorted());
+});
