@@ -1,20 +1,22 @@
-/** The commands, their options and their help. */
+/** The commands, their options and their help. Each command's code is loaded only when it runs. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { check } from './check.ts';
-import { createKey, listKeys, revokeKey } from './keys.ts';
-import { listModels } from './models.ts';
-import { serve } from './serve.ts';
 import { version } from './version.ts';
 
 /** `argv` as Node gives it. Prints one message for whatever goes wrong and sets the exit code. */
 export async function runCommandLine(argv: string[]): Promise<void> {
+  process.stdout.on('error', ignoreClosedReader);
   try {
     await program().parseAsync(argv);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/** Who reads the output may have seen enough, as `head` has. */
+function ignoreClosedReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
 function program(): Command {
@@ -37,14 +39,14 @@ function addServe(root: Command): void {
       new Option('--port <number>', 'port to listen on, 0 for any (default: 8080)').env('PORT').argParser(parsePort),
     )
     .addHelpText('after', example('polygate serve --config polygate.yaml --port 9000'))
-    .action(serve);
+    .action(async (options) => (await import('./serve.ts')).serve(options));
 }
 
 function addCheck(root: Command): void {
   withConfig(root.command('check'))
     .description('validate the configuration and show it complete, with secrets masked')
     .addHelpText('after', example('polygate check --config polygate.yaml'))
-    .action(check);
+    .action(async (options) => (await import('./check.ts')).check(options));
 }
 
 function addKeys(root: Command): void {
@@ -55,17 +57,17 @@ function addKeys(root: Command): void {
     .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
     .option('--models <globs>', 'models it may use, e.g. openai/*,sandbox/* (default: all)')
     .addHelpText('after', example("polygate keys create --name ci --expires 30d --models 'openai/*,sandbox/*'"))
-    .action(createKey);
+    .action(async (options) => (await import('./keys.ts')).createKey(options));
   withConfig(keys.command('list'))
     .description('list the keys')
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate keys list'))
-    .action(listKeys);
+    .action(async (options) => (await import('./keys.ts')).listKeys(options));
   withConfig(keys.command('revoke'))
     .description('refuse a key from now on')
     .argument('<id-or-name>', 'as the list shows it')
     .addHelpText('after', example('polygate keys revoke ci'))
-    .action(revokeKey);
+    .action(async (idOrName, options) => (await import('./keys.ts')).revokeKey(idOrName, options));
   keys.addHelpText('after', example('polygate keys create --name laptop'));
 }
 
@@ -75,7 +77,7 @@ function addModels(root: Command): void {
     .option('--provider <id>', 'only the models of this provider')
     .option('--json', 'print JSON, as GET /v1/models has it')
     .addHelpText('after', example('polygate models --provider sandbox'))
-    .action(listModels);
+    .action(async (options) => (await import('./models.ts')).listModels(options));
 }
 
 function withConfig(command: Command): Command {
