@@ -37,15 +37,16 @@ export async function serve(options: ServeOptions): Promise<void> {
 
   const gateway = await start(config, keys, log);
   keys.follow();
-  const newKey = isFirst ? keys.create({ name: 'first' }).secret : undefined;
-  process.stdout.write(banner(gateway, config, newKey));
-
   const watcher = watchConfig({
     source,
     onChange: (next) => reload(next, { gateway, keys, log }),
     onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
   });
-  await untilStopped(() => watcher.reload());
+  const stopped = untilStopped(() => watcher.reload());
+  const newKey = isFirst ? keys.create({ name: 'first' }).secret : undefined;
+  process.stdout.write(banner(gateway, config, newKey));
+
+  await stopped;
   process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
   keys.close();

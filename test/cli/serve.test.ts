@@ -2,20 +2,22 @@ import assert from 'node:assert/strict';
 import { exec } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request as post } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { program } from './program.ts';
+import { program, type Running } from './program.ts';
 
 const shell = promisify(exec);
 const windows = process.platform === 'win32';
 
-function echo(url: string, key: string, text = 'Hello'): Promise<Response> {
+function echo(url: string, key: string): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: text }] }),
+    body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
   });
 }
 
@@ -135,48 +137,39 @@ describe('a running gateway', () => {
 describe('the end', { skip: windows }, () => {
   test('lets a running request finish', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
-    const [, url = ''] = await gateway.shows(/listens on (\S+)/);
-    const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
-    await gateway.shows(/Ctrl-C stops it/);
-    const streamed = await slow(url, key);
+    const stream = await openStream(gateway, 'pause 50ms');
     gateway.signal('SIGINT');
     await gateway.shows(/Stopping once running requests are done/);
-    assert.match(await streamed.text(), /data: \[DONE\]\n\n$/);
+    assert.match(await text(stream), /data: \[DONE\]\n\n$/);
     assert.equal((await gateway.ended).code, 0);
   });
 
   test('comes at once with a second signal', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
-    const [, url = ''] = await gateway.shows(/listens on (\S+)/);
-    const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
-    await gateway.shows(/Ctrl-C stops it/);
-    const hanging = faulty(url, key, 'hang').catch(() => undefined);
+    const stream = await openStream(gateway, 'hang after 2');
+    const broken = assert.rejects(text(stream), { code: 'ECONNRESET' });
     gateway.signal('SIGTERM');
     await gateway.shows(/Stopping once running requests are done/);
     const again = setInterval(() => gateway.signal('SIGTERM'), 50);
+    context.after(() => clearInterval(again));
     assert.equal((await gateway.ended).code, 1);
-    clearInterval(again);
-    await hanging;
+    await broken;
   });
 });
 
-/** Headers of a stream whose text is on its way for a while. */
-function slow(url: string, key: string): Promise<Response> {
-  return fetch(`${url}/v1/chat/completions`, {
+/** A stream that has begun, on a connection of its own. */
+async function openStream(gateway: Running, words: string): Promise<IncomingMessage> {
+  const [, url = ''] = await gateway.shows(/listens on (\S+)/);
+  const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
+  await gateway.shows(/Ctrl-C stops it/);
+  const request = post(`${url}/v1/chat/completions`, {
     method: 'POST',
+    agent: false,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'sandbox/echo',
-      stream: true,
-      messages: [{ role: 'user', content: 'word '.repeat(200) }],
-    }),
   });
-}
-
-function faulty(url: string, key: string, text: string): Promise<Response> {
-  return fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sandbox/faulty', messages: [{ role: 'user', content: text }] }),
-  });
+  const messages = [{ role: 'user', content: words }];
+  request.end(JSON.stringify({ model: 'sandbox/faulty', stream: true, messages }));
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  assert.equal(answer.statusCode, 200);
+  return answer;
 }
