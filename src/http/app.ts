@@ -9,6 +9,7 @@ import type { Models } from '../inference/models.ts';
 import type { RelayOptions } from '../inference/relay.ts';
 import type { KeyStore } from '../keys/store.ts';
 import { answerCatalog } from './catalog.ts';
+import { unusedConnections } from './connections.ts';
 import { errorAnswer } from './errors.ts';
 import { answerInference } from './inference.ts';
 import { createRouter, protocolOfPath } from './paths.ts';
@@ -47,6 +48,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
+  const endUnused = unusedConnections(app.server);
+  app.addHook('preClose', async () => endUnused());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
