@@ -21,7 +21,7 @@ export interface CallDelta {
 }
 
 export interface PartWriter {
-  /** More of the open text, reasoning or refusal; opens such a part if another kind is open. */
+  /** More of the open text, reasoning or refusal; opens such a part if another kind is open, once calls are complete. */
   text(candidate: number, type: TextType, delta: TextDelta): ChatEvent[];
   /** More of the call that the wire knows as `key`. Calls that interleave come out one after the other. */
   call(candidate: number, key: string | number, delta: CallDelta): ChatEvent[];
@@ -35,11 +35,13 @@ interface OpenCall extends CallPart {
   index: number;
 }
 
-/** What one candidate has open, and the calls that wait because an earlier one is not complete yet. */
+/** What one candidate has open, and what waits because a call is not complete yet: other calls, then texts. */
 interface Lane {
   text?: { type: TextType; index: number };
   call?: { key: string | number; part: OpenCall };
   waiting: Map<string | number, CallDelta>;
+  held: { type: TextType; delta: TextDelta }[];
+  closed: Set<string | number>;
 }
 
 export function createPartWriter(): PartWriter {
@@ -47,7 +49,7 @@ export function createPartWriter(): PartWriter {
   let count = 0;
 
   function laneOf(candidate: number): Lane {
-    lanes[candidate] ??= { waiting: new Map() };
+    lanes[candidate] ??= { waiting: new Map(), held: [], closed: new Set() };
     return lanes[candidate];
   }
 
@@ -61,6 +63,7 @@ export function createPartWriter(): PartWriter {
   function closeCall(lane: Lane): ChatEvent[] {
     if (!lane.call) return [];
     const { index } = lane.call.part;
+    lane.closed.add(lane.call.key);
     lane.call = undefined;
     return [{ type: 'part-end', index }];
   }
@@ -87,28 +90,40 @@ export function createPartWriter(): PartWriter {
     return events;
   }
 
+  function writeText(lane: Lane, candidate: number, type: TextType, delta: TextDelta): ChatEvent[] {
+    const events: ChatEvent[] = [];
+    if (lane.text?.type !== type) {
+      events.push(...closeText(lane), ...closeCall(lane));
+      const index = count++;
+      lane.text = { type, index };
+      events.push({ type: 'part-start', index, candidate, part: { type, text: '' } });
+    }
+    const { index } = lane.text as { index: number };
+    if (delta.text || delta.opaque || delta.citation || delta.logprobs)
+      events.push({ type: 'part-delta', index, ...delta });
+    return events;
+  }
+
+  function release(lane: Lane, candidate: number): ChatEvent[] {
+    return lane.held.splice(0).flatMap(({ type, delta }) => writeText(lane, candidate, type, delta));
+  }
+
   function settle(lane: Lane, candidate: number): ChatEvent[] {
-    return [...closeText(lane), ...advance(lane, candidate, true), ...closeCall(lane)];
+    const calls = [...closeText(lane), ...advance(lane, candidate, true), ...closeCall(lane)];
+    return [...calls, ...release(lane, candidate), ...closeText(lane)];
   }
 
   return {
     text(candidate, type, delta) {
       const lane = laneOf(candidate);
-      const events: ChatEvent[] = [];
-      if (lane.text?.type !== type) {
-        events.push(...settle(lane, candidate));
-        const index = count++;
-        lane.text = { type, index };
-        events.push({ type: 'part-start', index, candidate, part: { type, text: '' } });
-      }
-      const { index } = lane.text as { index: number };
-      if (delta.text || delta.opaque || delta.citation || delta.logprobs)
-        events.push({ type: 'part-delta', index, ...delta });
-      return events;
+      if (!isBusy(lane)) return writeText(lane, candidate, type, delta);
+      lane.held.push({ type, delta });
+      return [];
     },
 
     call(candidate, key, delta) {
       const lane = laneOf(candidate);
+      if (lane.closed.has(key)) return [];
       const events = closeText(lane);
       if (lane.call?.key === key) {
         const { part } = lane.call;
@@ -120,17 +135,23 @@ export function createPartWriter(): PartWriter {
         const waiting = lane.waiting.get(key);
         lane.waiting.set(key, waiting ? joined(waiting, delta) : delta);
       }
-      return [...events, ...advance(lane, candidate, false)];
+      events.push(...advance(lane, candidate, false));
+      return isBusy(lane) ? events : [...events, ...release(lane, candidate)];
     },
 
     whole(candidate, part) {
-      const lane = laneOf(candidate);
+      const settled = settle(laneOf(candidate), candidate);
       const index = count++;
-      return [...settle(lane, candidate), { type: 'part-start', index, candidate, part }, { type: 'part-end', index }];
+      return [...settled, { type: 'part-start', index, candidate, part }, { type: 'part-end', index }];
     },
 
     close: (candidate) => settle(laneOf(candidate), candidate),
   };
+}
+
+/** Fragments of calls may still come, so that no other part can begin. */
+function isBusy({ call, waiting }: Lane): boolean {
+  return waiting.size > 0 || (call !== undefined && !isComplete(call.part));
 }
 
 function isComplete(call: OpenCall): boolean {

@@ -98,3 +98,19 @@ test('candidates do not disturb each other', () => {
     [[{ type: 'text', text: 'ab' }], [{ type: 'text', text: 'xy' }]],
   );
 });
+
+test('words between the pieces of calls wait until the calls are complete', () => {
+  const parts = partsOf((writer) => [
+    ...writer.call(0, 0, { id: 'a', name: 'one', args: '{"x"' }),
+    ...writer.text(0, 'text', { text: 'wo' }),
+    ...writer.call(0, 1, { id: 'b', name: 'two', args: '{}' }),
+    ...writer.text(0, 'text', { text: 'rds' }),
+    ...writer.call(0, 0, { args: ':1}' }),
+    ...writer.call(0, 0, { args: '' }),
+  ]);
+  assert.deepEqual(parts, [
+    { type: 'call', id: 'a', name: 'one', args: '{"x":1}' },
+    { type: 'call', id: 'b', name: 'two', args: '{}' },
+    { type: 'text', text: 'words' },
+  ]);
+});
