@@ -9,7 +9,7 @@ import type { RelayOptions } from './inference/relay.ts';
 import { createUpstream, type Upstream } from './inference/upstream.ts';
 import type { KeyStore } from './keys/store.ts';
 import { createModels, type LiveModels, type ProviderState } from './models.ts';
-import { createGuardedClient } from './net/fetch.ts';
+import { createGuardedClient, type FetchBytes } from './net/fetch.ts';
 import { protocols } from './protocols/index.ts';
 
 export interface GatewayOptions {
@@ -17,12 +17,14 @@ export interface GatewayOptions {
   keys: KeyStore;
   log: Logger;
   version: string;
+  /** Gets media that a client names by URL, from public addresses only. */
+  fetchBytes?: FetchBytes;
 }
 
 export interface RunningGateway {
   address: { host: string; port: number };
   providers(): ProviderState[];
-  /** Takes over providers, models, deadlines and keys at once; names what needs a restart instead. */
+  /** Takes over providers, models and deadlines at once; names what needs a restart instead. */
   reload(config: Config): string[];
   /** Stops accepting, lets running requests finish, and resolves when the last is done. */
   close(): Promise<void>;
@@ -34,9 +36,9 @@ interface Parts {
   models: LiveModels;
 }
 
-export async function startGateway({ config, keys, log, version }: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const { config, keys, log, version, fetchBytes = createGuardedClient().fetchBytes } = options;
   const userAgent = `polygate/${version}`;
-  const guarded = createGuardedClient();
   let parts = assemble(config);
 
   function assemble(next: Config): Parts {
@@ -55,7 +57,7 @@ export async function startGateway({ config, keys, log, version }: GatewayOption
       await inlineMedia(
         request,
         { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal },
-        guarded.fetchBytes,
+        fetchBytes,
       );
     },
   });

@@ -39,6 +39,8 @@ interface Context {
 /** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
 const REFRESH = 60 * 60 * 1000;
 const RETRY = 30 * 1000;
+/** Milliseconds that a list of models may take: calls for a model that is not known yet wait for it. */
+const PATIENCE = 10 * 1000;
 
 interface Listed extends ActiveProvider {
   config: ReadyProvider;
@@ -117,8 +119,9 @@ function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderSt
   return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
 }
 
-function askModels({ provider, type, key, headers }: Listed, { upstream, userAgent }: Context): Promise<unknown> {
-  return new Promise((resolve, reject) => {
+async function askModels({ provider, type, key, headers }: Listed, { upstream, userAgent }: Context): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const asked = new Promise<unknown>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let status = 0;
     const request = {
@@ -126,7 +129,7 @@ function askModels({ provider, type, key, headers }: Listed, { upstream, userAge
       url: provider.baseUrl + (type.modelsPath ?? '/models'),
       headers: { accept: 'application/json', 'user-agent': userAgent, ...provider.headers(key), ...headers },
     };
-    upstream.send(request, {
+    const exchange = upstream.send(request, {
       head: (code) => {
         status = code;
       },
@@ -144,5 +147,10 @@ function askModels({ provider, type, key, headers }: Listed, { upstream, userAge
       },
       fail: reject,
     });
+    timer = setTimeout(() => {
+      exchange.abort();
+      reject(new GatewayError('timeout', 'It did not list its models in time.'));
+    }, PATIENCE).unref();
   });
+  return asked.finally(() => clearTimeout(timer));
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Json } from '../../src/core/json.ts';
-import { startGateway } from '../../src/gateway.ts';
+import { type GatewayOptions, startGateway } from '../../src/gateway.ts';
 import { openKeyStore } from '../../src/keys/store.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 
@@ -23,7 +23,10 @@ export interface TestGateway {
 }
 
 /** Starts a gateway with a configuration file's text; one key is added to it. */
-export async function startTestGateway(yaml = ''): Promise<TestGateway> {
+export async function startTestGateway(
+  yaml = '',
+  options: Pick<GatewayOptions, 'fetchBytes'> = {},
+): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
   const known = providerTypes;
   const configOf = (text: string) =>
@@ -32,12 +35,16 @@ export async function startTestGateway(yaml = ''): Promise<TestGateway> {
   const keys = openKeyStore({ folder, configured: config.keys });
   const log: Json[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) });
-  const gateway = await startGateway({ config, keys, log: logger, version: 'test' });
+  const gateway = await startGateway({ config, keys, log: logger, version: 'test', ...options });
   const { host, port } = gateway.address;
   return {
     url: `http://${host}:${port}`,
     log,
-    reload: (text) => gateway.reload(configOf(text)),
+    reload(text) {
+      const next = configOf(text);
+      keys.configure(next.keys);
+      return gateway.reload(next);
+    },
     async close() {
       await gateway.close();
       keys.close();
