@@ -38,6 +38,8 @@ export interface ErrorDetails {
   param?: string;
   /** Milliseconds after which a retry makes sense. */
   retryAfter?: number;
+  /** The methods that the path does take. */
+  allow?: string;
   /** The HTTP status the upstream answered with. */
   upstreamStatus?: number;
   /** The upstream's own error answer, for a client of the same protocol. */
@@ -50,6 +52,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
   readonly retryAfter: number | undefined;
+  readonly allow: string | undefined;
   readonly upstreamStatus: number | undefined;
   readonly answer: ErrorDetails['answer'];
 
@@ -59,6 +62,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.param = details.param;
     this.retryAfter = details.retryAfter;
+    this.allow = details.allow;
     this.upstreamStatus = details.upstreamStatus;
     this.answer = details.answer;
   }

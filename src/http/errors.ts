@@ -13,7 +13,12 @@ export interface ErrorAnswer {
 const MAX_RETRY_SECONDS = 60;
 
 export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: string): ErrorAnswer {
-  const headers = { 'content-type': 'application/json', 'x-polygate-error': error.code, ...retryHeaders(error) };
+  const headers = {
+    'content-type': 'application/json',
+    'x-polygate-error': error.code,
+    ...(error.allow && { allow: error.allow }),
+    ...retryHeaders(error),
+  };
   if (error.answer) return { ...error.answer, headers };
   const { status, body } = protocol.encodeError(error, requestId);
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };

@@ -21,16 +21,17 @@ export function createRouter(protocols: readonly Protocol[], prefixes: Prefixes)
   );
 
   return (method, path, query) => {
-    let otherMethod: Entry | undefined;
+    const allowed = new Set<string>();
     for (const entry of entries) {
       const rest = restOf(path, entry.endpoint.path);
       const action = rest && entry.endpoint.action(rest, query);
       if (!action) continue;
       if (entry.endpoint.method === method) return { protocol: entry.protocol, action };
-      otherMethod = entry;
+      allowed.add(entry.endpoint.method);
     }
-    if (otherMethod) {
-      throw new GatewayError('method_not_allowed', `${path} takes ${otherMethod.endpoint.method}, not ${method}.`);
+    if (allowed.size > 0) {
+      const allow = [...allowed].join(', ');
+      throw new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
     }
     throw new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
   };
