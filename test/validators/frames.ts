@@ -31,7 +31,7 @@ function blockOf(text: string): Block {
   if (lines.every((line) => line.startsWith(':'))) return {};
   const block: Block = {};
   for (const line of lines) {
-    const [, name, value] = /^(event|data): (.*)$/.exec(line) ?? assert.fail(`not a line of an event: ${line}`);
+    const [, name, value] = /^(event|data): (.*)$/s.exec(line) ?? assert.fail(`not a line of an event: ${line}`);
     assert.ok(block.data === undefined, `a line follows the data of its event: ${line}`);
     if (name === 'event') block.event = value;
     else block.data = value;
