@@ -76,10 +76,23 @@ describe('encoding a stream', () => {
     }
   });
 
-  test('an error event has a numeric code', () => {
+  test('an error event has a numeric code, and a comment that never ends for who skips it', () => {
     const text = generate.encodeStreamError(new GatewayError('overloaded', 'Full.'), 'req_1', OPTIONS);
-    const { error } = JSON.parse(text.slice('data: '.length));
+    const [event = '', rest] = text.split('\r\n\r\n');
+    const { error } = JSON.parse(event.slice('data: '.length));
+    assert.equal(rest, ': incomplete');
     assert.deepEqual([error.code, error.status, error.message], [503, 'UNAVAILABLE', 'Full.']);
+  });
+
+  test('what a regular expression takes for the end of a line is escaped', () => {
+    const events = [...unfold(response([{ type: 'text', text: 'a\u2028b\u2029c' }]))];
+    const encoder = generate.streamEncoder(OPTIONS);
+    const text = events.map((event) => encoder.encode(event)).join('');
+    assert.doesNotMatch(text, /[\u2028\u2029]/);
+    assert.equal(
+      chunks(response([{ type: 'text', text: 'a\u2028b\u2029c' }]))[0].candidates[0].content.parts[0].text,
+      'a\u2028b\u2029c',
+    );
   });
 
   test('state is sent wrapped in base64 after its part', () => {

@@ -32,10 +32,14 @@ interface Lane {
   finish?: Finish;
 }
 
-/** Lines end as Google's do; clients read LF as well. */
+/** Lines end as Google's do; clients read LF as well. The official SDK 1.x takes U+2028 and U+2029 for line ends unless they are escaped. */
 function frame(json: Json): string {
-  return `data: ${JSON.stringify(json)}\r\n\r\n`;
+  const text = JSON.stringify(json).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  return `data: ${text}\r\n\r\n`;
 }
+
+/** A comment without its line end, which only the official SDK 1.x sees: it skips errors but not a stream that breaks off. */
+const BROKEN_OFF = ': incomplete';
 
 export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   const blocks = new Map<number, OpenBlock>();
@@ -203,7 +207,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 /** Ends the array too, of which at least one element was sent. */
 export function encodeStreamError(error: GatewayError, requestId: string, options: EncoderOptions): string {
   const { body } = encodeError(error, requestId);
-  return options.array ? `,\r\n${JSON.stringify(body)}]` : frame(body);
+  return options.array ? `,\r\n${JSON.stringify(body)}]` : frame(body) + BROKEN_OFF;
 }
 
 export function streamType({ array }: EncoderOptions): string {
