@@ -40,11 +40,15 @@ const KINDS: Record<ErrorCode, WireKind> = {
 /** Clients of this protocol recognise a full context by these words alone. */
 const TOO_LONG = 'prompt is too long';
 
+/** Makes the official SDK send the whole conversation. */
+const THREAD_NOT_FOUND = { error_code: 'thread_not_found' };
+
 export function encodeError(error: GatewayError, requestId?: string): WireError {
   const { type, status = ERRORS[error.code].status } = KINDS[error.code];
   const unnamed = error.code === 'context_length_exceeded' && !error.message.includes(TOO_LONG);
   const message = unnamed ? `${TOO_LONG}: ${error.message}` : error.message;
-  return { status, body: { type: 'error', error: { type, message }, request_id: requestId } };
+  const details = error.param === 'thread' && error.code === 'not_found' && { details: THREAD_NOT_FOUND };
+  return { status, body: { type: 'error', error: { type, message, ...details }, request_id: requestId } };
 }
 
 /** The frame of an error in a stream that has begun. */

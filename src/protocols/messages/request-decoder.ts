@@ -9,7 +9,7 @@ import { decodeMark, markLast } from './cache.ts';
 import { decodeTools } from './tool-decoder.ts';
 
 /** Fields that change what is answered or where it comes from, and that no other protocol has. */
-const UNTRANSLATABLE = ['container', 'mcp_servers', 'thread'];
+const UNTRANSLATABLE = ['container', 'mcp_servers'];
 
 /** Fields that only tune and that the hub does not hold. */
 const TUNING = [
@@ -29,6 +29,7 @@ const BILLING_HEADER = 'x-anthropic-billing-header:';
 export function decodeRequest(body: Json): ChatRequest {
   for (const field of UNTRANSLATABLE) if (given(body[field])) refuse(field);
   const request: ChatRequest = { stream: body.stream === true, turns: [], tools: [], dropped: [] };
+  if (given(body.thread)) decodeThread(body.thread, request.dropped);
   request.turns = decodeTurns(body, request.dropped);
   decodeTools(body, request);
   decodeSampling(body, request);
@@ -53,6 +54,15 @@ function given(value: Json): boolean {
 function refuse(field: string): never {
   const message = `${field} only works with the model's own provider; this model is reached through another protocol.`;
   throw new GatewayError('unsupported_parameter', message, { param: field });
+}
+
+/** Nothing is kept between calls: a thread begins like any conversation, and the official SDK begins anew what isn't found. */
+function decodeThread(thread: Json, dropped: string[]): void {
+  if (thread.type === 'continue') {
+    const message = 'thread is not known here: send the whole conversation in messages.';
+    throw new GatewayError('not_found', message, { param: 'thread' });
+  }
+  dropped.push('thread');
 }
 
 function decodeTurns(body: Json, dropped: string[]): Turn[] {
