@@ -18,7 +18,7 @@ export interface Encoding {
 const NO_RESULT = 'Error: the tool call was not answered.';
 
 export function encodeTurns(turns: Turn[], encoding: Encoding): Json[] {
-  const ordered = encoding.target.rules.midSystem === false ? systemFirst(turns) : turns;
+  const ordered = joinedCalls(encoding.target.rules.midSystem === false ? systemFirst(turns) : turns);
   const messages: Json[] = [];
   const answered = new Set<ResultPart>();
   for (const [index, turn] of ordered.entries()) {
@@ -45,6 +45,19 @@ function systemFirst(turns: Turn[]): Turn[] {
   const parts = turns.filter((turn) => turn.role === 'system').flatMap((turn) => turn.parts);
   const others = turns.filter((turn) => turn.role !== 'system');
   return parts.length === 0 ? others : [{ role: 'system', parts }, ...others];
+}
+
+/** Calls must be answered before the next assistant message, so one that follows them directly becomes part of theirs. */
+function joinedCalls(turns: Turn[]): Turn[] {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    const isSplit =
+      turn.role === 'assistant' && last?.role === 'assistant' && last.parts.some(({ type }) => type === 'call');
+    if (isSplit) joined[joined.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };
+    else joined.push(turn);
+  }
+  return joined;
 }
 
 function encodeSystem(turn: Turn, { target, dropped }: Encoding): Json[] {
