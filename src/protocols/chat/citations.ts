@@ -22,7 +22,7 @@ export function decodeSources(body: Json): Citation[] {
   const described = new Map(results.filter(isObject).map((result) => [result.url, result]));
   const urls = Array.isArray(body.citations) ? body.citations.map((entry: Json) => entry?.url ?? entry) : [];
   return [...new Set([...urls, ...described.keys()])]
-    .filter((url) => typeof url === 'string')
+    .filter((url) => typeof url === 'string' && url !== '')
     .map((url) => ({
       url,
       title: described.get(url)?.title || undefined,

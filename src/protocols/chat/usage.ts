@@ -10,11 +10,12 @@ export function usageOf(body: Json): Usage | undefined {
   const prompt = usage.prompt_tokens_details ?? {};
   const completion = usage.completion_tokens_details ?? {};
   const { input, output, reasoning } = sums(usage);
+  const cached: number =
+    prompt.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? usage.cache_read_input_tokens;
   return defined({
-    input,
-    output,
-    cached:
-      prompt.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? usage.cache_read_input_tokens,
+    input: apart(input, cached),
+    output: apart(output, reasoning),
+    cached,
     cacheWrite: prompt.cache_write_tokens ?? usage.cache_creation_input_tokens,
     cacheWrite1h: usage.cache_creation?.ephemeral_1h_input_tokens,
     reasoning,
@@ -37,6 +38,11 @@ function sums(usage: Json): { input: number; output: number; reasoning?: number 
   if (uncounted <= 0) return { input, output, reasoning };
   if (uncounted === usage.prompt_tokens_details?.audio_tokens) return { input: input + uncounted, output, reasoning };
   return { input, output: output + uncounted, reasoning: reasoning || uncounted };
+}
+
+/** A share that is larger than its whole was counted apart from it. */
+function apart(whole: number, share: number | undefined): number {
+  return share !== undefined && share > whole ? whole + share : whole;
 }
 
 export function encodeUsage(usage: Usage | undefined): Json {
