@@ -10,7 +10,7 @@ export function decodeCitation(wire: Json): Citation | undefined {
   const url = wire.type === 'search_result_location' ? wire.source : wire.url;
   const title = wire.title ?? wire.document_title;
   const source = wire.search_result_index ?? wire.document_index;
-  if (typeof url === 'string') citation.url = url;
+  if (typeof url === 'string' && url !== '') citation.url = url;
   if (typeof title === 'string') citation.title = title;
   if (typeof wire.cited_text === 'string') citation.citedText = wire.cited_text;
   if (typeof source === 'number') citation.source = source;
@@ -18,14 +18,14 @@ export function decodeCitation(wire: Json): Citation | undefined {
   return citation;
 }
 
-/** Undefined for a citation that names neither a page nor a document. */
+/** Undefined for a citation that says nothing of its source. */
 export function encodeCitation(citation: Citation): Json {
   const { url, title = null, citedText = '', source, native } = citation;
   if (native?.protocol === 'messages') return native.value;
   if (url !== undefined) {
     return { type: 'web_search_result_location', cited_text: citedText, encrypted_index: '', title, url };
   }
-  if (source === undefined) return undefined;
+  if (source === undefined) return citedText === '' ? undefined : encodeQuote(citedText, title);
   return {
     type: 'char_location',
     cited_text: citedText,
@@ -34,4 +34,10 @@ export function encodeCitation(citation: Citation): Json {
     start_char_index: 0,
     end_char_index: citedText.length,
   };
+}
+
+/** Words of a source that has no address, such as a store of the provider's own: a search result without a place. */
+function encodeQuote(citedText: string, title: string | null): Json {
+  const place = { search_result_index: 0, start_block_index: 0, end_block_index: 1 };
+  return { type: 'search_result_location', cited_text: citedText, source: title ?? '', title, ...place };
 }
