@@ -91,7 +91,7 @@ function citationsOf(message: Json, listed: Json[]): string[] {
   const own = annotations.map((annotation) => annotation.url_citation?.url);
   const quoted = (message.citations ?? []).map((citation: Json) => citation.cited_text && `“${citation.cited_text}”`);
   const beside = listed.map((entry) => entry?.url ?? entry);
-  return unique([...own, ...quoted, ...beside].filter((source) => typeof source === 'string'));
+  return unique([...own, ...quoted, ...beside].filter((source) => typeof source === 'string' && source !== ''));
 }
 
 function mediaOf(message: Json): string[] {

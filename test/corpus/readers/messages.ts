@@ -39,7 +39,8 @@ function readBody(body: Json): Answer {
 }
 
 function sourceOf(citation: Json): string {
-  return citation.url ?? (citation.type === 'search_result_location' ? citation.source : `“${citation.cited_text}”`);
+  const address = citation.url ?? citation.source;
+  return address?.includes('://') ? address : `“${citation.cited_text}”`;
 }
 
 function countsOf(usage: Json): Counts | undefined {
