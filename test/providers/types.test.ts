@@ -101,7 +101,10 @@ describe('the registry', () => {
 
   test('docs/providers.md names every type with its variables and its address', () => {
     const page = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
-    const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+    const rows = page
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) => line.replaceAll(/ +/g, ' '));
     for (const type of network) {
       const row = rows.find((line) => line.startsWith(`| \`${type.id}\` |`));
       assert.ok(row, `no row for ${type.id}`);
