@@ -1,0 +1,67 @@
+/** A client that gives up a stream: the provider's connection ends with it (checklist 84). */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { KEY, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import { anthropicClients } from './anthropic.ts';
+import { genaiClients } from './genai.ts';
+import { openaiClients } from './openai.ts';
+
+const FRAME = {
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }],
+};
+
+let provider: TestUpstream;
+let gateway: TestGateway;
+
+before(async () => {
+  provider = await startUpstream((_call, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(FRAME)}\n\n`);
+  });
+  gateway = await startTestGateway(
+    `providers: { p: { type: openai-compatible, base_url: "${provider.url}/v1", api_key: k, models: [{ id: m }] } }`,
+  );
+});
+
+after(async () => {
+  await gateway.close();
+  await provider.close();
+});
+
+const connection = () => ({ url: gateway.url, key: KEY });
+const messages = [{ role: 'user' as const, content: 'Hi' }];
+
+/** Leaves the stream after its first item. */
+async function leave(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream) break;
+}
+
+const LEAVERS: Record<string, () => Promise<void>> = {};
+for (const [name, connect] of Object.entries(openaiClients(connection))) {
+  LEAVERS[name] = async () => leave(await connect().chat.completions.create({ model: 'p/m', messages, stream: true }));
+}
+for (const [name, connect] of Object.entries(anthropicClients(connection))) {
+  LEAVERS[name] = async () =>
+    leave(await connect().messages.create({ model: 'p/m', max_tokens: 10, messages, stream: true }));
+}
+for (const [name, connect] of Object.entries(genaiClients(connection))) {
+  LEAVERS[name] = async () => {
+    const controller = new AbortController();
+    const config = { abortSignal: controller.signal };
+    await leave(await connect().models.generateContentStream({ model: 'p/m', contents: 'Hi', config }));
+    controller.abort();
+  };
+}
+
+for (const [name, run] of Object.entries(LEAVERS)) {
+  test(`${name} leaves a stream, and the provider is left within a second`, { timeout: 10_000 }, async () => {
+    await run();
+    const left = performance.now();
+    assert.equal(await provider.calls.at(-1)?.closed, 'aborted');
+    assert(performance.now() - left < 1000);
+  });
+}
