@@ -39,6 +39,8 @@ interface Context {
 /** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
 const REFRESH = 60 * 60 * 1000;
 const RETRY = 30 * 1000;
+/** Milliseconds between two looks on behalf of calls for unknown models. */
+const LOOK_INTERVAL = 1000;
 /** Milliseconds that a list of models may take: calls for a model that is not known yet wait for it. */
 const PATIENCE = 10 * 1000;
 
@@ -48,6 +50,9 @@ interface Listed extends ActiveProvider {
   models: CatalogModel[];
   problem?: string;
   timer?: NodeJS.Timeout;
+  asking?: Promise<void>;
+  /** When it was last asked for its models. */
+  asked: number;
 }
 
 export function createModels(configs: readonly ProviderConfig[], context: Context): LiveModels {
@@ -60,14 +65,27 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   }
   rebuild();
   for (const entry of listed.values()) {
-    if (asksUpstream(entry)) entry.discovered = discover(entry);
+    if (!asksUpstream(entry)) continue;
+    void discover(entry);
+    entry.learn = async () => {
+      if (entry.asking || performance.now() - entry.asked > LOOK_INTERVAL) await discover(entry);
+    };
   }
 
   function rebuild(): void {
     catalog = createCatalog([...listed].map(([provider, { models }]) => ({ provider, models })));
   }
 
-  async function discover(entry: Listed): Promise<void> {
+  function discover(entry: Listed): Promise<void> {
+    clearTimeout(entry.timer);
+    entry.asking ??= ask(entry).finally(() => {
+      entry.asking = undefined;
+    });
+    return entry.asking;
+  }
+
+  async function ask(entry: Listed): Promise<void> {
+    entry.asked = performance.now();
     try {
       const body = await askModels(entry, context);
       if (closed) return;
@@ -102,7 +120,7 @@ function activate(config: ReadyProvider): Listed {
   const custom = Array.isArray(config.models)
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
     : [];
-  return { config, type, provider, key: config.apiKey?.reveal(), headers, models: merge(models, custom) };
+  return { config, type, provider, key: config.apiKey?.reveal(), headers, models: merge(models, custom), asked: 0 };
 }
 
 function asksUpstream({ config, type }: Listed): boolean {

@@ -24,7 +24,7 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
   const upstream = createUpstream(server.deadlines);
   const log = pino({ level: 'silent' });
   const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}` });
-  await Promise.all([...models.providers.values()].map(({ discovered }) => discovered));
+  await Promise.all([...models.providers.values()].map(({ learn }) => learn?.()));
   models.close();
   await upstream.close();
 

@@ -10,8 +10,8 @@ export interface ActiveProvider {
   provider: Provider;
   key: string | undefined;
   headers: Record<string, string>;
-  /** Settles when the models of an upstream that is asked for them are known, or could not be learned. */
-  discovered?: Promise<void>;
+  /** Asks the upstream for models that are not known yet, if it was not just asked; settles also when it fails. */
+  learn?(): Promise<void>;
 }
 
 /** An atomic snapshot: a reload makes a new one, running calls keep theirs. */
@@ -30,7 +30,7 @@ export async function endpointOf(models: Models, name: string): Promise<Endpoint
   }
   const active = models.providers.get(name.slice(0, slash));
   const known = models.catalog().find(name);
-  if (!known && active?.discovered) await active.discovered;
+  if (!known) await active?.learn?.();
   const model = known ?? models.catalog().find(name);
   const owner = model && models.providers.get(model.provider);
   if (model && owner) return { provider: owner.provider, key: owner.key, headers: owner.headers, model };
