@@ -59,12 +59,26 @@ export function run(program, args, { cwd = root, stdio = 'inherit', env = proces
     const forward = (signal) => child.kill(signal);
     const signals = process.platform === 'win32' ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
     for (const signal of signals) process.on(signal, forward);
+    const parting = onOrphaned(() => child.kill('SIGTERM'));
     child.on('error', reject);
     child.on('close', (code, signal) => {
+      clearInterval(parting);
       for (const name of signals) process.off(name, forward);
       resolve(code ?? 128 + constants.signals[signal]);
     });
   });
+}
+
+/** npm's shell passes no signal on: when whoever runs npm ends it, all that is seen here is that the shell is gone. */
+function onOrphaned(end) {
+  if (!process.env.npm_lifecycle_event) return undefined;
+  const parent = process.ppid;
+  const watching = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watching);
+    end();
+  }, 500);
+  return watching.unref();
 }
 
 export function say(text) {
