@@ -75,7 +75,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       const before = parts;
       parts = assemble(next);
       before.models.close();
-      void before.upstream.close();
+      // Its upstream stays for calls that are on their way; unused connections end by themselves.
       return needsRestart(before.config, next);
     },
     async close() {

@@ -205,8 +205,8 @@ for (const protocol of IDS) {
     });
 
     test('88: credentials do not matter, not even wrong ones', async () => {
-      for (const headers of [{ authorization: 'Bearer wrong' }, { 'x-api-key': 'x' }, { 'x-goog-api-key': 'x' }]) {
-        assert.equal((await get(base, headers as Record<string, string>)).response.status, 200);
+      for (const name of ['authorization', 'x-api-key', 'x-goog-api-key']) {
+        assert.equal((await get(base, { [name]: 'Bearer wrong' })).response.status, 200);
       }
       assert.equal((await get(`${base}?key=wrong`)).response.status, 200);
     });

@@ -18,7 +18,8 @@ export interface TestGateway {
   url: string;
   /** Lines of the log, parsed. */
   log: Json[];
-  reload(yaml: string): string[];
+  /** `key` is one more key, in the file's own spelling. */
+  reload(yaml: string, key?: string): string[];
   close(): Promise<void>;
 }
 
@@ -29,8 +30,12 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
   const known = providerTypes;
-  const configOf = (text: string) =>
-    parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }]\n${text}`, { environment: {}, known, port: 0 });
+  const configOf = (text: string, key = '') =>
+    parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }, ${key}]\n${text}`, {
+      environment: {},
+      known,
+      port: 0,
+    });
   const config = configOf(yaml);
   const keys = openKeyStore({ folder, configured: config.keys });
   const log: Json[] = [];
@@ -40,8 +45,8 @@ export async function startTestGateway(
   return {
     url: `http://${host}:${port}`,
     log,
-    reload(text) {
-      const next = configOf(text);
+    reload(text, key) {
+      const next = configOf(text, key);
       keys.configure(next.keys);
       return gateway.reload(next);
     },
