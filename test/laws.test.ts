@@ -46,16 +46,14 @@ const parts = fc
   .map(([first, second, calls]) => [first, second, ...calls].filter((part) => part !== null) as OpenPart[])
   .filter((list) => list.length > 0);
 
-const usage = fc
-  .record({ fresh: fc.nat(9999), cached: fc.nat(999), shown: fc.nat(999), hidden: fc.nat(999) })
-  .map(
-    ({ fresh, cached, shown, hidden }): Usage => ({
-      input: fresh + cached,
-      output: shown + hidden,
-      cached,
-      reasoning: hidden,
-    }),
-  );
+const usage = fc.record({ fresh: fc.nat(9999), cached: fc.nat(999), shown: fc.nat(999), hidden: fc.nat(999) }).map(
+  ({ fresh, cached, shown, hidden }): Usage => ({
+    input: fresh + cached,
+    output: shown + hidden,
+    cached,
+    reasoning: hidden,
+  }),
+);
 
 const response = fc
   .record({ id, parts, usage, length: fc.boolean() })

@@ -62,8 +62,6 @@ export interface EncoderOptions {
   array: boolean;
   /** The client doesn't want reasoning text. */
   hideReasoning: boolean;
-  /** The client's free-text tools (chat completions): calls of them come from others as `{"input": "..."}`. */
-  customTools?: readonly string[];
 }
 
 /** Turns events into the bytes of a stream, as text; `end` closes it once after the last event. */
@@ -114,6 +112,8 @@ export interface Protocol {
 
   // Facing upstreams.
   upstreamPath(model: string, action: 'generate' | 'count', stream: boolean): string;
+  /** What the upstream accepts as the name of a tool; others are renamed on the way. */
+  readonly toolName: RegExp;
   /** Members of a client's body that are meant for the gateway and never go upstream. */
   readonly gatewayFields: readonly string[];
   /** Where a relayed body names its model, if it does, and how the upstream's id is spelled there. */

@@ -2,8 +2,9 @@
 
 import type { ChatResponse, Usage } from '../core/chat.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../core/errors.ts';
-import { isObject, type Json, read, spanAt, splice } from '../core/json.ts';
+import { isObject, type Json, read } from '../core/json.ts';
 import type { EncoderOptions, Protocol } from '../core/protocol.ts';
+import { nameModel } from './model-name.ts';
 import type { Plan } from './plan.ts';
 
 export interface Answer {
@@ -30,14 +31,6 @@ export function readAnswer(bytes: Buffer, protocol: Protocol): Json {
 export function relayAnswer(bytes: Buffer, protocol: Protocol, model: string): Answer {
   const body = readAnswer(bytes, protocol);
   return { body: nameModel(bytes, protocol, model), usage: protocol.usageOf(body) };
-}
-
-export function nameModel(bytes: Buffer, protocol: Protocol, model: string): Buffer {
-  for (const path of protocol.modelPaths) {
-    const span = spanAt(bytes, path);
-    if (span) return splice(bytes, span, JSON.stringify(model));
-  }
-  return bytes;
 }
 
 export function translateAnswer(bytes: Buffer, plan: Plan): ChatResponse {

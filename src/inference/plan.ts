@@ -7,6 +7,7 @@ import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { type Call, type Endpoint, originOf, rulesOf } from './call.ts';
 import type { StateMemory } from './memory.ts';
+import { renameTools } from './tool-names.ts';
 
 /**
  * `bytes`: the client's bytes with another model name. `edit`: the client's JSON, adjusted to a dialect.
@@ -23,6 +24,8 @@ export interface Plan {
   dropped: string[];
   /** The decoded request, on the canonical path. */
   request?: ChatRequest;
+  /** The client's names of tools that have another one upstream. */
+  toolNames?: ReadonlyMap<string, string>;
   /** The upstream body that goes on with an answer that stopped only to be continued; on the canonical path. */
   continueWith?(parts: OpenPart[], finish: Finish): Buffer;
 }
@@ -113,6 +116,8 @@ interface Translation {
 async function canonical(call: Call, endpoint: Endpoint, { upstream, target, complete }: Translation): Promise<Plan> {
   const request = call.protocol.decodeRequest(copyJson(call.body));
   request.stream = call.stream;
+  const asClient = request.tools.map((tool) => ({ ...tool }));
+  const toolNames = renameTools(request, upstream.toolName);
 
   function encode(asked: ChatRequest): EncodedRequest & { body: Buffer } {
     const encoded = upstream.encodeRequest(asked, target);
@@ -127,7 +132,16 @@ async function canonical(call: Call, endpoint: Endpoint, { upstream, target, com
     const names = dropped.map((name) => call.protocol.parameterName(name));
     const continueWith = (parts: OpenPart[], finish: Finish) => encode(continued(request, parts, finish)).body;
     const all = [...new Set([...request.dropped, ...names])];
-    return { path: 'canonical', upstream, target, body, dropped: all, request, continueWith };
+    return {
+      path: 'canonical',
+      upstream,
+      target,
+      body,
+      dropped: all,
+      request: { ...request, tools: asClient },
+      toolNames,
+      continueWith,
+    };
   } catch (error) {
     if (!(error instanceof GatewayError) || error.param === undefined) throw error;
     throw new GatewayError(error.code, error.message, {

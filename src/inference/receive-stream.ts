@@ -23,19 +23,30 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
     return deadline;
   }
 
-  function write(outputs: Output[]): void {
-    if (outputs.length === 0) return;
+  /** What the pipe gives is written even if it fails right after it. */
+  function pass(work: (out: Output[]) => void): void {
+    const out: Output[] = [];
+    try {
+      work(out);
+    } finally {
+      write(out);
+    }
+  }
+
+  function write(out: Output[]): void {
+    if (out.length === 0) return;
     silence ??= begin();
-    reply.write(
-      outputs.length === 1 ? (outputs[0] as Output) : Buffer.concat(outputs.map((output) => Buffer.from(output))),
-    );
+    reply.write(out.length === 1 ? (out[0] as Output) : Buffer.concat(out.map((output) => Buffer.from(output))));
     silence.in(delivery.keepAlive);
   }
 
   function end(): void {
-    write(pipe.end());
+    pass(pipe.end);
     const more = relayed ? undefined : delivery.rounds.next();
-    if (more) return delivery.sendAgain(more);
+    if (more) {
+      delivery.sendAgain(more);
+      return;
+    }
     if (!silence) throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
     silence.cancel();
     reply.end();
@@ -45,7 +56,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
 
   return {
     head() {},
-    data: (chunk) => write(pipe.push(chunk)),
+    data: (chunk) => pass((out) => pipe.push(chunk, out)),
     end,
     fail(error) {
       if (silence && pipe.complete()) return end();

@@ -4,6 +4,7 @@ import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/c
 import { createFolder } from '../core/fold.ts';
 import { createUnwrapper } from './custom-tools.ts';
 import type { Plan } from './plan.ts';
+import { restoreName } from './tool-names.ts';
 
 /** After so many rounds the answer ends where it is. */
 const MAX_ROUNDS = 8;
@@ -19,7 +20,7 @@ export interface Rounds {
   response(): ChatResponse;
 }
 
-export function createRounds({ request, continueWith }: Plan): Rounds {
+export function createRounds({ request, toolNames, continueWith }: Plan): Rounds {
   const unwrap = createUnwrapper(request);
   const whole = createFolder();
   let paused: Finish | undefined;
@@ -57,7 +58,7 @@ export function createRounds({ request, continueWith }: Plan): Rounds {
   return {
     join(event) {
       const result = joined(event);
-      const events = result ? unwrap(result) : [];
+      const events = result ? unwrap(restoreName(result, toolNames)) : [];
       for (const one of events) whole.add(one);
       return events;
     },

@@ -6,17 +6,18 @@ import { unfold } from '../core/fold.ts';
 import { type Json, read } from '../core/json.ts';
 import type { EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
-import { nameModel } from './answer.ts';
+import { createRenamer } from './model-name.ts';
 import type { Plan } from './plan.ts';
 import type { Rounds } from './rounds.ts';
 
 export type Output = Buffer | string;
 
-/** Both kinds throw a GatewayError for an upstream that fails; what was given until then stays valid. */
+/** Fed the upstream's bytes, it appends what the client must get to `out`, also when it throws in the middle of them. */
 export interface StreamPipe {
-  push(chunk: Buffer): Output[];
+  /** Throws a GatewayError for an upstream that fails. */
+  push(chunk: Buffer, out: Output[]): void;
   /** Throws when the upstream closed before its answer was complete. */
-  end(): Output[];
+  end(out: Output[]): void;
   /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
   complete(): boolean;
   usage(): Partial<Usage> | undefined;
@@ -28,6 +29,7 @@ const OPEN_BRACE = 123;
 /** Frames as they came, but for the model's name. Only frames that may hold an error or usage are parsed. */
 export function createRelay(protocol: Protocol, options: EncoderOptions): StreamPipe {
   const framer = createFramer();
+  const rename = createRenamer(protocol, options.model);
   let usage: Partial<Usage> | undefined;
   let complete = false;
   let last: Buffer | undefined;
@@ -48,54 +50,52 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
     return options.includeUsage || !protocol.streamUsage?.isExtra(body);
   }
 
-  function relay(frame: Buffer): Output[] {
+  function relay(frame: Buffer, out: Output[]): void {
     const brace = frame.indexOf(OPEN_BRACE);
     const parsed = !begun || brace < 0 || frame.includes(protocol.usageMark) || frame.includes(ERROR_MARK);
-    last = parsed ? undefined : frame;
+    if (!parsed) last = frame;
     if (parsed) {
       const event = parseFrame(frame);
-      if (event && !inspect(event)) return [];
+      if (event && !inspect(event)) return;
       begun ||= event !== undefined;
     }
     if (!begun) {
       if (!options.array) held.push(frame);
-      return [];
+      return;
     }
-    const before = held;
+    if (held.length > 0) out.push(...held);
     held = [];
-    return [...before, ...(options.array ? element(frame) : named(frame, brace))];
+    if (options.array) element(frame, out);
+    else if (brace < 0) out.push(frame);
+    else rename(frame, brace, out);
   }
 
-  function named(frame: Buffer, brace: number): Output[] {
-    if (brace < 0) return [frame];
-    return [frame.subarray(0, brace), nameModel(frame.subarray(brace), protocol, options.model)];
-  }
-
-  function element(frame: Buffer): Output[] {
+  function element(frame: Buffer, out: Output[]): void {
     const event = parseFrame(frame);
-    if (!event) return [];
-    return [count++ === 0 ? '[' : ',\n', nameModel(Buffer.from(event.data), protocol, options.model)];
+    if (!event) return;
+    out.push(count++ === 0 ? '[' : ',\n');
+    rename(Buffer.from(event.data), 0, out);
   }
 
-  /** The last frame may be the end without having looked like anything to parse. */
+  /** The last frame that did not look like anything to parse may have been the end. */
   function isComplete(): boolean {
     const event = last && parseFrame(last);
     return complete || (event !== undefined && protocol.isEnd(event));
   }
 
   return {
-    push: (chunk) => framer.push(chunk).flatMap(relay),
-    end() {
-      const rest: Output[] = [];
-      // Nobody misses what was cut off after the end.
-      for (const frame of isComplete() ? [] : framer.end()) {
+    push(chunk, out) {
+      for (const frame of framer.push(chunk)) relay(frame, out);
+    },
+    end(out) {
+      for (const frame of framer.end()) {
         const event = parseFrame(frame);
-        if (!event) continue;
-        if (inspect(event)) rest.push(...relay(Buffer.concat([frame, Buffer.from('\n\n')])));
+        // Nobody misses what was cut off after the end.
+        if (!event || (isComplete() && !protocol.isEnd(event))) continue;
+        if (inspect(event)) relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
       }
       if (!isComplete()) throw brokenOff();
-      if (options.array) rest.push(']');
-      return rest;
+      if (options.array) out.push(']');
     },
     complete: isComplete,
     usage: () => usage,
@@ -118,41 +118,43 @@ export function createTranslation({ plan, client, options, rounds }: Translation
   let framer = createFramer();
   let decoder = plan.upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
-  let held = '';
+  let held: Output[] = [];
   let begun = false;
   let complete = false;
 
-  function encode(events: ChatEvent[]): Output[] {
-    let text = '';
-    for (const event of events.flatMap(rounds.join)) {
-      if (event.type === 'error') throw event.error;
-      if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
-      complete ||= event.type === 'message-end';
-      begun ||= event.type !== 'message-start' && event.type !== 'ping';
-      text += encoder.encode(event);
-    }
-    if (!begun) {
-      held += text;
-      return [];
-    }
-    const output = held + text;
-    held = '';
-    return output === '' ? [] : [output];
+  function encode(event: ChatEvent, out: Output[]): void {
+    if (event.type === 'error') throw event.error;
+    if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
+    const text = encoder.encode(event);
+    complete ||= event.type === 'message-end';
+    begun ||= event.type !== 'message-start' && event.type !== 'ping';
+    if (text !== '') held.push(text);
+    if (!begun) return;
+    out.push(...held);
+    held = [];
   }
 
-  const decode = (frame: Buffer): Output[] => {
+  function decode(frame: Buffer, out: Output[]): void {
     const event = parseFrame(frame);
-    return event ? encode(decoder.decode(event)) : [];
-  };
+    if (event) join(decoder.decode(event), out);
+  }
+
+  function join(events: ChatEvent[], out: Output[]): void {
+    for (const event of events) {
+      for (const joined of rounds.join(event)) encode(joined, out);
+    }
+  }
 
   return {
-    push: (chunk) => framer.push(chunk).flatMap(decode),
-    end() {
-      const rest = [...framer.end().flatMap(decode), ...encode(decoder.end())];
+    push(chunk, out) {
+      for (const frame of framer.push(chunk)) decode(frame, out);
+    },
+    end(out) {
+      for (const frame of framer.end()) decode(frame, out);
+      join(decoder.end(), out);
       framer = createFramer();
       decoder = plan.upstream.streamDecoder(plan.target);
-      const closing = complete ? encoder.end() : '';
-      return closing === '' ? rest : [...rest, closing];
+      if (complete) out.push(encoder.end());
     },
     complete: () => complete,
     usage: () => usage,

@@ -120,18 +120,17 @@ describe('a stream', () => {
 describe('a stream that fails', () => {
   const begun: ChatEvent[] = [{ type: 'message-start', id: 'a', model: 'one' }];
 
-  test('by an error has neither choices nor an end', () => {
-    const stream = text([...begun, { type: 'error', error: new GatewayError('overloaded', 'Busy.') }]);
+  test('has neither choices nor an end in its error', () => {
+    const stream = chat.encodeStreamError(new GatewayError('overloaded', 'Busy.'), 'req_1', options);
     assert.ok(!stream.includes('[DONE]'));
     assert.equal(chunks(stream).at(-1).error.code, 'server_is_overloaded');
     assert.equal(chunks(stream).at(-1).choices, undefined);
   });
 
-  test('by a malformed answer ends as an error and says nothing more', () => {
+  test('fails at what this wire cannot tell', () => {
     const finish = { reason: 'malformed' } as const;
-    const stream = text([...begun, { type: 'candidate-end', candidate: 0, finish }, { type: 'message-end' }]);
-    assert.ok(!stream.includes('[DONE]'));
-    assert.equal(chunks(stream).at(-1).error.code, 'upstream_error');
+    const events: ChatEvent[] = [...begun, { type: 'candidate-end', candidate: 0, finish }, { type: 'message-end' }];
+    assert.throws(() => text(events), { code: 'upstream_error' });
   });
 });
 
@@ -230,16 +229,5 @@ describe('what the client asked', () => {
       ['reasoning.encrypted', 'reasoning.encrypted'],
     );
     assert.ok(!text(unfold(response(FULL)), { hideReasoning: true }).includes('Hm.'));
-  });
-
-  test('calls of free-text tools come back as such from models that know only functions', () => {
-    const call = { type: 'call', id: 'c', name: 'run', args: '{"input":"1+1"}' } as const;
-    const answer = response({ parts: [call], finish: { reason: 'calls' } });
-    const chosen = { ...options, customTools: ['run'] };
-    const custom = { id: 'c', type: 'custom', custom: { name: 'run', input: '1+1' } };
-    assert.deepEqual(chat.encodeResponse(answer, chosen).choices[0].message.tool_calls, [custom]);
-    const [first, second] = deltas(text(unfold(answer), chosen)).flatMap((delta) => delta.tool_calls ?? []);
-    assert.deepEqual(first, { index: 0, id: 'c', type: 'custom', custom: { name: 'run', input: '' } });
-    assert.deepEqual(second, { index: 0, custom: { input: '1+1' } });
   });
 });

@@ -119,10 +119,6 @@ describe('fields', () => {
     assert.deepEqual([refused.body.tool_choice, refused.dropped], ['auto', ['toolChoice']]);
   });
 
-  test('a tool name the wire cannot spell is refused', () => {
-    assert.throws(() => encode({ tools: [{ name: 'a.b' }] }), { code: 'unsupported_tool' });
-  });
-
   test('kinds of media that the model does not read, and references, are refused', () => {
     const audio: Part = { type: 'media', kind: 'audio', mime: 'audio/wav', data: 'AAAA' };
     assert.throws(() => encode({ turns: [user('', audio)] }, { inputModalities: ['text'] }), {

@@ -357,10 +357,6 @@ describe('tools', () => {
     assert.deepEqual(many.dropped, ['tools.strict']);
   });
 
-  test('names beyond the charset are refused', () => {
-    assert.throws(() => encode({ tools: [{ name: 'a.b' }] }), { code: 'unsupported_tool', param: 'tools' });
-  });
-
   test('web search', () => {
     const location = { city: 'Paris' };
     const { body, dropped } = encode({ webSearch: { location, contextSize: 'low' } });

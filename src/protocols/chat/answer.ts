@@ -1,20 +1,12 @@
 /** Pieces of an answer to a client, the same in a whole body and in a delta. */
 
 import type { CallPart, MediaPart, TokenLogprob } from '../../core/chat.ts';
-import { type Json, parseObject } from '../../core/json.ts';
-import type { EncoderOptions } from '../../core/protocol.ts';
+import type { Json } from '../../core/json.ts';
 import { encodeCallState } from './reasoning.ts';
 
 /** Clients and logs expect the prefix; ids that begin as some server of this wire writes them are kept. */
 export function answerId(id: string): string {
   return /^(chatcmpl|gen-)/.test(id) ? id : `chatcmpl-${id}`;
-}
-
-/** A call of a free-text tool as the client knows it: others had to call it with an object that holds its input. */
-export function asCustom(call: CallPart, { customTools = [] }: EncoderOptions): CallPart {
-  if (call.custom || !customTools.includes(call.name)) return call;
-  const input = parseObject(call.args)?.input;
-  return { ...call, custom: true, args: typeof input === 'string' ? input : call.args };
 }
 
 /** The call with its arguments as far as they are known; empty ones are left to the caller. */

@@ -2,6 +2,7 @@
 
 import { isObject, type Json } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
 import { credential, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.ts';
@@ -13,6 +14,7 @@ import { decodeResponse, encodeResponse } from './response.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder, KEEP_ALIVE } from './stream-encoder.ts';
+import { TOOL_NAME } from './tools.ts';
 import { usageOf } from './usage.ts';
 
 export const chat: Protocol = {
@@ -35,6 +37,7 @@ export const chat: Protocol = {
   encodeCount: (tokens) => ({ input_tokens: tokens }),
 
   upstreamPath: (_model, action) => `/chat/completions${action === 'count' ? '/input_tokens' : ''}`,
+  toolName: new RegExp(TOOL_NAME),
   gatewayFields: GATEWAY_FIELDS,
   requestModel: { path: ['model'], spell: (model) => model },
   restoreState,
@@ -55,5 +58,24 @@ export const chat: Protocol = {
   usageMark: Buffer.from('"prompt_tokens"'),
   usageOf,
   errorIn,
-  isEnd: (event) => event.data.trim() === '[DONE]',
+  isEnd,
 };
+
+/** Some servers close their streams after the finish reason or the usage, without a `[DONE]`. */
+function isEnd({ data }: SseEvent): boolean {
+  if (data.trim() === '[DONE]') return true;
+  const choices = data.includes('"finish_reason"') ? choicesIn(data) : [];
+  return (
+    choices.length > 0 &&
+    choices.every((choice) => typeof choice?.finish_reason === 'string' && choice.finish_reason !== '')
+  );
+}
+
+function choicesIn(data: string): Json[] {
+  try {
+    const { choices } = JSON.parse(data);
+    return Array.isArray(choices) ? choices : [];
+  } catch {
+    return [];
+  }
+}

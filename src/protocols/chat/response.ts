@@ -4,7 +4,7 @@ import type { Candidate, ChatResponse, FinishReason, OpenPart } from '../../core
 import { fold } from '../../core/fold.ts';
 import type { Json } from '../../core/json.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
-import { answerId, asCustom, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
+import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeFinish } from './finish.ts';
 import { encodeDetail, encodeStateDetail, TEXT_STATE } from './reasoning.ts';
@@ -34,7 +34,7 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
 const UNSAID = new Set<FinishReason>(['blocked', 'refused', 'filtered']);
 
 function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
-  const calls = parts.filter((part) => part.type === 'call').map((call) => asCustom(call, options));
+  const calls = parts.filter((part) => part.type === 'call');
   const tokens = parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
   const text = textOf(parts);
   const refusal = parts.flatMap((part) => (part.type === 'refusal' ? [part.text] : [])).join('');

@@ -1,12 +1,10 @@
 /** Events of the hub as chunks for a client. */
 
 import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
-import { type GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
-import { answerId, asCustom, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
+import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
-import { encodeStreamError } from './errors.ts';
 import { encodeFinish } from './finish.ts';
 import { encodeCallState, encodeDetail, encodeStateDetail, TEXT_STATE } from './reasoning.ts';
 import { encodeTier, encodeUsage } from './usage.ts';
@@ -33,8 +31,6 @@ interface Open {
   order: number;
   from: number;
   length: number;
-  /** A call whose input is unwrapped from its arguments once these are complete. */
-  held: boolean;
 }
 
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
@@ -44,7 +40,6 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   const parts = new Map<number, Open>();
   let head = { id: answerId(''), object: 'chat.completion.chunk', created: options.created, model: options.model };
   let usage: Usage | undefined;
-  let failed = false;
 
   function chunk(choices: Json[], counts: Json = null): string {
     const tier = counts ? encodeTier(usage) : {};
@@ -78,7 +73,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const lane = laneOf(candidate);
     const first = lane.started ? '' : say(lane, { content: '' });
     const part = { ...given };
-    const open: Open = { lane, part, order: 0, from: lane.sent, length: 0, held: false };
+    const open: Open = { lane, part, order: 0, from: lane.sent, length: 0 };
     parts.set(index, open);
     switch (part.type) {
       case 'text':
@@ -88,11 +83,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         open.order = lane.reasonings++;
         return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
       case 'call': {
-        const custom = asCustom(part, options);
-        open.held = custom !== part;
         open.order = lane.calls.push(part) - 1;
         const details = part.opaque ? { reasoning_details: [encodeStateDetail(part.opaque, part.id)] } : {};
-        return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(custom) }], ...details });
+        return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(part) }], ...details });
       }
       case 'media':
       case 'native':
@@ -133,7 +126,6 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       }
       case 'call': {
         part.args += text;
-        if (open.held) return '';
         const kind = part.custom ? { custom: { input: text } } : { function: { arguments: text } };
         return say(lane, { tool_calls: [{ index: order, ...kind }] });
       }
@@ -170,12 +162,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     if (!open) return '';
     if (open.part.type === 'media') return sayMedia(open.lane, open.part);
     if (open.part.type !== 'call') return '';
-    if (open.held) return sayInput(open.lane, asCustom(open.part, options), open.order);
     return open.part.custom || open.part.args !== '' ? '' : growText(open, '{}');
-  }
-
-  function sayInput(lane: Lane, call: CallPart, index: number): string {
-    return say(lane, { tool_calls: [{ index, custom: { input: call.args } }] });
   }
 
   function sayMedia(lane: Lane, part: MediaPart): string {
@@ -197,12 +184,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return first + chunk([{ index: candidate, delta: {}, ...ending }]);
   }
 
-  function fail(error: GatewayError): string {
-    failed = true;
-    return encodeStreamError(error);
-  }
-
-  function encodeEvent(event: ChatEvent): string {
+  function encode(event: ChatEvent): string {
     switch (event.type) {
       case 'message-start':
         return startMessage(event);
@@ -220,19 +202,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'ping':
         return KEEP_ALIVE;
       case 'error':
-        return fail(event.error);
+        throw event.error;
     }
   }
 
-  /** An answer that can't be told on this wire ends the stream with its error. */
-  function encode(event: ChatEvent): string {
-    if (failed) return '';
-    try {
-      return encodeEvent(event);
-    } catch (thrown) {
-      return fail(toGatewayError(thrown));
-    }
-  }
-
-  return { encode, end: () => (failed ? '' : DONE) };
+  return { encode, end: () => DONE };
 }

@@ -84,13 +84,6 @@ export function encodeTools(request: ChatRequest, rules: ModelRules, dropped: Se
 
 function encodeTool(tool: Tool, rules: ModelRules, dropped: Set<string>): Json {
   const { name, description, strict } = tool;
-  if (!new RegExp(TOOL_NAME).test(name)) {
-    throw new GatewayError(
-      'unsupported_tool',
-      `The tool name "${name}" is not accepted by the provider: at most 64 letters, digits, - and _ are.`,
-      { param: 'tools' },
-    );
-  }
   if (tool.cache && rules.cacheMarks !== 'cache_control') dropped.add('cache');
   const mark = tool.cache && rules.cacheMarks === 'cache_control' ? { cache_control: cacheControl(tool.cache) } : {};
   if (tool.custom) return { type: 'custom', custom: { name, description, format: tool.custom.format } };

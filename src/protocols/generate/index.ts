@@ -36,6 +36,7 @@ export const generate: Protocol = {
   encodeCount: (tokens) => ({ totalTokens: tokens }),
 
   upstreamPath,
+  toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
   gatewayFields: [],
   requestModel: { path: ['generateContentRequest', 'model'], spell: (model) => `models/${model}` },
   restoreState,

@@ -1,12 +1,9 @@
 /** Tools and tool choice for an upstream. */
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
-import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { toDialect } from '../../core/json-schema.ts';
 import { DIALECT } from './schema.ts';
-
-const NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/;
 
 export function encodeTools({ tools, webSearch }: ChatRequest): Json[] {
   const result: Json[] = [];
@@ -17,10 +14,6 @@ export function encodeTools({ tools, webSearch }: ChatRequest): Json[] {
 
 function encodeTool(tool: Tool): Json {
   const { name, description } = tool;
-  if (!NAME.test(name)) {
-    const message = `The tool name ${JSON.stringify(name)} is not accepted by this model: it must begin with a letter or underscore, and go on with at most 127 letters, digits, or "_.:-".`;
-    throw new GatewayError('invalid_request', message, { param: 'tools' });
-  }
   const parametersJsonSchema = parametersOf(tool);
   return { name, ...(description && { description }), ...(parametersJsonSchema && { parametersJsonSchema }) };
 }

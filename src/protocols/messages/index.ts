@@ -36,6 +36,7 @@ export const messages: Protocol = {
   encodeCount: (tokens) => ({ input_tokens: tokens }),
 
   upstreamPath: (_model, action) => (action === 'count' ? '/v1/messages/count_tokens' : '/v1/messages'),
+  toolName: /^[a-zA-Z0-9_-]{1,128}$/,
   gatewayFields: ['provider'],
   requestModel: { path: ['model'], spell: (model) => model },
   restoreState,

@@ -1,14 +1,12 @@
 /** Tools, tool choice and output format for an upstream of the messages protocol. */
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
-import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { type SchemaDialect, toDialect } from '../../core/json-schema.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { encodeMark } from './cache.ts';
 import { NEWEST } from './rules.ts';
 
-const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const MAX_STRICT = 20;
 const SEARCH = 'web_search_20250305';
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
@@ -60,10 +58,6 @@ export function encodeTools(request: ChatRequest, rules: ModelRules): Encoded {
 }
 
 function encodeTool(tool: Tool, strict: boolean): Json {
-  if (!NAME.test(tool.name)) {
-    const message = `The tool name "${tool.name}" is not accepted by the model: use up to 128 letters, digits, _ and -.`;
-    throw new GatewayError('unsupported_tool', message, { param: 'tools' });
-  }
   const wire: Json = { name: tool.name };
   if (tool.description) wire.description = tool.description;
   wire.input_schema = tool.custom ? TEXT_INPUT : objectSchema(tool.parameters);

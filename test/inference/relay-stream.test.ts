@@ -1,0 +1,59 @@
+/** A relayed stream, frame by frame: when it is complete, what a failure leaves, and the model's name. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatewayError } from '../../src/core/errors.ts';
+import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
+import { createRelay, type Output } from '../../src/inference/stream.ts';
+import { chat } from '../../src/protocols/chat/index.ts';
+import { messages } from '../../src/protocols/messages/index.ts';
+
+const options: EncoderOptions = { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false };
+
+function relayed(protocol: Protocol, frames: string[]): string {
+  const pipe = createRelay(protocol, options);
+  const out: Output[] = [];
+  for (const frame of frames) pipe.push(Buffer.from(frame), out);
+  pipe.end(out);
+  return out.join('');
+}
+
+const text = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n';
+const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n';
+const stop = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+
+test('a chat stream may end with its finish reason, or with its usage after it', () => {
+  assert.equal(relayed(chat, [text, finish]), text + finish);
+  assert.equal(relayed(chat, [text, finish, usage]), text + finish + usage);
+});
+
+test('a last [DONE] without its blank line gets one', () => {
+  assert.equal(relayed(chat, [text, finish, 'data: [DONE]\n']), `${text}${finish}data: [DONE]\n\n\n`);
+});
+
+test('what is cut off after the end is not missed', () => {
+  assert.equal(relayed(chat, [text, finish, 'data: {"half']), text + finish);
+  assert.equal(relayed(messages, [stop, 'data: [DONE]\n\n']), `${stop}data: [DONE]\n\n`);
+});
+
+test('a stream without its end broke off', () => {
+  assert.throws(() => relayed(chat, [text]), GatewayError);
+  assert.throws(() => relayed(messages, ['event: ping\ndata: {"type":"ping"}\n\n']), GatewayError);
+});
+
+test('what came before an error in the same bytes is given', () => {
+  const pipe = createRelay(chat, options);
+  const out: Output[] = [];
+  const bytes = Buffer.from(`${text}data: {"error":{"message":"broken","code":500}}\n\n`);
+  assert.throws(() => pipe.push(bytes, out), GatewayError);
+  assert.equal(out.join(''), text);
+});
+
+test('the model is renamed in every frame, however frames begin, and nowhere else', () => {
+  const named = (id: string, model: string) =>
+    `data: {"id":"${id}","model":"${model}","choices":[{"index":0,"delta":{"content":"\\"model\\":\\"m\\""},"finish_reason":null}],"x":{"model":"m"}}\n\n`;
+  const ids = ['1', '1', '22', '22', '1'];
+  const answer = relayed(chat, [...ids.map((id) => named(id, 'm-2026')), finish]);
+  assert.equal(answer, ids.map((id) => named(id, 'a/m')).join('') + finish);
+});
