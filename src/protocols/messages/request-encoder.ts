@@ -104,9 +104,10 @@ function encodeSampling(
   { body, thinking }: { body: Json; thinking: boolean },
 ): string[] {
   const dropped: string[] = [];
-  const stop = request.stop?.filter((text) => text.trim() !== '') ?? [];
-  if (stop.length > 0 && (rules.stop ?? NEWEST.stop)) body.stop_sequences = stop;
-  else if (stop.length > 0) dropped.push('stop');
+  const asked = request.stop ?? [];
+  const stop = (rules.stop ?? NEWEST.stop) ? asked.filter((text) => text.trim() !== '') : [];
+  if (stop.length > 0) body.stop_sequences = stop;
+  if (stop.length < asked.length) dropped.push('stop');
   if ((rules.sampling ?? NEWEST.sampling) === 'never' || thinking) {
     return [...dropped, ...SAMPLING.filter((parameter) => request[parameter] !== undefined)];
   }
