@@ -14,6 +14,11 @@ export interface Finding {
 export const FEATURES = [
   'bytes',
   'request',
+  'prompt',
+  'history',
+  'attachments',
+  'tools',
+  'settings',
   'text',
   'reasoning',
   'calls',

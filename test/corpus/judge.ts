@@ -4,6 +4,7 @@ import type { Json } from '../../src/core/json.ts';
 import { read } from '../../src/core/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, canonical, contrast, type Reader } from './answer.ts';
+import { type Asked, compareAsked } from './asked.ts';
 import { type ClientRequest, hidesReasoning, ownRequest, plainRequest, translatedRequest } from './client.ts';
 import { compare, type Finding, isCutOff } from './expectation.ts';
 import { chat } from './readers/chat.ts';
@@ -11,6 +12,9 @@ import { generate } from './readers/generate.ts';
 import { messages } from './readers/messages.ts';
 import type { Recording } from './recordings.ts';
 import type { Answered, Received, Replay } from './replay.ts';
+import { readChatRequest } from './requests/chat.ts';
+import { readGenerateRequest } from './requests/generate.ts';
+import { readMessagesRequest } from './requests/messages.ts';
 import { problemsOfChat } from './validators/chat.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
@@ -25,6 +29,12 @@ export interface Verdict extends Finding {
 }
 
 const READERS: Record<ProtocolId, Reader> = { chat, messages, generate };
+
+const REQUEST_READERS: Record<ProtocolId, (body: Json) => Asked> = {
+  chat: readChatRequest,
+  messages: readMessagesRequest,
+  generate: readGenerateRequest,
+};
 
 const VALIDATORS: Record<ProtocolId, (body: Json) => string[]> = {
   chat: problemsOfChat,
@@ -169,8 +179,12 @@ async function judgeTranslation({ recording, recorded, client, replay, add }: Tr
       if (recording.request && !request.impossible) Object.assign(request, plainRequest(client, model));
       continue;
     }
-    if (recording.request && !request.impossible && form === 'whole')
+    if (recording.request && !request.impossible && form === 'whole') {
       add([acceptedRequest(received, recording.protocol)], form);
+      const reader = REQUEST_READERS[recording.protocol];
+      const dropped = [...request.dropped, ...(received.headers.get('x-polygate-dropped')?.split(', ') ?? [])];
+      add(compareAsked(reader(recording.request), reader(received.upstream.body), dropped), form);
+    }
     if (recorded.answer) answers[form] = judgeAnswer(recorded.answer, received, { client, request, form, add });
     else add([translatedFailure(recording, received, client)], form);
   }

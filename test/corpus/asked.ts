@@ -1,0 +1,140 @@
+/** What a request asks, whatever protocol it is written in; and whether all of it arrived. */
+
+import { isObject, type Json } from '../../src/core/json.ts';
+import { canonical, contrast } from './answer.ts';
+import type { Finding } from './expectation.ts';
+import { canonicalText } from './readers/chat.ts';
+
+export interface Asked {
+  /** Words by speaker, text by text, without white space. */
+  system: string[];
+  user: string[];
+  assistant: string[];
+  /** Name and canonical arguments. */
+  calls: string[];
+  results: string[];
+  /** Kind, and the length of the data or the address. */
+  media: string[];
+  /** Name, description and the names of the parameters. */
+  tools: string[];
+  settings: Settings;
+}
+
+export interface Settings {
+  maxTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  stop?: string;
+  seed?: number;
+  frequencyPenalty?: number;
+  presencePenalty?: number;
+  candidates?: number;
+  choice?: string;
+  format?: string;
+}
+
+export function emptyAsked(): Asked {
+  return { system: [], user: [], assistant: [], calls: [], results: [], media: [], tools: [], settings: {} };
+}
+
+/** The gateway's own words where a result can't hold media. */
+const ATTACHED = /\s*\[(image|document|audio|video) attached below\]/g;
+
+/** Words only: separators between texts are a matter of the protocol. */
+export function words(text: unknown): string {
+  return typeof text === 'string' ? text.replace(/\s+/g, '') : '';
+}
+
+/** Results are text here and JSON there: the same value counts as the same result. */
+export function resultOf(value: Json): string {
+  if (typeof value === 'string') {
+    const text = value.replace(/^Error: /, '').replaceAll(ATTACHED, '');
+    const read = canonicalText(text);
+    return read.startsWith('broken') || text.trim() === '' ? words(text) : unwrapped(JSON.parse(text), read);
+  }
+  return unwrapped(value, canonical(value));
+}
+
+function unwrapped(value: Json, spelled: string): string {
+  if (typeof value === 'string') return words(value);
+  const names = isObject(value) ? Object.keys(value) : [];
+  const isWrapper = names.length === 1 && ['output', 'result', 'error', 'content'].includes(names[0] ?? '');
+  return isWrapper ? resultOf(value[names[0] ?? '']) : words(spelled);
+}
+
+export function toolOf(name: string, description: unknown, schema: Json): string {
+  const properties = Object.keys(schema?.properties ?? {}).sort();
+  return `${name} ${words(description)} [${properties.join(',')}]`;
+}
+
+/** JSON Schema dialects differ; the names of what is asked for do not. */
+export function formatOf(schema: Json): string {
+  return `schema [${Object.keys(schema?.properties ?? {})
+    .sort()
+    .join(',')}]`;
+}
+
+/** `dropped` are the names of what was said to be left out on the way. */
+export function compareAsked(recorded: Asked, received: Asked, dropped: string[]): Finding[] {
+  const findings: Finding[] = [];
+  for (const speaker of ['system', 'user', 'assistant'] as const) {
+    // System texts in the middle of a conversation are the user's where the protocol has no place for them.
+    const elsewhere = speaker === 'system' ? received.user : [];
+    if (recorded[speaker].length > 0)
+      findings.push(contains('prompt', recorded[speaker], received[speaker], elsewhere));
+  }
+  const lists = { calls: 'history', results: 'history', media: 'attachments', tools: 'tools' } as const;
+  for (const [name, feature] of Object.entries(lists) as [keyof typeof lists, Finding['feature']][]) {
+    if (recorded[name].length > 0 || received[name].length > 0)
+      findings.push(contains(feature, recorded[name], received[name]));
+  }
+  const names = Object.keys(recorded.settings) as (keyof Settings)[];
+  return [...findings, ...names.map((name) => compareSetting(name, recorded, received, dropped))];
+}
+
+/** Adapted when everything is there, with words of the gateway around it. */
+function contains(
+  feature: Finding['feature'],
+  recorded: string[],
+  received: string[],
+  elsewhere: string[] = [],
+): Finding {
+  const [one, other] = [[...recorded].sort().join(' '), [...received].sort().join(' ')];
+  if (one === other || recorded.join('') === received.join('')) return { feature, outcome: 'equal' };
+  const all = [...received, ...elsewhere].join('');
+  const missing = recorded.find((text) => text !== '{}' && !all.includes(text));
+  if (missing === undefined) return { feature, outcome: 'adapted', detail: contrast(one, other) };
+  return {
+    feature,
+    outcome: 'different',
+    detail: `${JSON.stringify(missing.slice(0, 100))} is missing: ${contrast(one, other)}`,
+  };
+}
+
+function compareSetting(name: keyof Settings, recorded: Asked, received: Asked, dropped: string[]): Finding {
+  const [one, other] = [recorded.settings[name], received.settings[name]];
+  const feature = 'settings';
+  if (one === other) return { feature, outcome: 'equal' };
+  const detail = `${name} ${one} became ${other}`;
+  const isNamed = dropped.some((word) => DROPPED_AS[name].test(word));
+  const isClamped = name === 'temperature' && Number(one) > 1 && other === 1;
+  const isTold =
+    ['choice', 'format'].includes(name) && received.system.join('').length > recorded.system.join('').length;
+  return { feature, outcome: isNamed || isClamped || isTold ? 'adapted' : 'different', detail };
+}
+
+/** How a setting is called in the lists of what was dropped, in any protocol. */
+const DROPPED_AS: Record<keyof Settings, RegExp> = {
+  maxTokens: /max/i,
+  temperature: /temperature/i,
+  topP: /top_?p/i,
+  topK: /top_?k/i,
+  stop: /stop/i,
+  seed: /seed/i,
+  frequencyPenalty: /frequency/i,
+  presencePenalty: /presence/i,
+  candidates: /candidate|^n$/i,
+  choice: /choice|toolConfig|callingconfig/i,
+  format: /format|schema/i,
+};
