@@ -21,3 +21,4 @@ const keys = openKeyStore({ folder, configured: config.keys });
 const log = pino({ level: 'silent' });
 const gateway = await startGateway({ config, keys, log, version: 'bench' });
 process.send?.(gateway.address.port);
+process.on('SIGINT', () => process.exit(0));

@@ -9,7 +9,7 @@ import type { Models } from '../inference/models.ts';
 import type { RelayOptions } from '../inference/relay.ts';
 import type { KeyStore } from '../keys/store.ts';
 import { answerCatalog } from './catalog.ts';
-import { unusedConnections } from './connections.ts';
+import { connectionEnder } from './connections.ts';
 import { errorAnswer } from './errors.ts';
 import { answerInference } from './inference.ts';
 import { createRouter, protocolOfPath } from './paths.ts';
@@ -48,8 +48,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
-  const endUnused = unusedConnections(app.server);
-  app.addHook('preClose', async () => endUnused());
+  const endConnections = connectionEnder(app.server);
+  app.addHook('preClose', async () => endConnections());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 

@@ -1,10 +1,13 @@
-/** Connections on which nothing was asked yet: Node takes them for busy, so that closing would wait for them. */
+/** Ends connections when the server closes: Node waits for those on which nothing was asked yet, and for those that fall idle later. */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Watches a server; the function that comes back ends the connections without any request so far. */
-export function unusedConnections(server: Server): () => void {
+/** Milliseconds between two looks for connections that have become idle. */
+const LOOK_INTERVAL = 50;
+
+/** Watches a server; the function that comes back, called when it closes, ends each connection as soon as nothing runs on it. */
+export function connectionEnder(server: Server): () => void {
   const unused = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     unused.add(socket);
@@ -13,5 +16,7 @@ export function unusedConnections(server: Server): () => void {
   server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
   return () => {
     for (const socket of unused) socket.destroy();
+    const looking = setInterval(() => server.closeIdleConnections(), LOOK_INTERVAL);
+    server.once('close', () => clearInterval(looking));
   };
 }
