@@ -13,9 +13,11 @@ export interface JsonLimits {
   values: number;
   /** Bytes of white space between values. */
   space: number;
+  /** Bytes of a number. */
+  number: number;
 }
 
-export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 100_000, space: 4 * 1024 * 1024 };
+export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 100_000, space: 4 * 1024 * 1024, number: 1000 };
 
 /** Half-open byte range of a value, strings with their quotes. */
 export interface Span {
@@ -33,15 +35,21 @@ const COMMA = 44;
 const SPACE = 32;
 const COLON = 58;
 
-/** How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply or hold too many. */
+/** How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or too long numbers. */
 export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): number {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
   let depth = 0;
   let values = 0;
   let space = 0;
+  let mark = 0;
   for (let position = 0; position < bytes.length; position++) {
     const byte = bytes[position] as number;
-    if (byte === QUOTE) position = stringEnd(bytes, position) - 1;
+    if (byte > COMMA && byte < COLON) {
+      if (position - mark > limits.number) throw tooMuch(`holds a number of more than ${limits.number} digits`);
+      continue;
+    }
+    mark = position;
+    if (byte === QUOTE) mark = position = stringEnd(bytes, position) - 1;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
       if (++depth > limits.depth) throw tooMuch(`nests deeper than ${limits.depth} levels`);

@@ -1,9 +1,10 @@
 /** Decides which of the three ways a request takes to an endpoint, and makes its upstream body. */
 
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { ChatRequest, Finish, OpenPart } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
-import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
+import type { Protocol, Target } from '../core/protocol.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { type Call, type Endpoint, originOf, rulesOf } from './call.ts';
 import type { StateMemory } from './memory.ts';
@@ -106,6 +107,9 @@ function insertFirst(bytes: Buffer, members: string): Buffer {
   return splice(bytes, { start: open, end: open }, members);
 }
 
+/** Bytes of a body from which on others get their turn between two steps. */
+const LARGE = 512 * 1024;
+
 interface Translation {
   upstream: Protocol;
   target: Target;
@@ -119,18 +123,22 @@ async function canonical(call: Call, endpoint: Endpoint, { upstream, target, com
   const asClient = request.tools.map((tool) => ({ ...tool }));
   const toolNames = renameTools(request, upstream.toolName);
 
-  function encode(asked: ChatRequest): EncodedRequest & { body: Buffer } {
+  function encode(asked: ChatRequest): { text: string; dropped: string[] } {
     const encoded = upstream.encodeRequest(asked, target);
     const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
     const wire = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
-    return { body: Buffer.from(JSON.stringify(wire)), dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
+    return { text: JSON.stringify(wire), dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
   }
 
   try {
     await complete(request);
-    const { body, dropped } = encode(request);
+    if (call.bytes.length > LARGE) await breathe();
+    const { text, dropped } = encode(request);
+    if (call.bytes.length > LARGE) await breathe();
+    const body = Buffer.from(text);
     const names = dropped.map((name) => call.protocol.parameterName(name));
-    const continueWith = (parts: OpenPart[], finish: Finish) => encode(continued(request, parts, finish)).body;
+    const continueWith = (parts: OpenPart[], finish: Finish) =>
+      Buffer.from(encode(continued(request, parts, finish)).text);
     const all = [...new Set([...request.dropped, ...names])];
     return {
       path: 'canonical',

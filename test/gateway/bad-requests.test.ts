@@ -107,6 +107,7 @@ const BODIES: Record<string, [body: string | Buffer, words: RegExp]> = {
   'a string': ['"hi"', /must be a JSON object/],
   null: ['null', /must be a JSON object/],
   '101 levels': [`{"x":${'['.repeat(100)}${']'.repeat(100)}}`, /deeper than 100 levels/],
+  'a number without end': [`{"x":${'1'.repeat(1100)}}`, /more than 1000 digits/],
   'too many values': [`{"x":[${'0,'.repeat(100_001)}0]}`, /more than 100000 values/],
 };
 
