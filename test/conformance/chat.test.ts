@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../src/core/json.ts';
-import type { Said } from './answers.ts';
-import { IDS, MODELS, send, speak, TOOLS, useRig, whole } from './rig.ts';
+import { answerEvents } from '../gateway/harness.ts';
+import { checkChatStream } from '../validators/chat.ts';
+import { type Said, SPEAKERS } from './answers.ts';
+import { IDS, MODELS, send, speak, streamed, TOOLS, useRig, whole } from './rig.ts';
 
 const rig = useRig({
   providers: `
@@ -80,19 +82,22 @@ describe('the end of an answer with calls', () => {
     }
   }
 
-  test('checklist 17: a call whose arguments broke off with the answer ends with length, not as a call', async () => {
-    const body = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null };
-    const content = [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }];
-    rig.answer((_call, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(
-        JSON.stringify({ ...body, content, stop_reason: 'max_tokens', usage: { input_tokens: 1, output_tokens: 1 } }),
-      );
-    });
-    const { choices } = await ask('b/m', TOOLS.chat);
-    if (choices[0].finish_reason === 'tool_calls') JSON.parse(choices[0].message.tool_calls[0].function.arguments);
-    else assert.equal(choices[0].finish_reason, 'length');
+  const broken = (finish: string): string => {
+    const text = SPEAKERS.messages.stream({ calls: [{ id: 'toolu_1', name: 'f', args: { a: 1 } }], finish });
+    return text.replace(/event: content_block_delta\ndata: \{[^\n]*:1\}[^\n]*\n\n/, '');
+  };
+  test('checklist 17: a call that the output limit cut ends with length, not as a call', async () => {
+    rig.answer((_call, response) => answerEvents(response, broken('max_tokens')));
+    const { data } = checkChatStream(await streamed(rig, { protocol: 'chat', model: 'b/m', change: TOOLS.chat }));
+    assert.equal(data.at(-1).choices[0].finish_reason, 'length');
   });
+  for (const finish of ['tool_use', 'end_turn', 'stop_sequence', 'brand_new']) {
+    test(`checklist 17: half a call that ends with ${finish} is a failure`, async () => {
+      rig.answer((_call, response) => answerEvents(response, broken(finish)));
+      const text = await streamed(rig, { protocol: 'chat', model: 'b/m', change: TOOLS.chat });
+      assert.equal(checkChatStream(text).ending, 'error');
+    });
+  }
 });
 
 describe('token counts', () => {

@@ -28,6 +28,9 @@ const NAMES: Record<Exclude<FinishReason, 'malformed' | 'calls'>, string> = {
   other: 'stop',
 };
 
+/** Ends that leave no call half written. */
+const NATURAL: readonly FinishReason[] = ['stop', 'stop-sequence', 'calls', 'other'];
+
 /** Undefined while the choice goes on; a whole answer has ended even if it doesn't say so. Throws for the reasons that mean failure. */
 export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
   const raw = choice.finish_reason || (whole ? 'stop' : undefined);
@@ -55,7 +58,7 @@ export function settleFinish(finish: Finish, seen: { calls: boolean; refusal: bo
  */
 export function encodeFinish(finish: Finish, calls: Pick<CallPart, 'args' | 'custom'>[]): Json {
   const complete = calls.every((call) => call.custom || parseObject(call.args) !== undefined);
-  if (finish.reason === 'malformed' || (finish.reason === 'calls' && !complete)) {
+  if (finish.reason === 'malformed' || (!complete && NATURAL.includes(finish.reason))) {
     throw new GatewayError('upstream_error', 'The model wrote a malformed answer.');
   }
   const name = calls.length > 0 && complete ? 'tool_calls' : NAMES[finish.reason === 'calls' ? 'stop' : finish.reason];
