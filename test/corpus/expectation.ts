@@ -28,6 +28,7 @@ export const FEATURES = [
   'usage',
   'agreement',
   'state',
+  'memory',
   'error',
 ] as const;
 

@@ -3,7 +3,7 @@
 import type { Json } from '../../src/core/json.ts';
 import { read } from '../../src/core/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
-import { type Answer, canonical, contrast, type Reader } from './answer.ts';
+import { type Answer, canonical, contrast, type Reader, unique } from './answer.ts';
 import { type Asked, compareAsked } from './asked.ts';
 import { type ClientRequest, hidesReasoning, ownRequest, plainRequest, translatedRequest } from './client.ts';
 import { compare, type Finding, isCutOff } from './expectation.ts';
@@ -15,6 +15,7 @@ import type { Answered, Received, Replay } from './replay.ts';
 import { readChatRequest } from './requests/chat.ts';
 import { readGenerateRequest } from './requests/generate.ts';
 import { readMessagesRequest } from './requests/messages.ts';
+import { documented, requestAfter, stateIn, turnIn, turnSent } from './state.ts';
 import { problemsOfChat } from './validators/chat.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
@@ -185,8 +186,12 @@ async function judgeTranslation({ recording, recorded, client, replay, add }: Tr
       const dropped = [...request.dropped, ...(received.headers.get('x-polygate-dropped')?.split(', ') ?? [])];
       add(compareAsked(reader(recording.request), reader(received.upstream.body), dropped), form);
     }
-    if (recorded.answer) answers[form] = judgeAnswer(recorded.answer, received, { client, request, form, add });
-    else add([translatedFailure(recording, received, client)], form);
+    if (!recorded.answer) {
+      add([translatedFailure(recording, received, client)], form);
+      continue;
+    }
+    answers[form] = judgeAnswer(recorded.answer, received, { client, request, form, add });
+    if (answers[form]) add(await judgeState({ recording, recorded, client, replay }, form, received), form);
   }
   if (answers.whole && answers.stream && !recorded.answer?.choices.some(isCutOff))
     add([agreement(answers.whole, answers.stream)]);
@@ -248,6 +253,37 @@ function translatedFailure({ response }: Recording, received: Received, client: 
       detail: `status ${received.status}: ${received.text.slice(0, 100)}`,
     };
   return { feature: 'error', outcome: words && said.includes(words) ? 'equal' : 'adapted', detail: said.slice(0, 160) };
+}
+
+/** Whether the provider gets its state back: from a client that keeps everything, and from one that keeps only its calls. */
+async function judgeState(trial: Omit<Trial, 'add'>, form: Verdict['form'], { text }: Received): Promise<Finding[]> {
+  const { recording, recorded, client } = trial;
+  const recordedTurn = turnIn(recording.protocol, recorded.whole.body);
+  const expected = stateIn(recording.protocol, recordedTurn);
+  if (expected.length === 0) return [];
+  const turn = turnIn(client, form === 'whole' ? read(text) : READERS[client].join(text));
+  const findings = [await judgeReturn(trial, 'state', { expected, turn })];
+  if (client === 'chat' && turn.tool_calls)
+    findings.push(await judgeReturn(trial, 'memory', { expected, turn: documented(turn) }));
+  return findings;
+}
+
+async function judgeReturn(
+  { recording, recorded, client, replay }: Omit<Trial, 'add'>,
+  feature: 'state' | 'memory',
+  { expected, turn }: { expected: string[]; turn: Json },
+): Promise<Finding> {
+  const model = replay.model(recording);
+  const next = requestAfter(client, turn);
+  if (!next) return { feature, outcome: 'adapted', detail: 'an answer that nothing can follow' };
+  const body = client === 'generate' ? next : { ...next, model };
+  const received = await replay.ask(client, { model, stream: false, body, answer: recorded.whole });
+  if (!received.upstream) return { feature, outcome: 'different', detail: messageOf(received) };
+  const got = stateIn(recording.protocol, turnSent(recording.protocol, received.upstream.body));
+  const [one, other] = [unique(expected).join('; '), unique(got).join('; ')];
+  return one === other
+    ? { feature, outcome: 'equal' }
+    : { feature, outcome: 'different', detail: contrast(one, other) };
 }
 
 function agreement(whole: Answer, stream: Answer): Finding {

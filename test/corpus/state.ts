@@ -1,0 +1,112 @@
+/** The turn after an answer: what a client hands back of it, and which state of the provider arrives there again. */
+
+import type { Json } from '../../src/core/json.ts';
+import type { ProtocolId } from '../gateway/harness.ts';
+
+/** The assistant's turn in an answer, as a client puts it into its history. */
+export function turnIn(client: ProtocolId, answer: Json): Json {
+  switch (client) {
+    case 'chat':
+      return answer.choices[0].message ?? {};
+    case 'messages':
+      return { role: 'assistant', content: answer.content };
+    case 'generate':
+      return answer.candidates?.[0]?.content ?? { role: 'model', parts: [] };
+  }
+}
+
+/** The turn of a client that keeps only what its protocol documents. */
+export function documented(turn: Json): Json {
+  const { role, content, tool_calls: calls } = turn;
+  return {
+    role,
+    content,
+    tool_calls: calls.map(({ id, type, function: called }: Json) => ({ id, type, function: called })),
+  };
+}
+
+/** The next request: every call of the turn answered, or a new question. Undefined for a turn that nothing can follow. */
+export function requestAfter(client: ProtocolId, turn: Json): Json {
+  switch (client) {
+    case 'chat': {
+      const calls: Json[] = turn.tool_calls ?? [];
+      if (calls.length === 0 && !turn.content) return undefined;
+      const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
+      const names = calls.map((call) => call.function.name);
+      const next = results.length > 0 ? results : [{ role: 'user', content: 'Go on.' }];
+      return {
+        messages: [{ role: 'user', content: 'Begin.' }, turn, ...next],
+        ...(names.length > 0 && { tools: distinct(names).map((name) => ({ type: 'function', function: { name } })) }),
+      };
+    }
+    case 'messages': {
+      const uses: Json[] = turn.content.filter(({ type }: Json) => type === 'tool_use');
+      if (turn.content.length === 0) return undefined;
+      const results = uses.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'done' }));
+      const tools = distinct(uses.map(({ name }) => name)).map((name) => ({ name, input_schema: { type: 'object' } }));
+      return {
+        max_tokens: 20_000,
+        messages: [
+          { role: 'user', content: 'Begin.' },
+          turn,
+          { role: 'user', content: results.length > 0 ? results : 'Go on.' },
+        ],
+        ...(tools.length > 0 && { tools }),
+      };
+    }
+    case 'generate': {
+      if (turn.parts.length === 0) return undefined;
+      const calls: Json[] = turn.parts.flatMap(({ functionCall }: Json) => functionCall ?? []);
+      const results = calls.map(({ id, name }) => ({ functionResponse: { id, name, response: { output: 'done' } } }));
+      const functionDeclarations = distinct(calls.map(({ name }) => name)).map((name) => ({ name }));
+      return {
+        contents: [
+          { role: 'user', parts: [{ text: 'Begin.' }] },
+          turn,
+          { role: 'user', parts: results.length > 0 ? results : [{ text: 'Go on.' }] },
+        ],
+        ...(calls.length > 0 && { tools: [{ functionDeclarations }] }),
+      };
+    }
+  }
+}
+
+function distinct(names: string[]): string[] {
+  return [...new Set(names)];
+}
+
+/** The assistant's turn in the request that an upstream got. */
+export function turnSent(upstream: ProtocolId, { messages, contents }: Json): Json {
+  const turns: Json[] = upstream === 'generate' ? contents : messages;
+  return turns.find(({ role }) => role === 'assistant' || role === 'model') ?? {};
+}
+
+/** What Google's own tools leave in an answer: they are refused where another protocol asks for them. */
+const SERVER_PARTS = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'];
+
+/** Everything opaque in a turn of an upstream's protocol, with what it hangs on. */
+export function stateIn(upstream: ProtocolId, turn: Json): string[] {
+  switch (upstream) {
+    case 'chat': {
+      const details: Json[] = turn.reasoning_details ?? [];
+      const signatures = (turn.tool_calls ?? []).map(
+        ({ extra_content: extra }: Json) => extra?.google?.thought_signature,
+      );
+      return [...details.map(({ signature, data }) => signature || data), ...signatures].filter(Boolean);
+    }
+    case 'messages':
+      return turn.content.flatMap(({ type, thinking, signature, data }: Json) => {
+        if (type === 'redacted_thinking') return [`redacted ${data}`];
+        return type === 'thinking' ? [`thinking ${thinking} ${signature}`] : [];
+      });
+    case 'generate':
+      return (turn.parts ?? []).flatMap((part: Json) => {
+        const isServers = SERVER_PARTS.some((name) => part[name]);
+        if (!part.thoughtSignature || isServers) return [];
+        const { functionCall, thought } = part;
+        return [
+          `${functionCall ? `call ${functionCall.name}` : thought ? 'thought' : 'text'} ${part.thoughtSignature}`,
+        ];
+      });
+  }
+}
