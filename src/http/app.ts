@@ -65,7 +65,9 @@ export function createApp(options: AppOptions): FastifyInstance {
     const exchange = exchangeOf(request, reply);
     if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
     try {
-      const { action } = route(request.method, exchange.path, exchange.query);
+      // Node leaves out the body of an answer to HEAD.
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      const { action } = route(method, exchange.path, exchange.query);
       if (action.type === 'generate' || action.type === 'count')
         return await answerInference(exchange, action, options);
       return answerCatalog(exchange, action, options.models().catalog());
