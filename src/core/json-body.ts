@@ -1,9 +1,9 @@
-/** Reads the body of a client's request: guarded, without holding up others, with an error that says what is wrong. */
+/** Reads the body of a client's request and writes an upstream's, without holding up others; what is wrong is said in words. */
 
 import { setImmediate as breathe } from 'node:timers/promises';
 import { GatewayError } from './errors.ts';
 import { guard, isObject, type Json, type JsonLimits, read } from './json.ts';
-import { readInSlices } from './json-slices.ts';
+import { readInSlices, writeInSlices } from './json-slices.ts';
 
 /** Up to these sizes parsing at once takes a few milliseconds. */
 const SMALL_BYTES = 512 * 1024;
@@ -28,4 +28,9 @@ async function parse(bytes: Buffer, values: number): Promise<Json> {
     const hint = where ? ` (at position ${where[1]})` : text.includes('end of JSON') ? ' (it ends too early)' : '';
     throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
   }
+}
+
+/** The bytes of a body made from one of `size` bytes. */
+export async function writeBody(body: Json, size: number): Promise<Buffer> {
+  return size <= SMALL_BYTES ? Buffer.from(JSON.stringify(body)) : writeInSlices(body);
 }

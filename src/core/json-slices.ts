@@ -1,5 +1,6 @@
-/** Parses large JSON in slices of time, so that one body never holds up everyone else's requests. */
+/** Reads and writes large JSON in slices of time, so that one body never holds up everyone else's requests. */
 
+import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Json, keepNumber, stringEnd } from './json.ts';
 
@@ -157,4 +158,39 @@ function isLiteral(byte: number): boolean {
     byte === 46 ||
     byte === 69
   );
+}
+
+/** The bytes of `JSON.stringify`; texts longer than a slice are written piece by piece. */
+export async function writeInSlices(value: Json): Promise<Buffer> {
+  const large: string[] = [];
+  const mark = randomUUID();
+  const outline = JSON.stringify(value, (_key, inner) =>
+    typeof inner === 'string' && inner.length > SLICE_CHARACTERS ? `${mark}${large.push(inner) - 1}` : inner,
+  );
+  await breathe();
+  const [first = '', ...rest] = outline.split(`"${mark}`);
+  const pieces = [Buffer.from(first)];
+  for (const [index, text] of rest.entries()) {
+    pieces.push(QUOTE_BYTES);
+    for (const piece of piecesOf(large[index] ?? '')) {
+      pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
+      await breathe();
+    }
+    pieces.push(Buffer.from(text.slice(text.indexOf('"'))));
+  }
+  return Buffer.concat(pieces);
+}
+
+const SLICE_CHARACTERS = 256 * 1024;
+const QUOTE_BYTES = Buffer.from('"');
+
+/** The text in slices, no character in two of them. */
+function* piecesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + SLICE_CHARACTERS, text.length);
+    const last = text.charCodeAt(end - 1);
+    if (last >= 0xd800 && last <= 0xdbff) end++;
+    yield text.slice(start, end);
+    start = end;
+  }
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
 import { copyJson, guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
 import { readBody } from '../../src/core/json-body.ts';
-import { readInSlices } from '../../src/core/json-slices.ts';
+import { readInSlices, writeInSlices } from '../../src/core/json-slices.ts';
 
 async function refusal(work: () => Promise<unknown>): Promise<string> {
   try {
@@ -122,4 +122,17 @@ test('a copy is equal, long numbers included, and shares nothing that can change
   copy.a[0].b = 1;
   copy.c.d = 1;
   assert.equal(JSON.stringify(value), '{"a":[{"b":12345678901234567890}],"c":{"d":null}}');
+});
+
+test('writing in slices gives what writing at once gives', async () => {
+  const texts = ['"\\\n\u0001é', '中文🦊', 'x🦊', '\ud800'].map((unit) => unit.repeat(300_000));
+  const value = read(
+    JSON.stringify({ texts, small: ['a', null, 1.5], long: 0 }).replace('"long":0', '"long":12345678901234567890'),
+  );
+  assert.ok((await writeInSlices(value)).equals(Buffer.from(JSON.stringify(value))));
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (json) => {
+      assert.equal((await writeInSlices({ json })).toString(), JSON.stringify({ json }));
+    }),
+  );
 });

@@ -1,0 +1,61 @@
+/** A request to an upstream of the client's own protocol. */
+
+import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
+import { writeBody } from '../core/json-body.ts';
+import type { Protocol, Target } from '../core/protocol.ts';
+import type { Call, Endpoint } from './call.ts';
+import type { Plan } from './plan.ts';
+
+/** The client's bytes where they can go as they are, else its JSON with what the gateway and the dialect change. */
+export async function relayed(call: Call, endpoint: Endpoint, target: Target): Promise<Plan> {
+  const { protocol, bytes } = call;
+  const body = copyJson(call.body);
+  let changed = false;
+  for (const field of protocol.gatewayFields) {
+    if (body[field] === undefined) continue;
+    delete body[field];
+    changed = true;
+  }
+  changed = protocol.restoreState(body, target.origin) || changed;
+  const usage = wantsUsage(call) ? protocol.streamUsage : undefined;
+  const addsUsage = usage !== undefined && body[usage.field] === undefined;
+  if (usage) {
+    changed ||= !addsUsage;
+    body[usage.field] = { ...body[usage.field], ...usage.value };
+  }
+  const adapted = call.action === 'generate' ? endpoint.provider.adapt?.(body, target.rules) : undefined;
+  if (changed || adapted?.changed) {
+    renameModel(body, protocol, target);
+    const bytes = await writeBody(body, call.bytes.length);
+    return { path: 'edit', upstream: protocol, target, body: bytes, dropped: adapted?.dropped ?? [] };
+  }
+
+  const renamed = respell(bytes, protocol, target);
+  const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
+  const spliced = prefix === '' ? renamed : insertFirst(renamed, prefix);
+  return { path: 'bytes', upstream: protocol, target, body: spliced, dropped: [] };
+}
+
+/** Usage is always asked of an upstream stream; the client is only shown it if it asked itself. */
+function wantsUsage(call: Call): boolean {
+  const usage = call.protocol.streamUsage;
+  return usage !== undefined && call.stream && call.action === 'generate' && !usage.asked(call.body);
+}
+
+function respell(bytes: Buffer, protocol: Protocol, target: Target): Buffer {
+  const span: Span | undefined = spanAt(bytes, protocol.requestModel.path);
+  return span ? splice(bytes, span, JSON.stringify(protocol.requestModel.spell(target.model))) : bytes;
+}
+
+function renameModel(body: Json, protocol: Protocol, target: Target): void {
+  const { path, spell } = protocol.requestModel;
+  let holder = body;
+  for (const name of path.slice(0, -1)) holder = holder?.[name];
+  const last = path.at(-1) as string;
+  if (holder?.[last] !== undefined) holder[last] = spell(target.model);
+}
+
+function insertFirst(bytes: Buffer, members: string): Buffer {
+  const open = bytes.indexOf('{') + 1;
+  return splice(bytes, { start: open, end: open }, members);
+}

@@ -1,0 +1,69 @@
+/** A request to an upstream of another protocol: decoded to the hub, completed, encoded. */
+
+import type { ChatRequest, Finish, OpenPart } from '../core/chat.ts';
+import { GatewayError } from '../core/errors.ts';
+import { copyJson } from '../core/json.ts';
+import { writeBody } from '../core/json-body.ts';
+import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
+import type { Call, Endpoint } from './call.ts';
+import type { Plan } from './plan.ts';
+import { renameTools } from './tool-names.ts';
+
+export interface Translation {
+  upstream: Protocol;
+  target: Target;
+  /** Gives the decoded request what it needs beyond what the client sent. */
+  complete(request: ChatRequest): Promise<void>;
+}
+
+/** Throws errors of the target's encoder in the client's own words. */
+export async function translated(
+  call: Call,
+  endpoint: Endpoint,
+  { upstream, target, complete }: Translation,
+): Promise<Plan> {
+  const request = call.protocol.decodeRequest(copyJson(call.body));
+  request.stream = call.stream;
+  const asClient = request.tools.map((tool) => ({ ...tool }));
+  const toolNames = renameTools(request, upstream.toolName);
+
+  function encode(asked: ChatRequest): EncodedRequest {
+    const encoded = upstream.encodeRequest(asked, target);
+    const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
+    const body = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
+    return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
+  }
+
+  try {
+    await complete(request);
+    const { body: wire, dropped } = encode(request);
+    const body = await writeBody(wire, call.bytes.length);
+    const names = dropped.map((name) => call.protocol.parameterName(name));
+    const continueWith = (parts: OpenPart[], finish: Finish) =>
+      Buffer.from(JSON.stringify(encode(continued(request, parts, finish)).body));
+    const all = [...new Set([...request.dropped, ...names])];
+    return {
+      path: 'canonical',
+      upstream,
+      target,
+      body,
+      dropped: all,
+      request: { ...request, tools: asClient },
+      toolNames,
+      continueWith,
+    };
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.param === undefined) throw error;
+    throw new GatewayError(error.code, error.message, {
+      ...error,
+      param: call.protocol.parameterName(error.param),
+      cause: error,
+    });
+  }
+}
+
+/** The same request once more: with the token of the answer so far, or with the answer so far as its last turn. */
+function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish): ChatRequest {
+  if (token !== undefined) return { ...request, continuation: token };
+  return { ...request, turns: [...request.turns, { role: 'assistant', parts }] };
+}
