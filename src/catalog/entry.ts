@@ -2,7 +2,7 @@
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { describe } from './description.ts';
-import { rulesFor } from './rules.ts';
+import { readByServer, rulesFor } from './rules.ts';
 
 /** Facts about one model; what is left out gets a cautious default. `id` is the upstream's, without the provider. */
 export interface ModelEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
@@ -61,7 +61,9 @@ export function catalogModel(provider: string, entry: ModelEntry, vendor = provi
 function rulesOf(vendor: string, entry: ModelEntry): ModelRules {
   const rules = rulesFor(vendor, entry.upstreamId ?? entry.id);
   if (entry.maxOutput) rules.maxOutput = entry.maxOutput;
-  if (entry.inputModalities) rules.inputModalities = entry.inputModalities;
+  if (entry.inputModalities) {
+    rules.inputModalities = [...new Set([...entry.inputModalities, ...readByServer(vendor)])];
+  }
   if (entry.supportedParameters && !entry.supportedParameters.includes('reasoning')) rules.reasoning ??= 'none';
   return { ...rules, ...entry.rules };
 }

@@ -4,12 +4,14 @@
  */
 
 import { readFileSync } from 'node:fs';
-import type { ModelRules } from '../core/model.ts';
+import type { Modality, ModelRules } from '../core/model.ts';
 
 interface ProviderRules {
   /** Globs of ids that a chat request can't reach: other endpoints, other kinds of output. */
   unreachable?: string[];
   rules?: { models: string[]; rules: ModelRules }[];
+  /** What the server reads for all of its models, whatever they read themselves: it turns documents into text. */
+  reads?: Modality[];
 }
 
 let loaded: Record<string, ProviderRules> | undefined;
@@ -26,6 +28,11 @@ function ofProvider(provider: string): ProviderRules {
 export function rulesFor(provider: string, id: string): ModelRules {
   const entries = ofProvider(provider).rules ?? [];
   return Object.assign({}, ...entries.filter(({ models }) => matchesAny(models, id)).map(({ rules }) => rules));
+}
+
+/** The modalities that the provider's server accepts for every model. */
+export function readByServer(provider: string): readonly Modality[] {
+  return ofProvider(provider).reads ?? [];
 }
 
 /** Whether chat, messages or content generation can be asked of this id at all, as far as its name is known. */

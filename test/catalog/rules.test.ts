@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { catalogModel } from '../../src/catalog/entry.ts';
 import { isReachable, matches, rulesFor } from '../../src/catalog/rules.ts';
 
 test('globs', () => {
@@ -92,4 +93,12 @@ test('models of other endpoints are not reachable', () => {
   }
   for (const id of ['gpt-5', 'gpt-audio', 'gpt-4o-mini', 'o4-mini']) assert.equal(isReachable('openai', id), true, id);
   assert.equal(isReachable('openrouter', 'openai/gpt-5-pro'), true);
+});
+
+test('a server that reads documents for its models accepts them, and the model is listed as it is', () => {
+  const model = catalogModel('mistral', { id: 'mistral-small-latest', inputModalities: ['text', 'image'] });
+  assert.deepEqual(model.rules.inputModalities, ['text', 'image', 'file']);
+  assert.deepEqual(model.inputModalities, ['text', 'image']);
+  const other = catalogModel('deepseek', { id: 'deepseek-v4', inputModalities: ['text'] });
+  assert.deepEqual(other.rules.inputModalities, ['text']);
 });
