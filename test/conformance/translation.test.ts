@@ -152,6 +152,39 @@ describe('tool results', () => {
   }
 });
 
+describe('tool results out of the ordinary', () => {
+  const unanswered = {
+    tools: chatTools,
+    messages: [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: null, tool_calls: [chatCall('call_1')] },
+    ],
+  };
+  for (const model of ['b/m', 'c/m']) {
+    test(`checklist 60: a history that ends with a call is answered for ${model}`, async () => {
+      const body = await sentFor('chat', model, unanswered);
+      assert.deepEqual(RESULTS[model === 'b/m' ? 'messages' : 'generate'](body).names, ['f']);
+    });
+  }
+
+  const ask = { functionCall: { name: 'f', args: {} } };
+  const contents = [
+    { role: 'user', parts: [{ text: 'go' }] },
+    { role: 'model', parts: [ask] },
+    { role: 'user', parts: [{ text: 'never mind' }] },
+    { role: 'model', parts: [ask] },
+    { role: 'user', parts: [{ functionResponse: { name: 'f', response: { output: 'second' } } }] },
+  ];
+  for (const model of ['a/m', 'b/m']) {
+    test(`checklist 60: a result without an id answers the last turn’s call, for ${model}`, async () => {
+      const body = await sentFor('generate', model, { contents, tools: [{ functionDeclarations: [{ name: 'f' }] }] });
+      const { texts } = RESULTS[model === 'a/m' ? 'chat' : 'messages'](body);
+      assert.equal(texts.length, 2);
+      assert.match(texts[1] ?? '', /second/);
+    });
+  }
+});
+
 describe('turns', () => {
   const later = {
     messages: [

@@ -31,7 +31,7 @@ const DETAILS: Record<string, MediaPart['detail']> = {
   MEDIA_RESOLUTION_ULTRA_HIGH: 'original',
 };
 
-/** The calls that were made and not answered yet. */
+/** The calls of the last model turn that were not answered yet. */
 type OpenCalls = Pick<CallPart, 'id' | 'name'>[];
 
 export interface DecodedContents {
@@ -43,7 +43,9 @@ export interface DecodedContents {
 export function decodeContents(contents: Json, resolution?: Json): DecodedContents {
   const dropped = new Set<string>();
   const open: OpenCalls = [];
-  const turns = list(contents).map((content, index): Turn => {
+  const given = list(contents);
+  const turns = given.map((content, index): Turn => {
+    if (content.role === 'model' && given[index - 1]?.role !== 'model') open.length = 0;
     const parts = list(content.parts).flatMap((part, position): Part[] => {
       for (const name of Object.keys(part)) if (!PART_FIELDS.has(name)) dropped.add(`contents.parts.${name}`);
       if (part.functionCall) return [decodeCall(part, `call_${index}_${position}`, open)];

@@ -29,6 +29,7 @@ export function encodeContents(turns: Turn[], target: Target): Content[] {
     if (last?.role === role) last.parts.push(...encoded);
     else contents.push({ role, parts: encoded });
   }
+  if (calls.length > 0) contents.push({ role: 'user', parts: encodeUserParts([], calls, target) });
   if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [FILLER] });
   if (target.rules.reasoning === undefined || target.rules.reasoning === 'level') signCalls(contents);
   return contents;
