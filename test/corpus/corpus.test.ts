@@ -1,0 +1,168 @@
+/** The suite over recorded traffic, tried on recordings written here: it passes what is faithful and sees what is not. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
+import { type Answer, canonical, emptyChoice } from './answer.ts';
+import { compareAsked, emptyAsked } from './asked.ts';
+import { compare, type Finding } from './expectation.ts';
+import { problemsOfChat } from './validators/chat.ts';
+import { problemsOfGenerate } from './validators/generate.ts';
+import { problemsOfMessages } from './validators/messages.ts';
+
+const SOURCE = { kind: 'recording', source: { repo: 'none', path: 'none', index: 0, licence: 'none' } };
+
+function record(id: string, protocol: string, request: Json, response: Json): Json {
+  const about = { id, scenario: id, protocol, provider: protocol.split('-')[0], model: 'recorded-model' };
+  return { ...SOURCE, ...about, request: { body: request }, response: { status: 200, ...response } };
+}
+
+const chatAnswer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'recorded-model',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+
+const faithful = [
+  record(
+    'c1',
+    'openai-chat',
+    { model: 'recorded-model', messages: [{ role: 'user', content: 'Hi' }] },
+    { body: chatAnswer },
+  ),
+  record(
+    'g1',
+    'gemini-generate',
+    { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+    {
+      stream_format: 'sse',
+      stream: [
+        'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"Hel"}]}}],"modelVersion":"m"}\r\n\r\n',
+        'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"lo."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2,"totalTokenCount":5},"modelVersion":"m"}\r\n\r\n',
+      ],
+    },
+  ),
+  record('o1', 'ollama-chat', {}, { body: {} }),
+];
+
+let folder: string;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'polygate-corpus-'));
+});
+
+after(() => rmSync(folder, { recursive: true }));
+
+function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { encoding: 'utf8' });
+}
+
+function write(records: Json[]): void {
+  writeFileSync(join(folder, 'records.jsonl'), records.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+}
+
+describe('the program', () => {
+  test('passes faithful recordings and counts those it cannot judge yet', () => {
+    write(faithful);
+    const { status, stdout, stderr } = run(folder, '--json');
+    assert.equal(status, 0, stdout + stderr);
+    const { recordings, uncovered, rows } = JSON.parse(stdout);
+    assert.equal(recordings, 2);
+    assert.deepEqual(uncovered, { 'ollama-chat': 1 });
+    const text = rows.find(({ pair, feature }: Json) => pair === 'messages > chat' && feature === 'text');
+    assert.deepEqual(text, {
+      pair: 'messages > chat',
+      feature: 'text',
+      cases: 2,
+      equal: 2,
+      adapted: 0,
+      refused: 0,
+      different: 0,
+    });
+  });
+
+  test('fails and names the record when the gateway refuses what a provider accepted', () => {
+    const request = { model: 'm', temperature: 7, messages: [{ role: 'user', content: 'Hi' }] };
+    write([record('c2', 'openai-chat', request, { body: chatAnswer })]);
+    const { status, stdout } = run(folder);
+    assert.equal(status, 1);
+    assert.match(stdout, /chat > chat: request\n {2}c2 whole/);
+  });
+
+  test('says which folder is missing', () => {
+    const { status, stderr } = run(join(folder, 'nowhere'));
+    assert.equal(status, 2);
+    assert.match(stderr, /There is no folder .*nowhere/);
+  });
+});
+
+function outcomes(findings: Finding[]): Record<string, string> {
+  return Object.fromEntries(findings.map(({ feature, outcome }) => [feature, outcome]));
+}
+
+describe('comparing answers', () => {
+  const choice = { ...emptyChoice(), text: 'Hi', end: 'stop-sequence' as const, stopSequence: 'END' };
+  const counts = { input: 3, output: 2, cached: 0, cacheWrite: 1, reasoning: 0 };
+  const answer: Answer = { choices: [choice], counts };
+  const listener = { client: 'chat', hides: false } as const;
+
+  test('what a protocol has no word for is adapted, what is gone is different', () => {
+    const received = { choices: [{ ...choice, end: 'stop' as const, text: '' }], counts };
+    const found = outcomes(compare(answer, received, listener));
+    assert.deepEqual(found, { text: 'different', finish: 'adapted', usage: 'equal' });
+  });
+
+  test('a lost call, a changed count and a changed number are different', () => {
+    const calls = [{ name: 'f', args: canonical({ n: 1 }) }];
+    const received = {
+      choices: [{ ...choice, calls: [{ name: 'f', args: canonical({ n: 2 }) }] }],
+      counts: { ...counts, input: 4 },
+    };
+    const found = outcomes(compare({ ...answer, choices: [{ ...choice, calls }] }, received, listener));
+    assert.deepEqual([found.calls, found.usage], ['different', 'different']);
+  });
+
+  test('numbers are equal by value, not by spelling', () => {
+    assert.equal(canonical(JSON.parse('[1.50, 100, 0]')), canonical(JSON.parse('[1.5, 1e2, -0]')));
+    assert.notEqual(canonical(1), canonical(10));
+  });
+
+  test('a setting may only be lost by name', () => {
+    const asked = { ...emptyAsked(), settings: { seed: 1 } };
+    assert.deepEqual(outcomes(compareAsked(asked, emptyAsked(), ['seed'])), { settings: 'adapted' });
+    assert.deepEqual(outcomes(compareAsked(asked, emptyAsked(), [])), { settings: 'different' });
+  });
+});
+
+describe('validators', () => {
+  test('a call without its result', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const user = { role: 'user', content: 'x' };
+    assert.match(
+      String(problemsOfChat({ messages: [user, { role: 'assistant', tool_calls: [call] }, user] })),
+      /before/,
+    );
+    const use = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] };
+    assert.match(String(problemsOfMessages({ max_tokens: 1, messages: [user, use, user] })), /lacks results of a/);
+    const contents = [
+      { role: 'user', parts: [{ text: 'x' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+      { role: 'user', parts: [{ text: 'x' }] },
+    ];
+    assert.match(String(problemsOfGenerate({ contents })), /where \[f\] was asked/);
+  });
+
+  test('empty texts and turns of one speaker in a row', () => {
+    const empty = { role: 'user', content: [{ type: 'text', text: '' }] };
+    assert.equal(problemsOfMessages({ max_tokens: 1, messages: [empty, empty] }).length, 3);
+    const blank = { role: 'user', parts: [{ text: '' }] };
+    assert.equal(problemsOfGenerate({ contents: [blank, blank] }).length, 3);
+  });
+});
