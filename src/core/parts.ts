@@ -136,7 +136,7 @@ export function createPartWriter(): PartWriter {
         lane.waiting.set(key, waiting ? joined(waiting, delta) : delta);
       }
       events.push(...advance(lane, candidate, false));
-      return isBusy(lane) ? events : [...events, ...release(lane, candidate)];
+      return lane.held.length === 0 || isBusy(lane) ? events : [...events, ...release(lane, candidate)];
     },
 
     whole(candidate, part) {
@@ -154,8 +154,9 @@ function isBusy({ call, waiting }: Lane): boolean {
   return waiting.size > 0 || (call !== undefined && !isComplete(call.part));
 }
 
-function isComplete(call: OpenCall): boolean {
-  return call.args !== '' && parseObject(call.args) !== undefined;
+/** Asked after many fragments, so that most are told apart without being parsed. */
+function isComplete({ args }: OpenCall): boolean {
+  return args.trimEnd().endsWith('}') && parseObject(args) !== undefined;
 }
 
 function joined(before: CallDelta, more: CallDelta): CallDelta {
