@@ -39,9 +39,9 @@ function effortOf(budget: number, rules: ModelRules): Effort {
   return SHARES.find(([, most]) => share <= most)?.[0] ?? 'max';
 }
 
-/** The strongest effort the model knows that is not stronger than the wanted one, else its weakest. */
+/** The strongest effort the model knows that is not stronger than the wanted one, else its weakest; `none` only where it is wanted. */
 function nearest(wanted: Effort, { efforts, reasoningOff }: ModelRules): Effort {
-  const known = (efforts ?? ORDER).filter((effort) => effort !== 'none' || reasoningOff !== false);
-  const sorted = ORDER.filter((effort) => known.includes(effort));
-  return sorted.findLast((effort) => ORDER.indexOf(effort) <= ORDER.indexOf(wanted)) ?? sorted[0] ?? wanted;
+  const known = ORDER.filter((effort) => (efforts ?? ORDER).includes(effort));
+  const usable = known.filter((effort) => effort !== 'none' || (wanted === 'none' && reasoningOff !== false));
+  return usable.findLast((effort) => ORDER.indexOf(effort) <= ORDER.indexOf(wanted)) ?? usable[0] ?? wanted;
 }
