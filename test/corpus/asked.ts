@@ -32,6 +32,14 @@ export interface Settings {
   candidates?: number;
   choice?: string;
   format?: string;
+  /** False where several calls at once are unwanted. */
+  parallel?: boolean;
+  logprobs?: boolean;
+  user?: string;
+  /** Cache marks are set somewhere. */
+  cache?: boolean;
+  /** Absent where the model decides how much it thinks. */
+  reasoning?: 'on' | 'off';
 }
 
 export function emptyAsked(): Asked {
@@ -137,4 +145,9 @@ const DROPPED_AS: Record<keyof Settings, RegExp> = {
   candidates: /candidate|^n$/i,
   choice: /choice|toolConfig|callingconfig/i,
   format: /format|schema/i,
+  parallel: /parallel/i,
+  logprobs: /logprobs/i,
+  user: /user|safety_identifier|metadata/i,
+  cache: /cache/i,
+  reasoning: /reasoning|thinking|effort/i,
 };

@@ -42,7 +42,9 @@ export function translatedRequest(recording: Recording, client: ProtocolId, mode
   try {
     const request = from.decodeRequest(copyJson(recording.request));
     request.stream = false;
-    const { body, dropped } = to.encodeRequest(request, { origin: 'client', model, rules: EVERYTHING });
+    // Only a budget of zero says in generateContent that nothing is to be thought.
+    const rules: ModelRules = client === 'generate' ? { ...EVERYTHING, reasoning: 'budget' } : EVERYTHING;
+    const { body, dropped } = to.encodeRequest(request, { origin: 'client', model, rules });
     delete body.stream_options;
     return { body, dropped: [...request.dropped, ...dropped] };
   } catch (error) {

@@ -67,6 +67,11 @@ function settingsOf(body: Json): Settings {
     frequencyPenalty: body.frequency_penalty ?? undefined,
     presencePenalty: body.presence_penalty ?? undefined,
     candidates: body.n > 1 ? body.n : undefined,
+    parallel: body.tools?.length && body.parallel_tool_calls === false ? false : undefined,
+    logprobs: body.logprobs || undefined,
+    user: body.safety_identifier ?? body.user ?? undefined,
+    cache: /"(cache_control|prompt_cache_breakpoint)":\{/.test(JSON.stringify(body)) || undefined,
+    reasoning: reasoningOf(body),
     choice: choiceOf(body),
     format: body.response_format?.json_schema ? formatOf(body.response_format.json_schema.schema) : jsonMode(body),
   };
@@ -86,4 +91,9 @@ function choiceOf({ tool_choice: choice, tools }: Json): string | undefined {
   if (!choice || choice === 'auto' || !tools?.length) return undefined;
   if (choice === 'any') return 'required';
   return choice.function?.name ?? (typeof choice === 'string' ? choice : (choice.allowed_tools?.mode ?? choice.type));
+}
+
+function reasoningOf({ reasoning_effort: effort, reasoning }: Json): 'on' | 'off' | undefined {
+  if (!effort && !reasoning?.effort && !reasoning?.max_tokens) return undefined;
+  return (effort ?? reasoning.effort) === 'none' ? 'off' : 'on';
 }

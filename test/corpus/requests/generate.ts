@@ -73,6 +73,8 @@ function settingsOf({ generationConfig, toolConfig }: Json, hasTools: boolean): 
     frequencyPenalty: config.frequencyPenalty ?? undefined,
     presencePenalty: config.presencePenalty ?? undefined,
     candidates: config.candidateCount > 1 ? config.candidateCount : undefined,
+    logprobs: config.responseLogprobs || undefined,
+    reasoning: reasoningOf(config.thinkingConfig),
     choice: hasTools ? choiceOf(toolConfig?.functionCallingConfig) : undefined,
     format: schema ? formatOf(schema) : config.responseMimeType === 'application/json' ? 'json' : undefined,
   };
@@ -88,4 +90,9 @@ function choiceOf(calling: Json): string | undefined {
     default:
       return undefined;
   }
+}
+
+function reasoningOf(thinking: Json): 'on' | 'off' | undefined {
+  if (thinking?.thinkingBudget === 0) return 'off';
+  return thinking?.thinkingLevel || thinking?.thinkingBudget > 0 ? 'on' : undefined;
 }

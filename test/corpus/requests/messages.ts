@@ -61,6 +61,10 @@ function settingsOf(body: Json): Settings {
     topK: body.top_k ?? undefined,
     stop: body.stop_sequences?.length ? body.stop_sequences.join() : undefined,
     choice: choiceOf(body),
+    parallel: body.tools?.length && body.tool_choice?.disable_parallel_tool_use === true ? false : undefined,
+    user: body.metadata?.user_id ?? undefined,
+    cache: JSON.stringify(body).includes('"cache_control":{') || undefined,
+    reasoning: reasoningOf(body),
     format: format?.schema ? formatOf(format.schema) : undefined,
   };
   return JSON.parse(JSON.stringify(settings));
@@ -78,4 +82,9 @@ function choiceOf({ tool_choice: choice, tools }: Json): string | undefined {
     default:
       return undefined;
   }
+}
+
+function reasoningOf({ thinking, output_config: config }: Json): 'on' | 'off' | undefined {
+  if (thinking?.type === 'disabled') return 'off';
+  return thinking?.budget_tokens || config?.effort ? 'on' : undefined;
 }
