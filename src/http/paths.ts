@@ -20,21 +20,28 @@ export function createRouter(protocols: readonly Protocol[], prefixes: Prefixes)
     protocol.endpoints(prefixes).map((endpoint) => ({ protocol, endpoint })),
   );
 
+  function actionOf({ endpoint }: Entry, path: string, query: URLSearchParams): Action | undefined {
+    const rest = restOf(path, endpoint.path);
+    return rest && endpoint.action(rest, query);
+  }
+
   return (method, path, query) => {
-    const allowed = new Set<string>();
-    for (const entry of entries) {
-      const rest = restOf(path, entry.endpoint.path);
-      const action = rest && entry.endpoint.action(rest, query);
-      if (!action) continue;
-      if (entry.endpoint.method === method) return { protocol: entry.protocol, action };
-      allowed.add(entry.endpoint.method);
+    const [fitting, others] = partition(entries, ({ endpoint }) => endpoint.method === method);
+    for (const entry of fitting) {
+      const action = actionOf(entry, path, query);
+      if (action) return { protocol: entry.protocol, action };
     }
-    if (allowed.size > 0) {
-      const allow = [...allowed].join(', ');
+    const allowed = others.filter((entry) => actionOf(entry, path, new URLSearchParams()));
+    if (allowed.length > 0) {
+      const allow = [...new Set(allowed.map(({ endpoint }) => endpoint.method))].join(', ');
       throw new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
     }
     throw new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
   };
+}
+
+function partition<Item>(items: Item[], fits: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(fits), items.filter((item) => !fits(item))];
 }
 
 /** The protocol whose error shape suits a path, whether or not anything is there. */

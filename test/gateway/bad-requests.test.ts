@@ -448,7 +448,13 @@ describe('paths of generate content', () => {
     }
   });
 
-  for (const path of ['/gemini/v1beta/models', '/gemini/v1beta/models/c/m', '/gemini/v1beta/models/c/m:embedContent']) {
+  test('a method that is not there is named, with those that are', async () => {
+    const answer = await send('generate', { path: '/gemini/v1beta/models/c/m:embedContent' });
+    assertRefused('generate', answer, { ...NOTHING_THERE, generate: [404, 'NOT_FOUND'] });
+    assert.match(answer.text, /\\"embedContent\\"; there are generateContent, streamGenerateContent and countTokens/);
+  });
+
+  for (const path of ['/gemini/v1beta/models', '/gemini/v1beta/models/c/m']) {
     test(`${path} is only there to be looked at`, async () => {
       const answer = await send('generate', { path });
       assertRefused('generate', answer, { ...NOTHING_THERE, generate: [405, 'INVALID_ARGUMENT'] });

@@ -44,7 +44,6 @@ describe('paths', () => {
 
   for (const path of [
     'models/openai/gpt-4',
-    'models/openai/gpt-4:embedContent',
     'models/:generateContent',
     'models/openai/:generateContent',
     'models/openai%252Fgpt-4:generateContent',

@@ -33,9 +33,11 @@ function postAction(rest: string[], query: URLSearchParams): Action | undefined 
     case 'countTokens':
       return { type: 'count', model };
     default:
-      return undefined;
+      throw new GatewayError('not_found', `There is no method "${name.slice(colon + 1)}"; there are ${KNOWN_METHODS}.`);
   }
 }
+
+const KNOWN_METHODS = 'generateContent, streamGenerateContent and countTokens';
 
 function getAction(rest: string[], query: URLSearchParams): Action | undefined {
   const name = resource(rest);
