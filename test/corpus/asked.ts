@@ -17,6 +17,8 @@ export interface Asked {
   media: string[];
   /** Name, description and the names of the parameters. */
   tools: string[];
+  /** Everything that JSON Schemas say of shapes; dialects make them say it in other ways. */
+  schemas: string[];
   settings: Settings;
 }
 
@@ -43,7 +45,17 @@ export interface Settings {
 }
 
 export function emptyAsked(): Asked {
-  return { system: [], user: [], assistant: [], calls: [], results: [], media: [], tools: [], settings: {} };
+  return {
+    system: [],
+    user: [],
+    assistant: [],
+    calls: [],
+    results: [],
+    media: [],
+    tools: [],
+    schemas: [],
+    settings: {},
+  };
 }
 
 /** The gateway's own words where a result can't hold media. */
@@ -71,16 +83,49 @@ function unwrapped(value: Json, spelled: string): string {
   return isWrapper ? resultOf(value[names[0] ?? '']) : words(spelled);
 }
 
-export function toolOf(name: string, description: unknown, schema: Json): string {
-  const properties = Object.keys(schema?.properties ?? {}).sort();
-  return `${name} ${words(description)} [${properties.join(',')}]`;
+export function addTool(
+  asked: Asked,
+  { name, description, schema }: { name: string; description: unknown; schema: Json },
+): void {
+  asked.tools.push(`${name} ${words(description)} [${propertiesOf(schema)}]`);
+  asked.schemas.push(`${name} ${outline(schema ?? {})}`);
 }
 
 /** JSON Schema dialects differ; the names of what is asked for do not. */
-export function formatOf(schema: Json): string {
-  return `schema [${Object.keys(schema?.properties ?? {})
+export function addFormat(asked: Asked, schema: Json): void {
+  asked.settings.format = `schema [${propertiesOf(schema)}]`;
+  asked.schemas.push(outline(schema));
+}
+
+function propertiesOf(schema: Json): string {
+  return Object.keys(schema?.properties ?? {})
     .sort()
-    .join(',')}]`;
+    .join(',');
+}
+
+/** What a schema says of shapes, in one spelling for all dialects: names, types, what is required, what is allowed. */
+function outline(schema: Json): string {
+  if (!isObject(schema)) return '';
+  const { properties, required = [], items, type, $defs, definitions, ...more } = schema;
+  const types = [type ?? []].flat().map((name: string) => name.toLowerCase());
+  if (schema.nullable) types.push('null');
+  const members = Object.entries(properties ?? {}).map(
+    ([name, inner]) => `${name}${required.includes(name) ? '!' : ''}:${outline(inner)}`,
+  );
+  const choices: Json[] = more.anyOf ?? more.any_of ?? more.oneOf ?? more.allOf ?? [];
+  const values: Json[] = more.enum ?? (more.const === undefined ? [] : [more.const]);
+  const parts = [
+    types.sort().join('|'),
+    members.length > 0 ? `{${members.sort().join(',')}}` : '',
+    items ? `[${outline(items)}]` : '',
+    choices.length > 0 ? `(${choices.map(outline).join('|')})` : '',
+    values.length > 0 ? `=${values.map(String).sort().join('/')}` : '',
+    more.$ref ?? '',
+    ...Object.values($defs ?? definitions ?? {}).map(outline),
+  ];
+  const text = parts.join('');
+  // A tool without arguments has an empty object, or no schema at all.
+  return text === 'object' ? '' : text;
 }
 
 /** `dropped` are the names of what was said to be left out on the way. */
@@ -96,6 +141,10 @@ export function compareAsked(recorded: Asked, received: Asked, dropped: string[]
   for (const [name, feature] of Object.entries(lists) as [keyof typeof lists, Finding['feature']][]) {
     if (recorded[name].length > 0 || received[name].length > 0)
       findings.push(contains(feature, recorded[name], received[name]));
+  }
+  if (recorded.schemas.length > 0) {
+    const { outcome, detail } = contains('tools', recorded.schemas, received.schemas);
+    findings.push({ feature: 'schemas', outcome: outcome === 'equal' ? outcome : 'adapted', detail });
   }
   const names = Object.keys(recorded.settings) as (keyof Settings)[];
   return [...findings, ...names.map((name) => compareSetting(name, recorded, received, dropped))];

@@ -18,6 +18,7 @@ export const FEATURES = [
   'history',
   'attachments',
   'tools',
+  'schemas',
   'settings',
   'text',
   'reasoning',

@@ -1,7 +1,7 @@
 /** A chat completions request, as its upstream reads it. */
 
 import type { Json } from '../../../src/core/json.ts';
-import { type Asked, emptyAsked, formatOf, resultOf, type Settings, toolOf, words } from '../asked.ts';
+import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 import { canonicalText } from '../readers/chat.ts';
 
 export function readChatRequest(body: Json): Asked {
@@ -11,10 +11,12 @@ export function readChatRequest(body: Json): Asked {
     ...(body.tools ?? []).map((tool: Json) => tool.function ?? tool.custom),
     ...(body.functions ?? []),
   ];
-  asked.tools = functions
-    .filter(Boolean)
-    .map(({ name, description, parameters }) => toolOf(name, description, parameters));
+  for (const { name, description, parameters } of functions.filter(Boolean)) {
+    addTool(asked, { name, description, schema: parameters });
+  }
   asked.settings = settingsOf(body);
+  const format = body.response_format?.json_schema;
+  if (format) addFormat(asked, format.schema);
   return asked;
 }
 
@@ -73,7 +75,7 @@ function settingsOf(body: Json): Settings {
     cache: /"(cache_control|prompt_cache_breakpoint)":\{/.test(JSON.stringify(body)) || undefined,
     reasoning: reasoningOf(body),
     choice: choiceOf(body),
-    format: body.response_format?.json_schema ? formatOf(body.response_format.json_schema.schema) : jsonMode(body),
+    format: jsonMode(body),
   };
   return JSON.parse(JSON.stringify(settings));
 }

@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../../../src/core/json.ts';
 import { canonical } from '../answer.ts';
-import { type Asked, emptyAsked, formatOf, resultOf, type Settings, toolOf, words } from '../asked.ts';
+import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 
 /** Recorded requests spell fields either way. */
 export function readGenerateRequest(given: Json): Asked {
@@ -16,10 +16,12 @@ export function readGenerateRequest(given: Json): Asked {
   for (const { role, parts: list } of contents) for (const part of [list ?? []].flat()) readPart(asked, role, part);
   const tools: Json[] = [body.tools ?? []].flat();
   const declared = tools.flatMap((tool) => tool.functionDeclarations ?? []);
-  asked.tools = declared.map(({ name, description, parameters, parametersJsonSchema }: Json) =>
-    toolOf(name, description, parametersJsonSchema ?? parameters),
-  );
+  for (const { name, description, parameters, parametersJsonSchema } of declared) {
+    addTool(asked, { name, description, schema: parametersJsonSchema ?? parameters });
+  }
   asked.settings = settingsOf(body, declared.length > 0);
+  const schema = body.generationConfig?.responseJsonSchema ?? body.generationConfig?.responseSchema;
+  if (schema) addFormat(asked, schema);
   return asked;
 }
 
@@ -62,7 +64,6 @@ function readPart(asked: Asked, role: string | undefined, part: Json): void {
 
 function settingsOf({ generationConfig, toolConfig }: Json, hasTools: boolean): Settings {
   const config = generationConfig ?? {};
-  const schema = config.responseJsonSchema ?? config.responseSchema;
   const settings: Settings = {
     maxTokens: config.maxOutputTokens ?? undefined,
     temperature: config.temperature ?? undefined,
@@ -76,7 +77,7 @@ function settingsOf({ generationConfig, toolConfig }: Json, hasTools: boolean): 
     logprobs: config.responseLogprobs || undefined,
     reasoning: reasoningOf(config.thinkingConfig),
     choice: hasTools ? choiceOf(toolConfig?.functionCallingConfig) : undefined,
-    format: schema ? formatOf(schema) : config.responseMimeType === 'application/json' ? 'json' : undefined,
+    format: config.responseMimeType === 'application/json' ? 'json' : undefined,
   };
   return JSON.parse(JSON.stringify(settings));
 }

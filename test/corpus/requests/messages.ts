@@ -2,17 +2,18 @@
 
 import type { Json } from '../../../src/core/json.ts';
 import { canonical } from '../answer.ts';
-import { type Asked, emptyAsked, formatOf, resultOf, type Settings, toolOf, words } from '../asked.ts';
+import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 
 export function readMessagesRequest(body: Json): Asked {
   const asked = emptyAsked();
   asked.system = blocksOf(body.system).map(({ text }) => words(text));
   for (const { role, content } of body.messages ?? [])
     for (const block of blocksOf(content)) readBlock(asked, role, block);
-  asked.tools = (body.tools ?? []).map(({ name, description, input_schema }: Json) =>
-    toolOf(name, description, input_schema),
-  );
+  for (const { name, description, input_schema: schema } of body.tools ?? [])
+    addTool(asked, { name, description, schema });
   asked.settings = settingsOf(body);
+  const format = body.output_config?.format ?? body.output_format;
+  if (format?.schema) addFormat(asked, format.schema);
   return asked;
 }
 
@@ -53,7 +54,6 @@ function textOf({ text, source, content }: Json): string {
 }
 
 function settingsOf(body: Json): Settings {
-  const format = body.output_config?.format ?? body.output_format;
   const settings: Settings = {
     maxTokens: body.max_tokens,
     temperature: body.temperature ?? undefined,
@@ -65,7 +65,6 @@ function settingsOf(body: Json): Settings {
     user: body.metadata?.user_id ?? undefined,
     cache: JSON.stringify(body).includes('"cache_control":{') || undefined,
     reasoning: reasoningOf(body),
-    format: format?.schema ? formatOf(format.schema) : undefined,
   };
   return JSON.parse(JSON.stringify(settings));
 }
