@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { Modality, ModelRules } from '../core/model.ts';
+import { lookUp } from '../core/table.ts';
 
 interface ProviderRules {
   /** Globs of ids that a chat request can't reach: other endpoints, other kinds of output. */
@@ -21,7 +22,7 @@ function ofProvider(provider: string): ProviderRules {
     string,
     ProviderRules
   >;
-  return Object.hasOwn(loaded, provider) ? (loaded[provider] ?? {}) : {};
+  return lookUp(loaded, provider) ?? {};
 }
 
 /** `id` is the upstream's, without the provider. A new object every time. */

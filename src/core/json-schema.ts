@@ -185,7 +185,7 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
       result.additionalProperties = false;
     }
     if (dialect.allRequired) {
-      result.properties ??= {};
+      if (!isObject(result.properties)) result.properties = {};
       const required: unknown[] = Array.isArray(whole.required) ? whole.required : [];
       for (const name of Object.keys(result.properties)) {
         if (!required.includes(name)) result.properties[name] = orNull(result.properties[name]);
@@ -274,8 +274,9 @@ function withoutTypeList(node: Node): Node {
   return { anyOf: types.map((name: string) => ({ type: name })), ...rest, ...nullable };
 }
 
-/** The schema, also satisfied by null. */
-function orNull(node: Node): Node {
+/** The schema, also satisfied by null; what is no schema stays as it is. */
+function orNull(node: Json): Json {
+  if (!isObject(node)) return node;
   const { type } = node;
   if (typeof type === 'string' && !('const' in node)) {
     if (type === 'null') return node;
@@ -284,7 +285,7 @@ function orNull(node: Node): Node {
   if (Array.isArray(type) && !('const' in node))
     return type.includes('null') ? node : { ...node, type: [...type, 'null'] };
   if (Array.isArray(node.anyOf)) {
-    const nullable = node.anyOf.some((branch: Json) => branch.type === 'null');
+    const nullable = node.anyOf.some((branch: Json) => branch?.type === 'null');
     return nullable ? node : { ...node, anyOf: [...node.anyOf, { type: 'null' }] };
   }
   if (Array.isArray(node.enum)) return node.enum.includes(null) ? node : { ...node, enum: [...node.enum, null] };

@@ -233,6 +233,12 @@ describe('references', () => {
     assert.deepEqual(toDialect({ $ref: '#/$defs/__proto__' }, { keep: ['type'] }), { schema: {}, lost: ['$ref'] });
   });
 
+  test('what is no schema is no reason to fail', () => {
+    for (const properties of ['constructor', [null], { a: null, b: 'x' }]) {
+      translated({ type: 'object', properties }, { allRequired: true, closed: true });
+    }
+  });
+
   test('references that multiply are refused', () => {
     const $defs: Record<string, unknown> = { d0: { type: 'string' } };
     for (let level = 1; level <= 20; level++) {

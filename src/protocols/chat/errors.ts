@@ -3,6 +3,7 @@
 import { codeOfUpstreamStatus, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { WireError } from '../../core/protocol.ts';
+import { lookUp } from '../../core/table.ts';
 
 const INVALID = 'invalid_request_error';
 
@@ -123,7 +124,7 @@ function factsOf(body: Json): Facts {
 function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | undefined {
   if (status === 401 || status === 402 || status === 403) return undefined;
   if (names.some((name) => ACCOUNT.has(name))) return undefined;
-  const meaning = names.map((name) => MEANINGS[name]).find((code) => code !== undefined);
+  const meaning = names.map((name) => lookUp(MEANINGS, name)).find((code) => code !== undefined);
   const isInvalid = status === 400 || status === 413 || status === 422 || meaning === 'invalid_request';
   if (isInvalid && CONTEXT_FULL.test(message)) return 'context_length_exceeded';
   if (meaning && (meaning !== 'invalid_request' || status === 0)) return meaning;

@@ -3,6 +3,7 @@
 import type { CallPart, Finish, FinishReason } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 
 const REASONS: Record<string, FinishReason> = {
   stop: 'stop',
@@ -41,7 +42,7 @@ export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
   }
   const stopSequence = [choice.stop_reason, choice.matched_stop].find((value) => typeof value === 'string');
   if (raw === 'stop' && stopSequence) return { reason: 'stop-sequence', raw, stopSequence };
-  return { reason: REASONS[raw] ?? 'other', raw: choice.native_finish_reason ?? raw };
+  return { reason: lookUp(REASONS, raw) ?? 'other', raw: choice.native_finish_reason ?? raw };
 }
 
 /** What the parts say wins over the upstream's word: calls are calls, a refusal is a refusal. */

@@ -6,7 +6,7 @@ import { isObject, type Json } from '../../core/json.ts';
 import { mimeOfName, sniffBase64 } from '../../core/mime.ts';
 import type { ModelRules } from '../../core/model.ts';
 
-const DATA_URL = 'data:';
+export const DATA_URL = 'data:';
 
 /** Content of a user, tool or assistant message as parts; empty texts are left out. */
 export function decodeContent(content: Json, path: string): Part[] {
@@ -72,6 +72,19 @@ function decodeFile(file: Json): MediaPart {
   const title = file.filename ?? undefined;
   if (file.file_id) return { type: 'media', kind: 'document', fileId: file.file_id, ...(title && { title }) };
   return mediaAt(file.file_data, 'document', title);
+}
+
+/** Whether a text that begins as a data URL is one to its end. */
+export function isDataUrl(url: string): boolean {
+  const comma = url.indexOf(',');
+  if (comma < 0) return false;
+  if (url.slice(0, comma).endsWith(';base64')) return true;
+  try {
+    decodeURIComponent(url.slice(comma + 1));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What a URL leads to, or holds when it is a data URL. `expected` stands unless the type says otherwise. */

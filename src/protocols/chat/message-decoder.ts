@@ -83,8 +83,8 @@ function decodeAssistant(message: Json, path: string, legacy: Legacy): Part[] {
   }
   if (message.function_call) {
     legacy.id = `call_${legacy.count++}`;
-    const { name, arguments: args = '' } = message.function_call;
-    parts.push({ type: 'call', id: legacy.id, name, args });
+    const { name, arguments: args } = message.function_call;
+    parts.push({ type: 'call', id: legacy.id, name, args: args ?? '' });
   }
   return parts;
 }

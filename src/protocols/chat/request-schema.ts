@@ -4,6 +4,8 @@ import { type TSchema, Type } from 'typebox';
 import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
+import { DATA_URL, isDataUrl } from './media.ts';
 import { TOOL_NAME } from './tools.ts';
 
 const OptionalString = Type.Optional(Type.String());
@@ -157,6 +159,17 @@ const TOOLS: Record<string, TSchema> = {
   custom: Type.Object({ custom: Type.Object({ name: Type.String({ minLength: 1 }), format: Type.Optional(Open) }) }),
 };
 
+/** Where a part of each type may hold a data URL. */
+const ADDRESSES: Record<string, (part: Json) => unknown> = {
+  image_url: (part) => part.image_url.url ?? part.image_url,
+  input_audio: (part) => part.input_audio,
+  file: (part) => part.file.file_data,
+  video_url: (part) => part.video_url.url,
+  audio_url: (part) => part.audio_url.url,
+  file_url: (part) => part.file_url.url,
+  document_url: (part) => part.document_url,
+};
+
 const TEXT_ONLY = ['system', 'developer'];
 
 /** Throws `invalid_request` for the first thing wrong. */
@@ -174,6 +187,7 @@ function checkMessage(message: Json, path: string): void {
       const at = `${path}.content[${index}]`;
       if (TEXT_ONLY.includes(message.role) && part.type !== 'text') fail(`${at}.type`, 'must be "text" in this role');
       checkTyped(PARTS, part, part.type, at);
+      checkAddress(part, `${at}.${part.type}`);
       if (part.type === 'file' && !part.file.file_data && !part.file.file_id) {
         fail(`${at}.file`, 'must have file_data or file_id');
       }
@@ -184,8 +198,14 @@ function checkMessage(message: Json, path: string): void {
   }
 }
 
+function checkAddress(part: Json, path: string): void {
+  const address = lookUp(ADDRESSES, part.type)?.(part);
+  if (typeof address !== 'string' || !address.startsWith(DATA_URL) || isDataUrl(address)) return;
+  fail(path, 'has a data URL that is none; write data:<media type>;base64,<data>');
+}
+
 function checkTyped(schemas: Record<string, TSchema>, value: Json, type: string, path: string): void {
-  const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined;
+  const schema = lookUp(schemas, type);
   const [problem] = schema ? problems(schema, value) : [];
   if (problem) fail(`${path}.${problem.path}`, problem.message);
 }

@@ -58,13 +58,20 @@ export function decodeToolChoice(body: Json): ToolChoice | undefined {
   }
   if (choice.type === 'allowed_tools') {
     const { mode, tools } = choice.allowed_tools;
-    return { type: 'allowed', names: tools.map(nameOf), required: mode === 'required' };
+    return { type: 'allowed', names: tools.map(nameOfAllowed), required: mode === 'required' };
   }
   return { type: 'named', name: nameOf(choice) };
 }
 
 function nameOf(choice: Json): string {
   return choice.function?.name ?? choice.custom?.name ?? choice.name;
+}
+
+function nameOfAllowed(tool: Json, index: number): string {
+  const name: unknown = nameOf(tool);
+  if (typeof name === 'string') return name;
+  const path = `tool_choice.allowed_tools.tools[${index}]`;
+  throw new GatewayError('invalid_request', `${path} must name a function or a custom tool.`, { param: path });
 }
 
 /** The members of a body that concern tools; a list of allowed tools becomes a shorter list of tools. */

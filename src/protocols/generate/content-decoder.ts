@@ -3,6 +3,7 @@
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
+import { lookUp } from '../../core/table.ts';
 import { list } from './spelling.ts';
 import { decodeState } from './state.ts';
 
@@ -104,7 +105,7 @@ function joinedReasoning(parts: Part[]): Part[] {
 }
 
 function detailOf(part: Json, resolution: Json): { detail?: MediaPart['detail'] } {
-  const detail = DETAILS[part.mediaResolution?.level ?? part.mediaResolution ?? resolution];
+  const detail = lookUp(DETAILS, part.mediaResolution?.level ?? part.mediaResolution ?? resolution);
   return detail ? { detail } : {};
 }
 
@@ -136,9 +137,9 @@ export function decodeFile({ fileUri, mimeType, displayName }: Json): MediaPart 
 }
 
 function decodeCall(part: Json, fallback: string, open: OpenCalls): CallPart {
-  const { id, name = '', args } = part.functionCall;
+  const { id, name, args } = part.functionCall;
   const opaque = decodeState(part);
-  const call = { id: id || fallback, name };
+  const call = { id: id || fallback, name: name ?? '' };
   open.push(call);
   return { type: 'call', ...call, args: JSON.stringify(args ?? {}), ...(opaque && { opaque }) };
 }

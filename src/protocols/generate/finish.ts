@@ -2,6 +2,7 @@
 
 import type { Finish, FinishReason } from '../../core/chat.ts';
 import type { Json } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 
 const REASONS: Record<string, FinishReason> = {
   STOP: 'stop',
@@ -45,7 +46,7 @@ export function decodeFinish(candidate: Json, called: boolean): Finish {
   const { finishReason, finishMessage } = candidate;
   const raw =
     typeof finishReason === 'number' ? (NUMBERED[finishReason] ?? 'FINISH_REASON_UNSPECIFIED') : String(finishReason);
-  const reason = REASONS[raw] ?? 'other';
+  const reason = lookUp(REASONS, raw) ?? 'other';
   if (called && (reason === 'stop' || reason === 'length' || reason === 'other')) return { reason: 'calls', raw };
   const finish: Finish = { reason, raw };
   if (reason === 'stop') return finish;
@@ -69,7 +70,7 @@ export function encodeFinish(finish: Finish): Json {
 }
 
 function reasonName({ reason, raw }: Finish): string {
-  const own = raw !== undefined && REASONS[raw] === reason ? raw : undefined;
+  const own = lookUp(REASONS, raw) === reason ? raw : undefined;
   switch (reason) {
     case 'stop':
     case 'stop-sequence':

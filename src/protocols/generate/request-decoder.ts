@@ -3,6 +3,7 @@
 import type { ChatRequest, Format } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 import { decodeContents, decodeInstruction } from './content-decoder.ts';
 import { decodeReasoning } from './reasoning.ts';
 import { fromSchemaForm } from './schema.ts';
@@ -52,7 +53,7 @@ export function decodeRequest(body: Json): ChatRequest {
   const { turns, dropped } = decodeContents(request.contents, config.mediaResolution);
   const { tools, webSearch, dropped: droppedOfTools } = decodeTools(request.tools);
   const toolChoice = tools.length > 0 ? decodeToolChoice(request.toolConfig) : undefined;
-  const tier = TIERS[String(request.serviceTier ?? '').toLowerCase().replace(/^service_tier_/, '')]; // biome-ignore format: one thought
+  const tier = lookUp(TIERS, request.serviceTier?.toLowerCase().replace(/^service_tier_/, ''));
   const reasoning = decodeReasoning(config.thinkingConfig);
   return {
     stream: false,

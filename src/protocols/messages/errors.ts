@@ -3,6 +3,7 @@
 import { codeOfUpstreamStatus, ERRORS, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { WireError } from '../../core/protocol.ts';
+import { lookUp } from '../../core/table.ts';
 
 interface WireKind {
   type: string;
@@ -90,7 +91,7 @@ export function decodeError(status: number, body: unknown): GatewayError {
 
 function codeOf(status: number, type: string | undefined, text: string): ErrorCode {
   if (ACCOUNT_STATUSES.includes(status)) return 'upstream_error';
-  const code = (type && CODES[type]) || codeOfUpstreamStatus(status);
+  const code = lookUp(CODES, type) ?? codeOfUpstreamStatus(status);
   if (code !== 'invalid_request') return code;
   if (ACCOUNT.test(text)) return 'upstream_error';
   return LONG.test(text) ? 'context_length_exceeded' : code;
@@ -113,6 +114,6 @@ export function errorIn(body: Json): GatewayError | undefined {
 
 /** The status an error would have had as an answer of its own. */
 function statusOf(type: unknown): number {
-  const code = typeof type === 'string' ? CODES[type] : undefined;
+  const code = lookUp(CODES, type);
   return code ? ERRORS[code].status : 500;
 }

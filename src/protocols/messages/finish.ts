@@ -3,6 +3,7 @@
 import type { Finish, FinishReason, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, parseObject } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 
 const REASONS: Record<string, FinishReason> = {
   end_turn: 'stop',
@@ -19,7 +20,7 @@ const REASONS: Record<string, FinishReason> = {
 export function decodeFinish(wire: Json): Finish | undefined {
   const { stop_reason: raw, stop_sequence: stopSequence, stop_details: details } = wire ?? {};
   if (typeof raw !== 'string') return undefined;
-  const finish: Finish = { reason: REASONS[raw] ?? 'other', raw };
+  const finish: Finish = { reason: lookUp(REASONS, raw) ?? 'other', raw };
   if (typeof stopSequence === 'string' && finish.reason === 'stop-sequence') finish.stopSequence = stopSequence;
   if (isObject(details) && typeof details.explanation === 'string') finish.explanation = details.explanation;
   if (isObject(details) && typeof details.category === 'string') finish.category = details.category;

@@ -4,6 +4,7 @@ import { type TSchema, Type } from 'typebox';
 import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 import { BLOCKS, CacheControl } from './block-schema.ts';
 
 const optional = (schema: TSchema) => Type.Optional(schema);
@@ -103,7 +104,7 @@ function checkBlocks(content: Json, path: string, allowed: readonly string[]): v
   if (!Array.isArray(content)) return;
   for (const [index, block] of content.entries()) {
     const at = `${path}[${index}]`;
-    const schema = Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : undefined;
+    const schema = lookUp(BLOCKS, block.type);
     if (!schema) continue;
     if (!allowed.includes(block.type))
       fail(`${at}.type`, `must be one of ${allowed.join(', ')} here, not "${block.type}"`);

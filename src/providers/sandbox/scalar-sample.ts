@@ -1,6 +1,7 @@
 /** Numbers and strings that fit the keywords of a JSON Schema node. */
 
 import type { Json } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 import { samplePattern } from './pattern-sample.ts';
 
 /** Longer strings than any sane schema demands are not made. */
@@ -33,8 +34,7 @@ export function sampleString(node: Record<string, Json>, text: string): string |
   if (minLength > Math.min(maxLength, MAX_LENGTH)) return undefined;
   const patterned = typeof pattern === 'string' ? samplePattern(pattern, minLength) : undefined;
   if (patterned !== undefined) return patterned;
-  if (typeof format === 'string' && Object.hasOwn(FORMATS, format)) return FORMATS[format];
-  return [...text].slice(0, maxLength).join('').padEnd(minLength, 'x');
+  return lookUp(FORMATS, format) ?? [...text].slice(0, maxLength).join('').padEnd(minLength, 'x');
 }
 
 const FORMATS: Record<string, string> = {

@@ -1,6 +1,7 @@
 /** JSON Schema nodes: without keywords whose value makes no sense, and two as one that what fits it fits both, as far as one level of keywords can say it. */
 
 import { isObject, type Json } from '../../core/json.ts';
+import { lookUp } from '../../core/table.ts';
 
 export type Schema = Record<string, Json>;
 
@@ -31,7 +32,9 @@ const VALID: Record<string, (value: Json) => boolean> = {
 
 /** The node without keywords that break the rules of JSON Schema, so that the others can be trusted. */
 export function wellFormed(node: Schema): Schema {
-  return Object.fromEntries(Object.entries(node).filter(([keyword, value]) => VALID[keyword]?.(value) ?? true));
+  return Object.fromEntries(
+    Object.entries(node).filter(([keyword, value]) => lookUp(VALID, keyword)?.(value) ?? keyword !== '__proto__'),
+  );
 }
 
 /** Of keywords that nothing is known about, those of `over` win. */

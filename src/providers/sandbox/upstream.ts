@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provider.ts';
+import { lookUp } from '../../core/table.ts';
 import { type Answer, limited } from './answer.ts';
 import { type Clock, deliver } from './delivery.ts';
 import { echo } from './echo.ts';
@@ -30,7 +31,7 @@ export function createUpstream(clock: Clock): LocalUpstream {
 async function respond({ path, body, signal }: Omit<LocalRequest, 'headers'>, clock: Clock): Promise<LocalAnswer> {
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
   const request = decodeRequest(body, MAX_OUTPUT);
-  const speak = Object.hasOwn(ANSWERS, request.model) ? ANSWERS[request.model] : undefined;
+  const speak = lookUp(ANSWERS, request.model);
   if (!speak) {
     const known = Object.keys(ANSWERS).join(', ');
     throw new GatewayError('model_not_found', `The sandbox has no model ${request.model}, only ${known}.`, {

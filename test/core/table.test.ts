@@ -1,0 +1,11 @@
+/** Tables know their own names and nothing else. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lookUp } from '../../src/core/table.ts';
+
+test('a name of the table', () => assert.equal(lookUp({ stop: 'end' }, 'stop'), 'end'));
+
+for (const name of ['go', 'constructor', 'toString', '__proto__', '', undefined, null, 0]) {
+  test(`no name of the table: ${JSON.stringify(name)}`, () => assert.equal(lookUp({ stop: 'end' }, name), undefined));
+}
