@@ -5,10 +5,11 @@
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { judge, type Verdict } from './judge.ts';
+import { judge } from './judge.ts';
 import { readCorpus } from './recordings.ts';
 import { startReplay } from './replay.ts';
 import { report, table } from './report.ts';
+import type { Verdict } from './trial.ts';
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean' } } });
 const folder = resolve(positionals[0] ?? '../shared/corpus');

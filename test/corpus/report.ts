@@ -1,8 +1,8 @@
 /** Verdicts as a table for people, and as JSON for programs. */
 
 import { FEATURES, type Feature, type Outcome } from './expectation.ts';
-import type { Verdict } from './judge.ts';
 import type { Corpus } from './recordings.ts';
+import type { Verdict } from './trial.ts';
 
 const OUTCOMES: readonly Outcome[] = ['equal', 'adapted', 'refused', 'different'];
 const SHOWN = 5;

@@ -1,0 +1,62 @@
+/** A client of the upstream's own protocol gets the upstream's bytes. */
+
+import type { Json } from '../../src/core/json.ts';
+import { canonical, contrast } from './answer.ts';
+import { ownRequest, plainRequest } from './client.ts';
+import type { Finding } from './expectation.ts';
+import type { Recording } from './recordings.ts';
+import type { Answered, Received } from './replay.ts';
+import { failedStream, messageOf, type Trial } from './trial.ts';
+
+export async function judgeRelay({ recording, recorded, client, replay, add }: Trial): Promise<void> {
+  const model = replay.model(recording);
+  const request = recording.request ? ownRequest(recording, model) : plainRequest(client, model);
+  const stream = recording.response.frames !== undefined;
+  if (stream && client !== 'generate') request.body.stream = true;
+  if (stream && client === 'chat') request.body.stream_options ??= { include_usage: true };
+  const answer = stream ? recorded.stream : recorded.whole;
+  const received = await replay.ask(client, { model, stream, body: request.body, answer });
+  if (!received.upstream) {
+    const wasAccepted = recording.response.status < 300;
+    add([{ feature: 'request', outcome: wasAccepted ? 'different' : 'refused', detail: messageOf(received) }]);
+    return;
+  }
+  if (recording.request) add([sameRequest(received, request.body, recording)]);
+  if (recorded.failure) add([relayedFailure(recording, received)]);
+  else add([sameBytes(answer, received, model)]);
+}
+
+function sameRequest(received: Received, sent: Json, { protocol, model }: Recording): Finding {
+  const expected = protocol === 'generate' ? sent : { ...sent, model };
+  const got = received.upstream?.body;
+  const dropped = received.headers.get('x-polygate-dropped');
+  if (canonical(expected) === canonical(got)) return { feature: 'request', outcome: 'equal' };
+  const detail = dropped ? `dropped ${dropped}` : contrast(canonical(expected), canonical(got));
+  const path = received.headers.get('x-polygate-path');
+  return { feature: 'request', outcome: path === 'bytes' ? 'different' : 'adapted', detail };
+}
+
+/** The gateway's name for the model is unlike anything that was recorded, so it can be put back. */
+function sameBytes(answer: Answered, { text, status }: Received, model: string): Finding {
+  const feature = 'bytes';
+  if (status !== 200) return { feature, outcome: 'different', detail: `status ${status}: ${text.slice(0, 200)}` };
+  const expected = answer.stream ?? JSON.stringify(answer.body);
+  const named = expected.split(/(?<=\r\n\r\n|\n\n)/);
+  const got = text.split(/(?<=\r\n\r\n|\n\n)/);
+  const restored = got.map((frame, index) => {
+    const own = /"(?:model|modelVersion)": ?("(?:[^"\\]|\\.)*")/.exec(named[index] ?? '')?.[1];
+    return own ? frame.replace(JSON.stringify(model), own) : frame;
+  });
+  const actual = restored.join('');
+  if (actual === expected || (answer.stream && actual.trimEnd() === expected.trimEnd()))
+    return { feature, outcome: 'equal' };
+  return { feature, outcome: 'different', detail: contrast(expected, actual) };
+}
+
+function relayedFailure({ response, protocol }: Recording, received: Received): Finding {
+  const feature = 'error';
+  if (response.frames) return failedStream(received, protocol);
+  if (received.status < 400) return { feature, outcome: 'different', detail: `status ${received.status}` };
+  const same = received.text === JSON.stringify(response.body) && received.status === response.status;
+  return { feature, outcome: same ? 'equal' : 'adapted', detail: `${response.status} became ${received.status}` };
+}

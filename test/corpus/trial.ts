@@ -1,0 +1,56 @@
+/** One recording at one client protocol, and what is said of it. */
+
+import type { ProtocolId } from '../gateway/harness.ts';
+import type { Answer, Reader } from './answer.ts';
+import type { Finding } from './expectation.ts';
+import { chat } from './readers/chat.ts';
+import { generate } from './readers/generate.ts';
+import { messages } from './readers/messages.ts';
+import type { Recording } from './recordings.ts';
+import type { Answered, Received, Replay } from './replay.ts';
+
+export interface Verdict extends Finding {
+  id: string;
+  scenario: string;
+  from: ProtocolId;
+  to: ProtocolId;
+  /** How the client asked. */
+  form: 'whole' | 'stream';
+}
+
+export const READERS: Record<ProtocolId, Reader> = { chat, messages, generate };
+
+/** The recorded answer in both forms, and what it says; a failure when it is an error or breaks off. */
+export interface Recorded {
+  answer?: Answer;
+  failure?: string;
+  whole: Answered;
+  stream: Answered;
+}
+
+export interface Trial {
+  recording: Recording;
+  recorded: Recorded;
+  client: ProtocolId;
+  replay: Replay;
+  add(findings: Finding[], form?: Verdict['form']): void;
+}
+
+export function messageOf({ text }: Received): string {
+  try {
+    return String(JSON.parse(text).error?.message ?? '');
+  } catch {
+    return '';
+  }
+}
+
+export function failedStream(received: Received, client: ProtocolId): Finding {
+  if (received.status >= 400) return { feature: 'error', outcome: 'adapted', detail: `status ${received.status}` };
+  try {
+    READERS[client].join(received.text);
+    return { feature: 'error', outcome: 'different', detail: 'a broken stream looks complete' };
+  } catch (error) {
+    const isError = String(error).includes('error: ');
+    return { feature: 'error', outcome: isError ? 'adapted' : 'different', detail: String(error).slice(0, 160) };
+  }
+}
