@@ -2,33 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { KEY, type ProtocolId, startTestGateway, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import { KEY } from '../gateway/harness.ts';
 import { anthropicClients } from './anthropic.ts';
 import { genaiClients } from './genai.ts';
 import { anthropicLoop, genaiLoop, type Loop, openaiLoop } from './loops.ts';
 import { openaiClients } from './openai.ts';
-import { ARGS, SIGNATURE, startProvider, TEXT, THOUGHT, USAGE } from './upstreams.ts';
+import { PROTOCOLS, type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
+import { ARGS, SIGNATURE, TEXT, THOUGHT, USAGE } from './upstreams.ts';
 
-const TYPES: Record<ProtocolId, string> = { chat: 'openai-compatible', messages: 'anthropic', generate: 'google' };
-const PROTOCOLS = ['chat', 'messages', 'generate'] as const;
-
-const providers = {} as Record<ProtocolId, TestUpstream>;
-let gateway: TestGateway;
-
+let gateway: ProvidedGateway;
 before(async () => {
-  const entries: string[] = [];
-  for (const protocol of PROTOCOLS) {
-    providers[protocol] = await startProvider(protocol);
-    const base = providers[protocol].url + (protocol === 'chat' ? '/v1' : '');
-    entries.push(`  ${protocol}: { type: ${TYPES[protocol]}, base_url: "${base}", api_key: k, models: [{ id: m }] }`);
-  }
-  gateway = await startTestGateway(`providers:\n${entries.join('\n')}`);
+  gateway = await startProvidedGateway();
 });
-
-after(async () => {
-  await gateway.close();
-  for (const provider of Object.values(providers)) await provider.close();
-});
+after(() => gateway.close());
 
 const connection = () => ({ url: gateway.url, key: KEY });
 
@@ -55,7 +41,7 @@ for (const [name, run] of SDKS) {
           const { reasoning, args, usage, text } = await run(`${protocol}/m`, stream);
           assert.deepEqual({ args, usage, text }, { args: ARGS, usage: USAGE, text: TEXT });
           if (!(protocol === 'chat' && name.startsWith('openai'))) assert.equal(reasoning, THOUGHT);
-          const sent = providers[protocol].calls.at(-1)?.bytes.toString() ?? '';
+          const sent = gateway.lastCall(protocol)?.bytes.toString() ?? '';
           if (protocol !== 'chat')
             assert(sent.includes(`"${SIGNATURE}"`), `the provider's own state is missing: ${sent}`);
         });

@@ -1,4 +1,4 @@
-/** One provider of each protocol: it thinks and calls a tool, and once it has the result it says so. */
+/** One provider of each protocol: it thinks and calls tools, as often as it is told, and once it has the results it says so. */
 
 import type { ServerResponse } from 'node:http';
 import type { Json } from '../../src/core/json.ts';
@@ -11,29 +11,46 @@ export const TEXT = 'Sunny in Zürich 🦊';
 /** Tokens of every answer. */
 export const USAGE = { input: 10, output: 5 };
 
+interface Call {
+  /** Providers of generate don't give it. */
+  id: string;
+  name: string;
+  args: Json;
+}
+
+/** What a provider does in a turn: it thinks and calls, or it ends. */
+export type Step = { thought: string; signature: string; calls: Call[] } | { text: string };
+
+const STEPS: Step[] = [
+  { thought: THOUGHT, signature: SIGNATURE, calls: [{ id: 'call_1', name: 'weather', args: ARGS }] },
+  { text: TEXT },
+];
+
 interface Wire {
-  whole(done: boolean): Json;
-  stream(done: boolean): string;
+  whole(step: Step): Json;
+  stream(step: Step): string;
 }
 
 const chat: Wire = {
-  whole(done) {
-    const message = done ? { content: TEXT } : { content: null, reasoning_content: THOUGHT, tool_calls: [chatCall()] };
-    const choice = {
-      index: 0,
-      message: { role: 'assistant', ...message },
-      finish_reason: done ? 'stop' : 'tool_calls',
-    };
+  whole(step) {
+    const message =
+      'text' in step
+        ? { content: step.text }
+        : { content: null, reasoning_content: step.thought, tool_calls: chatCalls(step) };
+    const finish_reason = 'text' in step ? 'stop' : 'tool_calls';
+    const choice = { index: 0, message: { role: 'assistant', ...message }, finish_reason };
     return { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [choice], usage: chatUsage };
   },
-  stream(done) {
-    const [start = '', rest = ''] = [THOUGHT.slice(0, 4), THOUGHT.slice(4)];
-    const call = { index: 0, ...chatCall() };
-    const deltas = done
-      ? [{ content: TEXT.slice(0, 5) }, { content: TEXT.slice(5) }]
-      : [{ reasoning_content: start }, { reasoning_content: rest }, { tool_calls: [call] }];
+  stream(step) {
+    const deltas =
+      'text' in step
+        ? halves(step.text).map((content) => ({ content }))
+        : [
+            ...halves(step.thought).map((reasoning_content) => ({ reasoning_content })),
+            ...chatCalls(step).map((call, index) => ({ tool_calls: [{ index, ...call }] })),
+          ];
     const chunks = [{ role: 'assistant', content: '' }, ...deltas].map((delta) => [{ index: 0, delta }]);
-    const last = [{ index: 0, delta: {}, finish_reason: done ? 'stop' : 'tool_calls' }];
+    const last = [{ index: 0, delta: {}, finish_reason: 'text' in step ? 'stop' : 'tool_calls' }];
     const envelope = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
     const frames = [...chunks, last].map((choices): Json => ({ ...envelope, choices }));
     frames.push({ ...envelope, choices: [], usage: chatUsage });
@@ -41,24 +58,30 @@ const chat: Wire = {
   },
 };
 
+function halves(text: string): string[] {
+  return [text.slice(0, 5), text.slice(5)];
+}
+
 const chatUsage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-function chatCall(): Json {
-  return { id: 'call_1', type: 'function', function: { name: 'weather', arguments: JSON.stringify(ARGS) } };
+function chatCalls({ calls }: { calls: Call[] }): Json[] {
+  return calls.map(({ id, name, args }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(args) },
+  }));
 }
 
 const messagesUsage = { input_tokens: 10, output_tokens: 5 };
 
 const messages: Wire = {
-  whole(done) {
-    const call = { type: 'tool_use', id: 'toolu_1', name: 'weather', input: ARGS };
-    const thinking = { type: 'thinking', thinking: THOUGHT, signature: SIGNATURE };
-    const content = done ? [{ type: 'text', text: TEXT }] : [thinking, call];
-    const stop = { stop_reason: done ? 'end_turn' : 'tool_use', stop_sequence: null };
+  whole(step) {
+    const stop = { stop_reason: 'text' in step ? 'end_turn' : 'tool_use', stop_sequence: null };
+    const content = messagesContent(step);
     return { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, ...stop, usage: messagesUsage };
   },
-  stream(done) {
-    const { content, stop_reason, ...message } = messages.whole(done);
+  stream(step) {
+    const { content, stop_reason, ...message } = messages.whole(step);
     const events: Json[] = [{ type: 'message_start', message: { ...message, content: [], stop_reason: null } }];
     content.forEach((block: Json, index: number) => {
       events.push({ type: 'content_block_start', index, content_block: emptied(block) });
@@ -70,6 +93,13 @@ const messages: Wire = {
     return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
   },
 };
+
+function messagesContent(step: Step): Json[] {
+  if ('text' in step) return [{ type: 'text', text: step.text }];
+  const { thought, signature, calls } = step;
+  const uses = calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args }));
+  return [{ type: 'thinking', thinking: thought, signature }, ...uses];
+}
 
 function emptied(block: Json): Json {
   if (block.type === 'tool_use') return { ...block, input: {} };
@@ -86,20 +116,26 @@ function deltasOf(block: Json): Json[] {
 }
 
 const generate: Wire = {
-  whole(done) {
-    const call = { functionCall: { name: 'weather', args: ARGS }, thoughtSignature: SIGNATURE };
-    const parts = done ? [{ text: TEXT }] : [{ text: THOUGHT, thought: true }, call];
-    return generateChunk(parts, { finishReason: 'STOP' });
-  },
-  stream(done) {
-    const { parts } = generate.whole(done).candidates[0].content;
+  whole: (step) => generateChunk(generateParts(step), { finishReason: 'STOP' }),
+  stream(step) {
     const chunks = [
-      ...parts.map((part: Json) => generateChunk([part])),
+      ...generateParts(step).map((part) => generateChunk([part])),
       generateChunk([{ text: '' }], { finishReason: 'STOP' }),
     ];
-    return chunks.map((chunk: Json) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join('');
+    return chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join('');
   },
 };
+
+/** Of parallel calls only the first is signed. */
+function generateParts(step: Step): Json[] {
+  if ('text' in step) return [{ text: step.text }];
+  const { thought, signature, calls } = step;
+  const parts = calls.map(({ name, args }, index) => ({
+    functionCall: { name, args },
+    ...(index === 0 && { thoughtSignature: signature }),
+  }));
+  return [{ text: thought, thought: true }, ...parts];
+}
 
 function generateChunk(parts: Json[], finish: Json = {}): Json {
   const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 15 };
@@ -107,17 +143,14 @@ function generateChunk(parts: Json[], finish: Json = {}): Json {
 }
 
 const WIRES: Record<ProtocolId, Wire> = { chat, messages, generate };
-const RESULT_MARKS: Record<ProtocolId, string> = {
-  chat: '"role":"tool"',
-  messages: '"tool_result"',
-  generate: '"functionResponse"',
-};
 
-export function startProvider(protocol: ProtocolId): Promise<TestUpstream> {
-  return startUpstream((call, response: ServerResponse) => {
-    const done = call.bytes.includes(RESULT_MARKS[protocol]);
-    const streams = call.body.stream === true || call.path.includes(':stream');
-    if (streams) answerEvents(response, WIRES[protocol].stream(done));
-    else answerJson(response, WIRES[protocol].whole(done));
+/** Answers with the step that follows the turns it is handed back. */
+export function startProvider(protocol: ProtocolId, steps = STEPS): Promise<TestUpstream> {
+  return startUpstream(({ body, path }, response: ServerResponse) => {
+    const turns: Json[] = body.messages ?? body.contents;
+    const done = turns.filter(({ role }) => role === 'assistant' || role === 'model').length;
+    const step = steps[done] ?? { text: 'too many turns' };
+    if (body.stream === true || path.includes(':stream')) answerEvents(response, WIRES[protocol].stream(step));
+    else answerJson(response, WIRES[protocol].whole(step));
   });
 }

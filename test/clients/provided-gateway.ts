@@ -1,0 +1,31 @@
+/** A gateway in front of one provider of each protocol, each of whose models is called `m`. */
+
+import { type ProtocolId, startTestGateway, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import { type Step, startProvider } from './upstreams.ts';
+
+export const PROTOCOLS = ['chat', 'messages', 'generate'] as const;
+const TYPES: Record<ProtocolId, string> = { chat: 'openai-compatible', messages: 'anthropic', generate: 'google' };
+
+export interface ProvidedGateway extends Pick<TestGateway, 'url' | 'close'> {
+  /** What the last call of a provider asked for. */
+  lastCall(protocol: ProtocolId): TestUpstream['calls'][number] | undefined;
+}
+
+export async function startProvidedGateway(steps?: Step[]): Promise<ProvidedGateway> {
+  const providers = {} as Record<ProtocolId, TestUpstream>;
+  const entries: string[] = [];
+  for (const protocol of PROTOCOLS) {
+    providers[protocol] = await startProvider(protocol, steps);
+    const base = providers[protocol].url + (protocol === 'chat' ? '/v1' : '');
+    entries.push(`  ${protocol}: { type: ${TYPES[protocol]}, base_url: "${base}", api_key: k, models: [{ id: m }] }`);
+  }
+  const gateway = await startTestGateway(`providers:\n${entries.join('\n')}`);
+  return {
+    url: gateway.url,
+    lastCall: (protocol) => providers[protocol].calls.at(-1),
+    async close() {
+      await gateway.close();
+      for (const provider of Object.values(providers)) await provider.close();
+    },
+  };
+}
