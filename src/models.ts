@@ -9,6 +9,7 @@ import { GatewayError } from './core/errors.ts';
 import { read } from './core/json.ts';
 import type { CatalogModel } from './core/model.ts';
 import type { ProviderType } from './core/provider.ts';
+import { createCredentials } from './inference/credentials.ts';
 import type { ActiveProvider, Models } from './inference/models.ts';
 import type { Upstream } from './inference/upstream.ts';
 import { providerTypes } from './providers/index.ts';
@@ -116,11 +117,12 @@ function activate(config: ReadyProvider): Listed {
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
+  const credentials = createCredentials(config.apiKeys.map((key) => key.reveal()));
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog))];
   const custom = Array.isArray(config.models)
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
     : [];
-  return { config, type, provider, key: config.apiKey?.reveal(), headers, models: merge(models, custom), asked: 0 };
+  return { config, type, provider, credentials, headers, models: merge(models, custom), asked: 0 };
 }
 
 function asksUpstream({ config, type }: Listed): boolean {
@@ -137,7 +139,10 @@ function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderSt
   return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
 }
 
-async function askModels({ provider, type, key, headers }: Listed, { upstream, userAgent }: Context): Promise<unknown> {
+async function askModels(
+  { provider, type, credentials, headers }: Listed,
+  { upstream, userAgent }: Context,
+): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const asked = new Promise<unknown>((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -145,7 +150,12 @@ async function askModels({ provider, type, key, headers }: Listed, { upstream, u
     const request = {
       method: 'GET' as const,
       url: provider.baseUrl + (type.modelsPath ?? '/models'),
-      headers: { accept: 'application/json', 'user-agent': userAgent, ...provider.headers(key), ...headers },
+      headers: {
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...provider.headers(credentials.pick('models').key),
+        ...headers,
+      },
     };
     const exchange = upstream.send(request, {
       head: (code) => {

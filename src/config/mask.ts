@@ -52,11 +52,12 @@ function describeKey({ name, key, models, expires }: ConfiguredKey): object {
   };
 }
 
-function describeProvider({ type, apiKey, baseUrl, models, headers }: ReadyProvider): object {
+function describeProvider({ type, apiKeys, baseUrl, models, headers }: ReadyProvider): object {
   const names = Object.keys(headers);
+  const [key, ...more] = apiKeys.map((secret) => secret.mask());
   return {
     type,
-    api_key: apiKey?.mask(),
+    ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
     base_url: baseUrl,
     models: Array.isArray(models) ? models.map(describeModel) : models,
     headers: names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, headers[name]?.mask()])),

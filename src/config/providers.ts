@@ -33,11 +33,11 @@ export function resolveProviders(sources: ProviderSources): ProviderConfig[] {
 }
 
 function withoutEntry(type: KnownProvider, environment: Environment): ProviderConfig {
-  const apiKey = keyFrom(environment, type.environment);
-  if (!apiKey && !type.keyless) {
+  const apiKeys = keyFrom(environment, type.environment);
+  if (apiKeys.length === 0 && !type.keyless) {
     return { state: 'waiting', id: type.id, type: type.id, waitingFor: [...type.environment] };
   }
-  return { state: 'ready', id: type.id, type: type.id, apiKey, headers: {} };
+  return { state: 'ready', id: type.id, type: type.id, apiKeys, headers: {} };
 }
 
 function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources): ProviderConfig | undefined {
@@ -56,11 +56,15 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   if (waitingFor) return { state: 'waiting', id, type: type.id, waitingFor };
 
   const usual = id === type.id;
-  const apiKey = entry.api_key ? new Secret(entry.api_key) : usual ? keyFrom(environment, type.environment) : undefined;
-  if (!apiKey && !type.keyless && usual) {
+  if (entry.api_key && entry.api_keys) fault(`${path}.api_keys`, 'stands beside api_key; give one of them');
+  const own = (entry.api_keys ?? [entry.api_key])
+    .filter((key) => key != null && key !== '')
+    .map((key) => new Secret(key as string));
+  const apiKeys = own.length > 0 ? own : usual ? keyFrom(environment, type.environment) : [];
+  if (apiKeys.length === 0 && !type.keyless && usual) {
     return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment] };
   }
-  if (!apiKey && !type.keyless && !entry.base_url) {
+  if (apiKeys.length === 0 && !type.keyless && !entry.base_url) {
     fault(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);
   }
   if (!entry.base_url && type.baseUrl === undefined && !type.builtIn) {
@@ -70,7 +74,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     state: 'ready',
     id,
     type: type.id,
-    apiKey,
+    apiKeys,
     baseUrl: entry.base_url?.replace(/\/+$/, ''),
     models: Array.isArray(entry.models) ? entry.models.map(modelEntry) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
@@ -85,9 +89,9 @@ function typeProblem(id: string, type: string | undefined, allowed: string[]): s
   return `needs type, one of ${list}${guess ? `; or did you mean ${guess}?` : ''}`;
 }
 
-function keyFrom(environment: Environment, names: readonly string[]): Secret | undefined {
+function keyFrom(environment: Environment, names: readonly string[]): Secret[] {
   const name = names.find((candidate) => environment[candidate]);
-  return name === undefined ? undefined : new Secret(environment[name] as string);
+  return name === undefined ? [] : [new Secret(environment[name] as string)];
 }
 
 function variableFor(id: string): string {

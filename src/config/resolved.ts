@@ -56,8 +56,8 @@ export interface ReadyProvider {
   id: string;
   /** The id of a provider type. */
   type: string;
-  /** Absent for a server that needs none. */
-  apiKey?: Secret;
+  /** Empty for a server that needs none. */
+  apiKeys: Secret[];
   /** Absent means the type's own address. */
   baseUrl?: string;
   /** `discover` asks the upstream; a list adds to the catalog and overrides it; absent leaves it to the type. */

@@ -130,6 +130,13 @@ const provider = Type.Object(
         description: 'Credential for the upstream; by default the usual environment variable of the provider.',
       }),
     ),
+    api_keys: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        description:
+          'Several credentials instead of one: calls are spread over them, and a conversation stays with one.',
+      }),
+    ),
     base_url: Type.Optional(webAddress("Address of the upstream, as the vendor's own SDK understands it.")),
     models: Type.Optional(
       Type.Union([Type.Literal('discover'), Type.Array(modelSchema)], {

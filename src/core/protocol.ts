@@ -106,6 +106,11 @@ export interface Protocol {
   readonly requestIdHeader: string;
   /** The client's own spelling of a hub parameter, for errors and the dropped header. */
   parameterName(parameter: string): string;
+  /**
+   * What the calls of one conversation have in common and others have not: the client's own name for it, else how it
+   * began.
+   */
+  conversation(body: Json, headers: Headers): string;
   encodeModel(model: CatalogModel): Json;
   encodeModels(models: Json[], page: { more: boolean }): Json;
   encodeCount(tokens: number): Json;

@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import type { Prefixes, Protocol } from '../core/protocol.ts';
+import type { Action, Prefixes, Protocol } from '../core/protocol.ts';
 import type { Models } from '../inference/models.ts';
 import type { RelayOptions } from '../inference/relay.ts';
-import type { KeyStore } from '../keys/store.ts';
+import type { Key, KeyStore } from '../keys/store.ts';
 import { answerCatalog } from './catalog.ts';
 import { connectionEnder } from './connections.ts';
-import { errorAnswer } from './errors.ts';
-import { answerInference } from './inference.ts';
+import { causeOf, errorAnswer } from './errors.ts';
+import { answerInference, authenticate } from './inference.ts';
 import { createRouter, protocolOfPath } from './paths.ts';
 
 export interface AppOptions {
@@ -37,9 +37,19 @@ export interface Exchange {
   common: Record<string, string>;
 }
 
+/** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
+type Admission = { exchange: Exchange } & (
+  | { action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
+  | { action: Extract<Action, { type: 'list-models' | 'get-model' }>; key?: undefined }
+);
+
+/** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
+const REQUEST_TIMEOUT = 5 * 60 * 1000;
+
 export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     bodyLimit: options.bodyLimit,
+    requestTimeout: REQUEST_TIMEOUT,
     logger: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 4096 },
@@ -48,6 +58,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
+  const admissions = new WeakMap<FastifyRequest, Admission>();
   const endConnections = connectionEnder(app.server);
   app.addHook('preClose', async () => endConnections());
   app.removeAllContentTypeParsers();
@@ -61,16 +72,19 @@ export function createApp(options: AppOptions): FastifyInstance {
     return { requestId, protocol, path, query, request, reply, common };
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const exchange = exchangeOf(request, reply);
-    if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
+  function admit(exchange: Exchange): Admission {
+    const { request, path, query } = exchange;
+    // Node leaves out the body of an answer to HEAD.
+    const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
+    if (action.type !== 'generate' && action.type !== 'count') return { exchange, action };
+    return { exchange, action, key: authenticate(exchange, options.keys) };
+  }
+
+  async function handle(request: FastifyRequest): Promise<unknown> {
+    const { exchange, action, key } = admissions.get(request) as Admission;
     try {
-      // Node leaves out the body of an answer to HEAD.
-      const method = request.method === 'HEAD' ? 'GET' : request.method;
-      const { action } = route(method, exchange.path, exchange.query);
-      if (action.type === 'generate' || action.type === 'count')
-        return await answerInference(exchange, action, options);
-      return answerCatalog(exchange, action, options.models().catalog());
+      if (!key) return answerCatalog(exchange, action, options.models().catalog());
+      return await answerInference(exchange, { action, key }, options);
     } catch (error) {
       return refuse(exchange, toGatewayError(error));
     }
@@ -78,7 +92,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   function refuse(exchange: Exchange, error: GatewayError): FastifyReply {
     if (error.code === 'internal_error')
-      options.log.error({ requestId: exchange.requestId, error: error.cause }, 'internal error');
+      options.log.error({ requestId: exchange.requestId, cause: causeOf(error) }, 'internal error');
     const { status, headers, body } = errorAnswer(error, exchange.protocol, exchange.requestId);
     return exchange.reply
       .code(status)
@@ -86,6 +100,16 @@ export function createApp(options: AppOptions): FastifyInstance {
       .send(body);
   }
 
+  // The body of a stranger is never read.
+  app.addHook('onRequest', async (request, reply) => {
+    const exchange = exchangeOf(request, reply);
+    if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
+    try {
+      admissions.set(request, admit(exchange));
+    } catch (error) {
+      return refuse(exchange, toGatewayError(error));
+    }
+  });
   app.route({ method: ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: handle });
   app.setErrorHandler((error, request, reply) =>
     refuse(exchangeOf(request, reply), frameworkError(error, options.bodyLimit)),

@@ -1,6 +1,6 @@
 /** An error as the answer of the protocol that was spoken. */
 
-import type { GatewayError } from '../core/errors.ts';
+import { type GatewayError, redact } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
 
 export interface ErrorAnswer {
@@ -22,6 +22,12 @@ export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: 
   if (error.answer) return { ...error.answer, headers };
   const { status, body } = protocol.encodeError(error, requestId);
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** What the operator may read of an error's cause: where a bug of ours is, or else the words, without secrets and addresses. */
+export function causeOf({ code, cause }: GatewayError): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  return code === 'internal_error' ? cause.stack : redact(cause.message);
 }
 
 /** SDKs retry 408, 409, 429 and every 5xx unless they are told not to. */

@@ -10,19 +10,18 @@ import { endpointOf } from '../inference/models.ts';
 import { relay } from '../inference/relay.ts';
 import type { Key } from '../keys/store.ts';
 import type { AppOptions, Exchange } from './app.ts';
-import { errorAnswer } from './errors.ts';
+import { causeOf, errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
 
 type InferenceAction = Extract<Action, { type: 'generate' | 'count' }>;
 
 export async function answerInference(
   exchange: Exchange,
-  action: InferenceAction,
+  { action, key }: { action: InferenceAction; key: Key },
   options: AppOptions,
 ): Promise<unknown> {
-  const key = authenticate(exchange, options);
   const { call, model } = await readCall(exchange, action, key.id);
-  const endpoint = await endpointOf(options.models(), model);
+  const endpoint = await endpointOf(options.models(), model, call.protocol.conversation(call.body, call.headers));
   if (!key.allows(endpoint.model.id)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${endpoint.model.id}".`, {
       param: 'model',
@@ -38,12 +37,12 @@ export async function answerInference(
   const log = options.log.child({ requestId: call.requestId, protocol: call.protocol.id, model: endpoint.model.id });
   try {
     const outcome = await relay(call, endpoint, createReply(reply.raw, common), options.relay());
-    log.info(
-      { ...outcome, error: outcome.error?.code, milliseconds: Math.round(performance.now() - started) },
-      'answered',
-    );
+    const { error, ...facts } = outcome;
+    const milliseconds = Math.round(performance.now() - started);
+    log.info({ ...facts, error: error?.code, cause: error && causeOf(error), milliseconds }, 'answered');
   } catch (thrown) {
     const error = toGatewayError(thrown);
+    endpoint.credential.failed(error);
     log.warn({ error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) }, 'refused');
     const { status, headers, body } = errorAnswer(error, call.protocol, call.requestId);
     if (reply.raw.destroyed) return undefined;
@@ -52,15 +51,11 @@ export async function answerInference(
   return undefined;
 }
 
-function causeOf(error: GatewayError): string | undefined {
-  if (error.code === 'internal_error') return (error.cause as Error | undefined)?.stack;
-  return (error.cause as Error | undefined)?.message;
-}
-
-function authenticate({ protocol, request, query }: Exchange, options: AppOptions): Key {
+/** The key that a request's head presents. Throws `invalid_api_key`, and `invalid_request` for headers of the protocol. */
+export function authenticate({ protocol, request, query }: Exchange, keys: AppOptions['keys']): Key {
   const presented = protocol.credential(request.headers, query);
   if (presented === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
-  const key = options.keys.authenticate(presented);
+  const key = keys.authenticate(presented);
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not valid.');
   protocol.checkHeaders?.(request.headers);
   return key;
@@ -104,8 +99,5 @@ function checkContentType(type: string | undefined, encoding: string | undefined
     );
   }
   if (type === undefined || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
-  const charset = /charset=([^;]+)/i.exec(type)?.[1]?.trim().toLowerCase();
-  throw new GatewayError('unsupported_media_type', `Content-Type "${type}" is not accepted; send application/json.`, {
-    cause: charset,
-  });
+  throw new GatewayError('unsupported_media_type', `Content-Type "${type}" is not accepted; send application/json.`);
 }

@@ -4,6 +4,7 @@ import type { Json } from '../core/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import type { EncoderOptions, Headers, Protocol } from '../core/protocol.ts';
 import type { Provider } from '../core/provider.ts';
+import type { Credential } from './credentials.ts';
 
 export interface Call {
   requestId: string;
@@ -24,7 +25,7 @@ export interface Call {
 export interface Endpoint {
   provider: Provider;
   model: CatalogModel;
-  key: string | undefined;
+  credential: Credential;
   /** Extra request headers the operator configured. */
   headers: Record<string, string>;
 }

@@ -28,17 +28,24 @@ export interface Delivery {
 
 export type UpstreamHeaders = Record<string, string | undefined>;
 
+/** Clients give up on answers whose headers are too long; the names of a body's members have no limit. */
+const LONGEST_HEADER = 2000;
+const VISIBLE = /^[\x21-\x7e]{1,200}$/;
+
 /** Headers of a 200 answer; those of the upstream stay behind, but for its request id. */
 export function answerHeaders(delivery: Delivery, upstream: UpstreamHeaders, type: string): Record<string, string> {
   const { endpoint, planned } = delivery;
   const requestId = upstream['x-request-id'] ?? upstream['request-id'];
-  const dropped = planned.dropped.join(', ').replace(/[^\x20-\x7e]/g, '?');
+  const dropped = planned.dropped
+    .join(', ')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, LONGEST_HEADER);
   return {
     'content-type': type,
     'x-polygate-provider': endpoint.provider.id,
     'x-polygate-path': planned.path,
     ...(dropped !== '' && { 'x-polygate-dropped': dropped }),
-    ...(requestId && { 'x-polygate-upstream-request-id': requestId }),
+    ...(requestId && VISIBLE.test(requestId) && { 'x-polygate-upstream-request-id': requestId }),
   };
 }
 

@@ -4,11 +4,12 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Provider } from '../core/provider.ts';
 import type { Endpoint } from './call.ts';
+import type { Credentials } from './credentials.ts';
 
 /** An upstream that is configured and can be reached. */
 export interface ActiveProvider {
   provider: Provider;
-  key: string | undefined;
+  credentials: Credentials;
   headers: Record<string, string>;
   /** Asks the upstream for models that are not known yet, if it was not just asked; settles also when it fails. */
   learn?(): Promise<void>;
@@ -21,7 +22,7 @@ export interface Models {
 }
 
 /** Throws `model_not_found` for a name that is not `<provider>/<model_id>` of a known provider and model. */
-export async function endpointOf(models: Models, name: string): Promise<Endpoint> {
+export async function endpointOf(models: Models, name: string, conversation: string): Promise<Endpoint> {
   const slash = name.indexOf('/');
   if (slash <= 0 || slash === name.length - 1) {
     throw new GatewayError('model_not_found', `The model "${name}" is not of the form <provider>/<model_id>.`, {
@@ -33,7 +34,10 @@ export async function endpointOf(models: Models, name: string): Promise<Endpoint
   if (!known) await active?.learn?.();
   const model = known ?? models.catalog().find(name);
   const owner = model && models.providers.get(model.provider);
-  if (model && owner) return { provider: owner.provider, key: owner.key, headers: owner.headers, model };
+  if (model && owner) {
+    const { provider, headers, credentials } = owner;
+    return { provider, headers, model, credential: credentials.pick(conversation) };
+  }
   if (active) {
     throw new GatewayError(
       'model_not_found',

@@ -88,7 +88,7 @@ function upstreamRequest(
     accept: call.stream ? 'text/event-stream' : 'application/json',
     'accept-encoding': 'identity',
     'user-agent': userAgent,
-    ...provider.headers(endpoint.key),
+    ...provider.headers(endpoint.credential.key),
     ...endpoint.headers,
   };
   if (planned.path !== 'canonical') {

@@ -1,6 +1,7 @@
 /** An upstream's answer as the client must see it: one message, also where it came in rounds, in the client's own tools. */
 
 import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/chat.ts';
+import { GatewayError } from '../core/errors.ts';
 import { createFolder } from '../core/fold.ts';
 import { createUnwrapper } from './custom-tools.ts';
 import type { Plan } from './plan.ts';
@@ -57,6 +58,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
 
   return {
     join(event) {
+      if (event.type === 'part-start') assertCallable(event.part);
       const result = joined(event);
       const events = result ? unwrap(restoreName(result, toolNames)) : [];
       for (const one of events) whole.add(one);
@@ -73,6 +75,13 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
     parts: () => whole.parts(0),
     response: whole.response,
   };
+}
+
+/** No client can answer a call of no tool, or one that it cannot name. */
+function assertCallable(part: OpenPart): void {
+  if (part.type !== 'call' || (part.id && part.name)) return;
+  const missing = part.name ? 'id' : 'name';
+  throw new GatewayError('upstream_error', `The upstream sent a tool call without its ${missing}.`);
 }
 
 function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {

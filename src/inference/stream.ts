@@ -3,7 +3,7 @@
 import type { ChatEvent, ChatResponse, Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
-import { type Json, read } from '../core/json.ts';
+import { isObject, type Json, read } from '../core/json.ts';
 import type { EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
 import { createRenamer } from './model-name.ts';
@@ -38,10 +38,10 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
   /** Comments before the first event, which alone shows whether this is an answer or an error. */
   let held: Buffer[] = [];
 
-  /** False for a frame that the client must not see. */
+  /** False for a frame that the client must not see. An element of an array must be JSON, other frames may be anything. */
   function inspect(event: SseEvent): boolean {
     complete ||= protocol.isEnd(event);
-    if (!event.data.startsWith('{')) return true;
+    if (!options.array && !event.data.startsWith('{')) return true;
     const body = readFrame(event);
     const error = protocol.errorIn(body);
     if (error) throw error;
@@ -52,7 +52,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
 
   function relay(frame: Buffer, out: Output[]): void {
     const brace = frame.indexOf(OPEN_BRACE);
-    const parsed = !begun || brace < 0 || frame.includes(protocol.usageMark) || frame.includes(ERROR_MARK);
+    const parsed =
+      !begun || options.array || brace < 0 || frame.includes(protocol.usageMark) || frame.includes(ERROR_MARK);
     if (!parsed) last = frame;
     if (parsed) {
       const event = parseFrame(frame);
@@ -170,11 +171,18 @@ export function streamWhole(response: ChatResponse, client: Protocol, options: E
 }
 
 function readFrame(event: SseEvent): Json {
+  let body: Json;
   try {
-    return read(event.data);
+    body = read(event.data);
   } catch (cause) {
-    throw new GatewayError('upstream_error', 'The upstream sent a broken event.', { cause });
+    throw brokenEvent(cause);
   }
+  if (!isObject(body)) throw brokenEvent();
+  return body;
+}
+
+function brokenEvent(cause?: unknown): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream sent a broken event.', { cause });
 }
 
 function brokenOff(): GatewayError {

@@ -161,7 +161,7 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
       if (aborted) started.abort(new Error('aborted'));
     },
     onResponseStart(_controller, status, headers) {
-      if (status >= 200) events.head(status, headers as Record<string, string | undefined>);
+      if (status >= 200) events.head(status, firstValues(headers));
       if (paused) controller?.pause();
     },
     onResponseData(_controller, chunk) {
@@ -196,6 +196,11 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
       controller?.abort(new Error('aborted'));
     },
   };
+}
+
+/** Nothing that is read of an upstream's headers has a meaning when it comes twice. */
+function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]));
 }
 
 function runLocal(request: UpstreamRequest, local: LocalUpstream, events: TransportEvents): Transport {

@@ -33,8 +33,8 @@ describe('without a file', () => {
   test('a set variable switches a provider on, an empty one does not', () => {
     const environment = { OPENAI_API_KEY: '', GOOGLE_API_KEY: 'second', GEMINI_API_KEY: '' };
     assert.deepEqual(states('', environment), { openai: 'OPENAI_API_KEY', google: 'ready', sandbox: 'ready' });
-    assert.equal(ready('google', '', environment).apiKey?.reveal(), 'second');
-    assert.equal(ready('google', '', { ...environment, GEMINI_API_KEY: 'first' }).apiKey?.reveal(), 'first');
+    assert.equal(ready('google', '', environment).apiKeys[0]?.reveal(), 'second');
+    assert.equal(ready('google', '', { ...environment, GEMINI_API_KEY: 'first' }).apiKeys[0]?.reveal(), 'first');
   });
 });
 
@@ -45,21 +45,33 @@ describe('in a file', () => {
   });
 
   test('a key in the file wins over the usual variable', () => {
-    const { apiKey } = ready('openai', 'providers: { openai: { api_key: own } }', { OPENAI_API_KEY: 'usual' });
-    assert.equal(apiKey?.reveal(), 'own');
+    const { apiKeys } = ready('openai', 'providers: { openai: { api_key: own } }', { OPENAI_API_KEY: 'usual' });
+    assert.equal(apiKeys[0]?.reveal(), 'own');
+  });
+
+  test('several keys are all taken, but not beside a single one', () => {
+    const { apiKeys } = ready('openai', 'providers: { openai: { api_keys: [one, "${TWO}"] } }', { TWO: 'two' });
+    assert.deepEqual(
+      apiKeys.map((key) => key.reveal()),
+      ['one', 'two'],
+    );
+    assert.throws(
+      () => ready('openai', 'providers: { openai: { api_key: a, api_keys: [b] } }'),
+      /stands beside api_key/,
+    );
   });
 
   test('an entry without a key takes the usual variable, or waits for it', () => {
     const text = 'providers: { openai: { base_url: "http://127.0.0.1:9000/" } }';
     assert.equal(states(text).openai, 'OPENAI_API_KEY');
     const provider = ready('openai', text, { OPENAI_API_KEY: 'usual' });
-    assert.equal(provider.apiKey?.reveal(), 'usual');
+    assert.equal(provider.apiKeys[0]?.reveal(), 'usual');
     assert.equal(provider.baseUrl, 'http://127.0.0.1:9000');
   });
 
   test('the usual variable never goes to a provider of another name', () => {
     const text = 'providers: { mine: { type: openai, base_url: "http://127.0.0.1:9000" } }';
-    assert.equal(ready('mine', text, { OPENAI_API_KEY: 'usual' }).apiKey, undefined);
+    assert.deepEqual(ready('mine', text, { OPENAI_API_KEY: 'usual' }).apiKeys, []);
   });
 
   test('a provider can be switched off, built in or not', () => {

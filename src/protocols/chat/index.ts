@@ -32,6 +32,8 @@ export const chat: Protocol = {
   keepAlive: KEEP_ALIVE,
   requestIdHeader: 'x-request-id',
   parameterName,
+  conversation: ({ prompt_cache_key, session_id, messages }, headers) =>
+    String(prompt_cache_key ?? session_id ?? headers['x-session-id'] ?? JSON.stringify(beginning(messages))),
   encodeModel,
   encodeModels,
   encodeCount: (tokens) => ({ input_tokens: tokens }),
@@ -78,4 +80,9 @@ function choicesIn(data: string): Json[] {
   } catch {
     return [];
   }
+}
+
+/** Up to the first words of the user, which stay the same in every later turn. */
+function beginning(messages: Json[]): Json[] {
+  return messages.slice(0, messages.findIndex(({ role }) => role === 'user') + 1);
 }

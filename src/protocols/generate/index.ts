@@ -31,6 +31,8 @@ export const generate: Protocol = {
   keepAlive: KEEP_ALIVE,
   requestIdHeader: 'x-request-id',
   parameterName,
+  conversation: (body, headers) =>
+    String(headers['x-session-id'] ?? JSON.stringify((body.generateContentRequest ?? body).contents?.[0] ?? '')),
   encodeModel,
   encodeModels,
   encodeCount: (tokens) => ({ totalTokens: tokens }),

@@ -31,6 +31,13 @@ export const messages: Protocol = {
   keepAlive: 'event: ping\ndata: {"type":"ping"}\n\n',
   requestIdHeader: 'request-id',
   parameterName,
+  conversation: ({ metadata, messages }, headers) =>
+    String(
+      headers['x-claude-code-session-id'] ??
+        headers['x-session-id'] ??
+        metadata?.user_id ??
+        JSON.stringify(messages[0]),
+    ),
   encodeModel,
   encodeModels,
   encodeCount: (tokens) => ({ input_tokens: tokens }),

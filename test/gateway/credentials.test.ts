@@ -1,0 +1,119 @@
+/** Several credentials of one provider: later turns of a conversation go where its state is. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type Answerer,
+  answerJson,
+  HEADERS,
+  PATHS,
+  type ProtocolId,
+  post,
+  question,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+let limited: string | undefined;
+
+const answer: Answerer = (call, response) => {
+  if (call.headers.authorization === limited)
+    return answerJson(response, { error: { message: 'Slow down.', type: 'rate_limit_error' } }, 429);
+  answerJson(response, {
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+  });
+};
+
+before(async () => {
+  upstream = await startUpstream(answer);
+  gateway = await startTestGateway(
+    `providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [key-1, key-2, key-3], models: [{ id: m }] } }`,
+  );
+});
+
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function keyOf(
+  protocol: ProtocolId,
+  more: object,
+  headers: Record<string, string> = {},
+  text = 'hi',
+): Promise<string | undefined> {
+  await post(
+    gateway.url + PATHS[protocol]('a/m', false),
+    { ...question(protocol, 'a/m', text), ...more },
+    { ...HEADERS[protocol], ...headers },
+  );
+  return upstream.calls.at(-1)?.headers.authorization;
+}
+
+const NAMED: [string, ProtocolId, (name: string) => [object, Record<string, string>]][] = [
+  ['prompt_cache_key', 'chat', (name) => [{ prompt_cache_key: name }, {}]],
+  ['metadata.user_id', 'messages', (name) => [{ metadata: { user_id: name } }, {}]],
+  ['x-claude-code-session-id', 'messages', (name) => [{}, { 'x-claude-code-session-id': name }]],
+  ['x-session-id', 'generate', (name) => [{}, { 'x-session-id': name }]],
+];
+
+for (const [field, protocol, named] of NAMED) {
+  test(`${field} of a ${protocol} client names the conversation`, async () => {
+    const used = new Set<string | undefined>();
+    for (let index = 0; index < 12; index++) {
+      const [more, headers] = named(`conversation ${index}`);
+      const first = await keyOf(protocol, more, headers, 'first turn');
+      assert.equal(await keyOf(protocol, more, headers, 'another turn'), first);
+      used.add(first);
+    }
+    assert.ok(used.size > 1, 'conversations are spread over credentials');
+  });
+}
+
+for (const protocol of ['chat', 'messages', 'generate'] as const) {
+  test(`a ${protocol} conversation without a name is known by how it began`, async () => {
+    const used = new Set<string | undefined>();
+    for (let index = 0; index < 12; index++) {
+      const text = `beginning ${index}`;
+      const first = await keyOf(protocol, {}, {}, text);
+      assert.equal(await keyOf(protocol, later(protocol, text), {}, text), first);
+      used.add(first);
+    }
+    assert.ok(used.size > 1, 'conversations are spread over credentials');
+  });
+}
+
+/** The second turn of a conversation that began with `text`. */
+function later(protocol: ProtocolId, text: string): object {
+  if (protocol === 'generate')
+    return {
+      contents: [
+        ['user', text],
+        ['model', 'ok'],
+        ['user', 'more'],
+      ].map(([role, part]) => ({ role, parts: [{ text: part }] })),
+    };
+  return {
+    messages: [
+      ['user', text],
+      ['assistant', 'ok'],
+      ['user', 'more'],
+    ].map(([role, content]) => ({ role, content })),
+  };
+}
+
+test('a credential that is limited rests, and the conversation goes on with another', async () => {
+  const more = { prompt_cache_key: 'resting' };
+  limited = await keyOf('chat', more);
+  await keyOf('chat', more);
+  const next = await keyOf('chat', more);
+  assert.notEqual(next, limited);
+});
