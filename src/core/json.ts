@@ -73,7 +73,7 @@ export function read(bytes: Buffer | string): Json {
 }
 
 export function isObject(value: unknown): value is Record<string, Json> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
@@ -104,7 +104,7 @@ export function isRawNumber(value: unknown): boolean {
 /** A copy that may be changed all the way down; `structuredClone` would turn raw numbers into ordinary objects. */
 export function copyJson(value: Json): Json {
   if (Array.isArray(value)) return value.map(copyJson);
-  if (!isObject(value) || isRawNumber(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
 }
 
@@ -138,8 +138,13 @@ export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span
   return found;
 }
 
+/** The text of a key; as it stands where its escapes are broken, which no wanted name has. */
 function unquoted(text: string): string {
-  return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
+  try {
+    return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
+  } catch {
+    return text;
+  }
 }
 
 /** The span of the member that `path` leads to through objects, or undefined. */

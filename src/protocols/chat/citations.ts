@@ -1,13 +1,12 @@
 /** Sources of an answer: `annotations` with offsets, and lists of sources for the whole answer. */
 
 import type { Citation } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
 
 export function decodeAnnotations(annotations: Json): Citation[] {
-  if (!Array.isArray(annotations)) return [];
-  return annotations
-    .filter((annotation) => annotation?.type === 'url_citation' && isObject(annotation.url_citation))
-    .map(({ url_citation }) => ({
+  return (annotations ?? [])
+    .filter((annotation: Json) => annotation.type === 'url_citation' && annotation.url_citation)
+    .map(({ url_citation }: Json) => ({
       url: url_citation.url,
       title: url_citation.title || undefined,
       citedText: url_citation.content || undefined,
@@ -18,9 +17,9 @@ export function decodeAnnotations(annotations: Json): Citation[] {
 
 /** The sources that some servers list beside the choices, without saying which words they support. */
 export function decodeSources(body: Json): Citation[] {
-  const results: Json[] = Array.isArray(body.search_results) ? body.search_results : [];
-  const described = new Map(results.filter(isObject).map((result) => [result.url, result]));
-  const urls = Array.isArray(body.citations) ? body.citations.map((entry: Json) => entry?.url ?? entry) : [];
+  const results: Json[] = body.search_results ?? [];
+  const described = new Map(results.map((result) => [result.url, result]));
+  const urls = (body.citations ?? []).map((entry: Json) => entry.url ?? entry);
   return [...new Set([...urls, ...described.keys()])]
     .filter((url) => typeof url === 'string' && url !== '')
     .map((url) => ({

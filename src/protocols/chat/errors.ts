@@ -95,7 +95,7 @@ export function errorIn(body: Json): GatewayError | undefined {
   if (!isObject(body)) return undefined;
   const error = body.error ?? body.x_groq?.error ?? (body.object === 'error' ? body : undefined);
   if (error === undefined || error === null) return undefined;
-  const status = [error.status_code, error.code, error.status, body.status_code].map(Number).find(isErrorStatus);
+  const status = [error.status_code, error.code, error.status, body.status_code].map(statusOf).find(isErrorStatus);
   return decodeError(status ?? 0, { error });
 }
 
@@ -129,6 +129,10 @@ function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | und
   if (isInvalid && CONTEXT_FULL.test(message)) return 'context_length_exceeded';
   if (meaning && (meaning !== 'invalid_request' || status === 0)) return meaning;
   return codeOfUpstreamStatus(status);
+}
+
+function statusOf(value: unknown): number {
+  return typeof value === 'string' || typeof value === 'number' ? Number(value) : 0;
 }
 
 function isErrorStatus(status: number): boolean {

@@ -100,7 +100,7 @@ const Body = Type.Object({
   logprobs: OptionalBoolean,
   top_logprobs: integer(0, 20),
   logit_bias: Type.Optional(Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 }))),
-  tools: Type.Optional(Type.Array(Open)),
+  tools: Type.Optional(Type.Array(Type.Object({ type: OptionalString }))),
   tool_choice: Type.Optional(ToolChoice),
   parallel_tool_calls: OptionalBoolean,
   functions: Type.Optional(Type.Array(Function_)),

@@ -6,15 +6,13 @@ import { isObject, type Json, read } from '../../core/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { type CallDelta, createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder, Target } from '../../core/protocol.ts';
+import { answer, MOST_CANDIDATES } from './answer-shape.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish, settleFinish } from './finish.ts';
 import { mediaAt, thinkingText } from './media.ts';
 import { callSignature, decodeDetail } from './reasoning.ts';
 import { usageOf } from './usage.ts';
-
-/** More candidates than any request may ask for. */
-const MOST_CANDIDATES = 128;
 
 /** One candidate so far. */
 interface Lane {
@@ -90,21 +88,24 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
   /** Chunks that say nothing yet, like the prompt filter's results, don't begin the message. */
   function start(body: Json): ChatEvent[] {
     if (id !== undefined || (!body.id && !body.choices?.length)) return [];
-    id = String(body.id || `chatcmpl-${body.created ?? 0}`);
-    return [{ type: 'message-start', id, model: body.model || target.model, created: body.created || undefined }];
+    const given: string = body.id || `chatcmpl-${body.created ?? 0}`;
+    id = given;
+    return [
+      { type: 'message-start', id: given, model: body.model || target.model, created: body.created || undefined },
+    ];
   }
 
-  function push(body: Json): ChatEvent[] {
-    const error = errorIn(body);
+  function push(given: Json): ChatEvent[] {
+    const error = errorIn(given);
     if (error) throw error;
-    usage = usageOf(body) ?? usage;
+    usage = usageOf(given) ?? usage;
+    const body = answer(given);
     const listed = decodeSources(body);
     if (listed.length > 0) sources = listed;
     const events = start(body);
-    const choices: Json[] = Array.isArray(body.choices) ? body.choices : [];
+    const choices: Json[] = (body.choices ?? []).slice(0, MOST_CANDIDATES);
     for (const [position, choice] of choices.entries()) {
-      const candidate = choice.index < MOST_CANDIDATES ? choice.index : position;
-      events.push(...decodeChoice(choice, candidate));
+      for (const event of decodeChoice(choice, choice.index ?? position)) events.push(event);
     }
     return events;
   }
@@ -128,11 +129,11 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
   }
 
   function decodeReasoning(delta: Json, candidate: number): ChatEvent[] {
-    const details: Json[] = Array.isArray(delta.reasoning_details) ? delta.reasoning_details.filter(isObject) : [];
+    const details: Json[] = delta.reasoning_details ?? [];
     const decoded = details.map((detail) => decodeDetail(detail, target.origin));
     const events: ChatEvent[] = [];
     const plain = delta.reasoning_content || delta.reasoning;
-    if (typeof plain === 'string' && plain !== '' && decoded.every((detail) => detail.text === '')) {
+    if (plain && decoded.every((detail) => detail.text === '')) {
       events.push(...writer.text(candidate, 'reasoning', { text: plain }));
     }
     for (const { text, opaque, whole } of decoded) {
@@ -146,33 +147,35 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
   function decodeContent(content: Json, logprobs: TokenLogprob[] | undefined, candidate: number): ChatEvent[] {
     if (Array.isArray(content)) return content.flatMap((part) => decodePart(part, candidate));
     const text = isObject(content) ? JSON.stringify(content) : (content ?? '');
-    return text === '' && !logprobs ? [] : writer.text(candidate, 'text', { text: String(text), logprobs });
+    return text === '' && !logprobs ? [] : writer.text(candidate, 'text', { text, logprobs });
   }
 
   function decodePart(part: Json, candidate: number): ChatEvent[] {
-    switch (part?.type) {
+    switch (part.type) {
       case 'text':
         return part.text ? writer.text(candidate, 'text', { text: part.text }) : [];
       case 'thinking': {
         const text = thinkingText(part);
         return text === '' ? [] : writer.text(candidate, 'reasoning', { text });
       }
-      case 'image_url':
-        return writer.whole(candidate, mediaAt(part.image_url?.url ?? part.image_url, 'image'));
+      case 'image_url': {
+        const url = part.image_url?.url ?? part.image_url;
+        return typeof url === 'string' ? writer.whole(candidate, mediaAt(url, 'image')) : [];
+      }
       default:
         return [];
     }
   }
 
   function decodeRefusal(refusal: Json, candidate: number): ChatEvent[] {
-    if (typeof refusal !== 'string' || refusal === '') return [];
+    if (!refusal) return [];
     laneOf(candidate).seen.refusal = true;
     return writer.text(candidate, 'refusal', { text: refusal });
   }
 
   function decodeCalls(delta: Json, candidate: number): ChatEvent[] {
     const lane = laneOf(candidate);
-    const calls: Json[] = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+    const calls: Json[] = delta.tool_calls ?? [];
     const state = signatureOf(delta);
     const events = calls.flatMap((call, position) => {
       const { key, id } = slotOf(lane, call, candidate);
@@ -218,9 +221,9 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
       lane.audio.data += audio.data ?? '';
       lane.audio.transcript = (lane.audio.transcript ?? '') + (audio.transcript ?? '');
     }
-    const images: Json[] = Array.isArray(delta.images) ? delta.images : [];
+    const images: Json[] = delta.images ?? [];
     return images
-      .map((image) => image?.image_url?.url)
+      .map((image) => image.image_url?.url)
       .filter((url) => typeof url === 'string')
       .flatMap((url) => writer.whole(candidate, mediaAt(url, 'image')));
   }
@@ -282,16 +285,16 @@ function inventedId(message: string, call: string): string {
 }
 
 function decodeLogprobs(logprobs: Json): TokenLogprob[] | undefined {
-  const tokens = logprobs?.content;
-  if (!Array.isArray(tokens) || tokens.length === 0) return undefined;
-  return tokens.map(({ token, logprob, bytes, top_logprobs }: Json) => ({
+  const tokens: Json[] = logprobs?.content ?? [];
+  if (tokens.length === 0) return undefined;
+  return tokens.map(({ token, logprob = 0, bytes, top_logprobs }) => ({
     token,
     logprob,
     ...(bytes !== undefined && { bytes }),
     ...(top_logprobs?.length && {
       top: top_logprobs.map((other: Json) => ({
         token: other.token,
-        logprob: other.logprob,
+        logprob: other.logprob ?? 0,
         ...(other.bytes !== undefined && { bytes: other.bytes }),
       })),
     }),

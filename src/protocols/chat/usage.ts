@@ -1,12 +1,13 @@
 /** Token counts, which every server spells a little differently. */
 
 import type { Usage } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
+import { counts } from './answer-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */
 export function usageOf(body: Json): Usage | undefined {
-  const usage = body?.usage ?? body?.x_groq?.usage;
-  if (!isObject(usage) || typeof usage.prompt_tokens !== 'number') return undefined;
+  const usage = counts(body?.usage ?? body?.x_groq?.usage);
+  if (typeof usage?.prompt_tokens !== 'number') return undefined;
   const prompt = usage.prompt_tokens_details ?? {};
   const completion = usage.completion_tokens_details ?? {};
   const { input, output, reasoning } = sums(usage);
@@ -23,7 +24,7 @@ export function usageOf(body: Json): Usage | undefined {
     imageInput: prompt.image_tokens,
     audioOutput: completion.audio_tokens,
     searches: usage.num_search_queries ?? (usage.server_tool_use ?? usage.server_tool_use_details)?.web_search_requests,
-    tier: body.service_tier ?? usage.service_tier,
+    tier: [body.service_tier, usage.service_tier].find((tier) => typeof tier === 'string'),
   });
 }
 

@@ -71,7 +71,9 @@ export function decodeError(status: number, body: unknown): GatewayError {
 function isOurFault(status: number, error: Json): boolean {
   if (status === 401 || status === 403 || error.status === 'FAILED_PRECONDITION') return true;
   const reasons = Array.isArray(error.details) ? error.details.map((detail: Json) => detail?.reason) : [];
-  return status === 400 && reasons.some((reason: unknown) => String(reason).startsWith('API_KEY_'));
+  return (
+    status === 400 && reasons.some((reason: unknown) => typeof reason === 'string' && reason.startsWith('API_KEY_'))
+  );
 }
 
 function retryDelay(error: Json): number | undefined {
@@ -87,6 +89,6 @@ function retryDelay(error: Json): number | undefined {
 export function errorIn(body: Json): GatewayError | undefined {
   const answer = Array.isArray(body) ? body[0] : body;
   if (!isObject(answer) || !isObject(answer.error)) return undefined;
-  const code = Number(answer.error.code);
-  return decodeError(code >= 400 && code <= 599 ? code : 502, answer);
+  const { code } = answer.error;
+  return decodeError(Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502, answer);
 }

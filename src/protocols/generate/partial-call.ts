@@ -17,8 +17,8 @@ export function createPartialCall(call: Omit<CallPart, 'args'>): PartialCall {
   return {
     call,
     add(partialArgs) {
-      for (const piece of Array.isArray(partialArgs) ? partialArgs : []) {
-        const path = String(piece.jsonPath ?? '');
+      for (const piece of partialArgs ?? []) {
+        const path: string = piece.jsonPath ?? '';
         set(args, pathOf(path), pieceValue(piece), growing === path);
         growing = piece.willContinue ? path : undefined;
       }

@@ -3,9 +3,10 @@
 import { createHash } from 'node:crypto';
 import type { CallPart, ChatEvent, Opaque, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json, read } from '../../core/json.ts';
+import { type Json, read } from '../../core/json.ts';
 import { createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder, Target } from '../../core/protocol.ts';
+import { answer } from './answer-shape.ts';
 import { decodeCitations } from './citations.ts';
 import { decodeBlob, decodeFile } from './content-decoder.ts';
 import { errorIn } from './errors.ts';
@@ -82,34 +83,34 @@ export function createChunkDecoder(target: Target): ChunkDecoder {
   function start(chunk: Json): ChatEvent[] {
     if (started) return [];
     started = true;
-    responseId = String(chunk.responseId ?? '');
+    responseId = chunk.responseId ?? '';
     const created = Math.floor(Date.parse(chunk.createTime) / 1000);
     usage = decodeUsage(chunk.usageMetadata);
     return [
       {
         type: 'message-start',
         id: responseId,
-        model: String(chunk.modelVersion ?? target.model),
+        model: chunk.modelVersion ?? target.model,
         ...(Number.isFinite(created) && { created }),
         ...(usage && { usage }),
       },
     ];
   }
 
-  function decode(chunk: Json): ChatEvent[] {
+  function decode(given: Json): ChatEvent[] {
     if (failed) return [];
-    const error = errorIn(chunk);
+    const error = errorIn(given);
     if (error) return fail(error);
-    if (!isObject(chunk))
-      return fail(new GatewayError('upstream_error', 'The upstream sent an event of another kind.'));
+    const chunk = answer(given);
+    if (!chunk) return fail(new GatewayError('upstream_error', 'The upstream sent an event of another kind.'));
     const events = start(chunk);
     usage = decodeUsage(chunk.usageMetadata) ?? usage;
-    const candidates: Json[] = Array.isArray(chunk.candidates) ? chunk.candidates : [];
+    const candidates: Json[] = chunk.candidates ?? [];
     if (chunk.promptFeedback && (candidates.length === 0 || chunk.promptFeedback.blockReason)) {
       blocked = chunk.promptFeedback;
     }
     for (const [position, candidate] of candidates.entries()) {
-      events.push(...decodeCandidate(candidate, candidate?.index ?? position));
+      for (const event of decodeCandidate(candidate, candidate.index ?? position)) events.push(event);
     }
     return events;
   }
@@ -125,7 +126,7 @@ export function createChunkDecoder(target: Target): ChunkDecoder {
     const { groundingMetadata, logprobsResult } = candidate;
     if (groundingMetadata?.groundingChunks) lane.last.groundingMetadata = groundingMetadata;
     searches = Math.max(searches, groundingMetadata?.webSearchQueries?.length ?? 0);
-    const parts: Json[] = Array.isArray(candidate.content?.parts) ? candidate.content.parts : [];
+    const parts: Json[] = candidate.content?.parts ?? [];
     const events = parts.flatMap((part) => decodePart(part, lane, index));
     const logprobs = decodeLogprobs(logprobsResult);
     return logprobs ? [...events, ...visible(lane, index, { logprobs })] : events;

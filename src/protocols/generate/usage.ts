@@ -1,15 +1,17 @@
 /** Token counts: Gemini counts thoughts apart from the answer, and what its tools read apart from the prompt. */
 
 import type { Usage } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
+import { counts as countsShape } from './answer-shape.ts';
 
 /** Undefined for metadata without any count, as the first chunks of some streams have it. */
-export function decodeUsage(metadata: Json): Usage | undefined {
-  if (!isObject(metadata)) return undefined;
+export function decodeUsage(given: Json): Usage | undefined {
+  const metadata = countsShape(given);
+  if (!metadata) return undefined;
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, toolUsePromptTokenCount } = metadata;
   const counts = [promptTokenCount, candidatesTokenCount, thoughtsTokenCount, toolUsePromptTokenCount];
-  if (counts.every((count) => count === undefined)) return undefined;
-  const [prompt = 0, candidates = 0, thoughts = 0, toolUse = 0] = counts.map((count) => Number(count ?? 0));
+  if (counts.every((count) => count === undefined || count === null)) return undefined;
+  const [prompt = 0, candidates = 0, thoughts = 0, toolUse = 0] = counts.map((count): number => count ?? 0);
   const usage: Usage = { input: prompt + toolUse, output: candidates + thoughts };
   if (metadata.cachedContentTokenCount) usage.cached = metadata.cachedContentTokenCount;
   if (thoughts > 0) usage.reasoning = thoughts;
@@ -20,13 +22,12 @@ export function decodeUsage(metadata: Json): Usage | undefined {
   if (audioInput) usage.audioInput = audioInput;
   if (imageInput) usage.imageInput = imageInput;
   if (audioOutput) usage.audioOutput = audioOutput;
-  if (typeof metadata.serviceTier === 'string') usage.tier = metadata.serviceTier;
+  if (metadata.serviceTier) usage.tier = metadata.serviceTier;
   return usage;
 }
 
 function ofModality(details: Json, modality: string): number | undefined {
-  if (!Array.isArray(details)) return undefined;
-  return details.find((detail) => detail?.modality === modality)?.tokenCount;
+  return details?.find((detail: Json) => detail.modality === modality)?.tokenCount;
 }
 
 export function encodeUsage(usage: Usage): Json {

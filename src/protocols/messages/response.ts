@@ -4,19 +4,21 @@ import type { ChatResponse, Citation, MediaPart, Opaque, OpenPart } from '../../
 import type { Json } from '../../core/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import { answer } from './answer-shape.ts';
 import { decodeAnswerBlock } from './block-decoder.ts';
 import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
 import { decodeFinish, encodeFinish, nothingSeen, see } from './finish.ts';
 import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
 
-export function decodeResponse(body: Json, target: Target): ChatResponse {
-  const blocks: Json[] = Array.isArray(body.content) ? body.content : [];
+export function decodeResponse(given: Json, target: Target): ChatResponse {
+  const body = answer(given);
+  const blocks: Json[] = body.content ?? [];
   const parts = blocks.map((block) => decodeAnswerBlock(block, target.origin));
   const usage = mergeUsage(undefined, decodeUsage(body.usage));
   return {
-    id: String(body.id ?? ''),
-    model: String(body.model ?? target.model),
+    id: body.id ?? '',
+    model: body.model ?? target.model,
     candidates: [{ parts, finish: decodeFinish(body) ?? { reason: 'other' } }],
     ...(usage && { usage }),
   };

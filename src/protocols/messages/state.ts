@@ -1,6 +1,6 @@
 /** Provider state in a client's body that is relayed to an upstream of the same protocol. */
 
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 
 /**
@@ -9,14 +9,15 @@ import { unwrap } from '../../core/opaque.ts';
  */
 export function restoreState(body: Json, origin: string): boolean {
   let changed = false;
-  for (const message of body.messages ?? []) {
-    if (!Array.isArray(message.content)) continue;
+  const messages: Json[] = Array.isArray(body?.messages) ? body.messages : [];
+  for (const message of messages) {
+    if (!isObject(message) || !Array.isArray(message.content)) continue;
     const content = message.content.map((block: Json) => restored(block, origin));
     if (content.every((block: Json, index: number) => block === message.content[index])) continue;
     changed = true;
     message.content = content.filter((block: Json) => block !== undefined);
   }
-  if (changed) body.messages = body.messages.filter((message: Json) => message.content.length > 0);
+  if (changed) body.messages = messages.filter((message) => message?.content?.length !== 0);
   return changed;
 }
 

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json.ts';
 import type { StreamDecoder, Target } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
+import { event as eventShape } from './answer-shape.ts';
 import { decodeAnswerBlock, decodeState } from './block-decoder.ts';
 import { decodeCitation } from './citations.ts';
 import { errorIn } from './errors.ts';
@@ -27,18 +28,19 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   let finish: Finish | undefined;
   let open: OpenBlock | undefined;
   let parts = 0;
+  let started = false;
   let ended = false;
 
   function decode({ data }: SseEvent): ChatEvent[] {
     if (ended || data.trim() === '[DONE]') return [];
-    const frame = parse(data);
+    const frame = eventShape(parse(data));
     if (!frame) return fail(new GatewayError('upstream_error', 'The upstream sent an event that is not valid JSON.'));
     switch (frame.type) {
       case 'message_start':
         usage = mergeUsage(usage, decodeUsage(frame.message?.usage));
-        return [{ type: 'message-start', id: String(frame.message?.id ?? ''), model: modelOf(frame), usage }];
+        return begin(frame);
       case 'content_block_start':
-        return [...close(), ...start(frame.content_block)];
+        return [...begin(frame), ...close(), ...start(frame.content_block)];
       case 'content_block_delta':
         return open && isObject(frame.delta) ? grow(open, frame.delta) : [];
       case 'content_block_stop':
@@ -48,7 +50,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
         finish = decodeFinish(frame.delta) ?? finish;
         return close();
       case 'message_stop':
-        return finished();
+        return [...begin(frame), ...finished()];
       case 'ping':
         return [{ type: 'ping' }];
       default: {
@@ -58,8 +60,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     }
   }
 
-  function modelOf(frame: Json): string {
-    return String(frame.message?.model ?? target.model);
+  /** Once, and before anything else, wherever the upstream says it. */
+  function begin({ message }: Json): ChatEvent[] {
+    if (started) return [];
+    started = true;
+    return [{ type: 'message-start', id: message?.id ?? '', model: message?.model ?? target.model, usage }];
   }
 
   function start(block: Json): ChatEvent[] {
@@ -79,6 +84,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
 
   function grow(block: OpenBlock, delta: Json): ChatEvent[] {
     const index = block.part;
+    if (block.native && delta.type !== 'input_json_delta') return [];
     switch (delta.type) {
       case 'text_delta':
         return textDelta(index, delta.text);

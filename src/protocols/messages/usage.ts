@@ -1,7 +1,8 @@
 /** Token counts: the messages protocol counts cached input apart from `input_tokens`, the hub inside `input`. */
 
 import type { Usage } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
+import { counts } from './answer-shape.ts';
 
 /** Rounds inside one answer that are paid for but left out of the totals. */
 const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
@@ -10,10 +11,11 @@ const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
 const TIERS = ['standard', 'priority', 'batch'];
 
 /** What a usage object says; a later one of the same stream may hold only some of the counts. */
-export function decodeUsage(usage: Json): Partial<Usage> | undefined {
-  if (!isObject(usage)) return undefined;
-  const rounds: Json[] = Array.isArray(usage.iterations) ? usage.iterations : [];
-  const counted = [usage, ...rounds.filter((round) => EXTRA_ROUNDS.includes(round?.type))];
+export function decodeUsage(given: Json): Partial<Usage> | undefined {
+  const usage = counts(given);
+  if (!usage) return undefined;
+  const rounds: Json[] = usage.iterations ?? [];
+  const counted = [usage, ...rounds.filter((round) => EXTRA_ROUNDS.includes(round.type))];
   const sum = (name: string) => counted.reduce((total, part) => total + count(part[name]), 0);
 
   const found: Partial<Usage> = {};
