@@ -11,7 +11,7 @@ import type { CatalogModel } from './core/model.ts';
 import type { ProviderType } from './core/provider.ts';
 import { createCredentials } from './inference/credentials.ts';
 import type { ActiveProvider, Models } from './inference/models.ts';
-import type { Upstream } from './inference/upstream.ts';
+import type { Upstream, UpstreamRequest } from './inference/upstream.ts';
 import { providerTypes } from './providers/index.ts';
 
 export interface ProviderState {
@@ -44,6 +44,8 @@ const RETRY = 30 * 1000;
 const LOOK_INTERVAL = 1000;
 /** Milliseconds that a list of models may take: calls for a model that is not known yet wait for it. */
 const PATIENCE = 10 * 1000;
+/** Ten times the longest list there is. */
+const MAX_LIST_BYTES = 16 * 1024 * 1024;
 
 interface Listed extends ActiveProvider {
   config: ReadyProvider;
@@ -139,46 +141,52 @@ function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderSt
   return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
 }
 
-async function askModels(
-  { provider, type, credentials, headers }: Listed,
-  { upstream, userAgent }: Context,
-): Promise<unknown> {
+async function askModels(entry: Listed, { upstream, userAgent }: Context): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const asked = new Promise<unknown>((resolve, reject) => {
     const chunks: Buffer[] = [];
+    let length = 0;
     let status = 0;
-    const request = {
-      method: 'GET' as const,
-      url: provider.baseUrl + (type.modelsPath ?? '/models'),
-      headers: {
-        accept: 'application/json',
-        'user-agent': userAgent,
-        ...provider.headers(credentials.pick('models').key),
-        ...headers,
-      },
-    };
-    const exchange = upstream.send(request, {
+
+    function giveUp(error: GatewayError): void {
+      exchange.abort();
+      reject(error);
+    }
+
+    const exchange = upstream.send(listRequest(entry, userAgent), {
       head: (code) => {
         status = code;
       },
-      data: (chunk) => void chunks.push(chunk),
+      data: (chunk) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length > MAX_LIST_BYTES) giveUp(new GatewayError('upstream_error', 'Its list of models has no end.'));
+      },
       end: () => {
-        if (status !== 200)
-          return reject(
-            new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`),
-          );
         try {
-          resolve(read(Buffer.concat(chunks)));
+          resolve(readList(status, Buffer.concat(chunks)));
         } catch (error) {
           reject(error);
         }
       },
       fail: reject,
     });
-    timer = setTimeout(() => {
-      exchange.abort();
-      reject(new GatewayError('timeout', 'It did not list its models in time.'));
-    }, PATIENCE).unref();
+    const late = new GatewayError('timeout', 'It did not list its models in time.');
+    timer = setTimeout(() => giveUp(late), PATIENCE).unref();
   });
   return asked.finally(() => clearTimeout(timer));
+}
+
+function listRequest({ provider, type, credentials, headers }: Listed, userAgent: string): UpstreamRequest {
+  const own = provider.headers(credentials.pick('models').key);
+  return {
+    method: 'GET',
+    url: provider.baseUrl + (type.modelsPath ?? '/models'),
+    headers: { accept: 'application/json', 'user-agent': userAgent, ...own, ...headers },
+  };
+}
+
+function readList(status: number, bytes: Buffer): unknown {
+  if (status === 200) return read(bytes);
+  throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`);
 }

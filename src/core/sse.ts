@@ -36,7 +36,7 @@ export function createFramer(): { push(chunk: Buffer): Buffer[]; end(): Buffer[]
   function tail(): Buffer {
     const last = pending.at(-1);
     if (!last || last.length >= OVERLAP) return last?.subarray(-OVERLAP) ?? EMPTY;
-    return Buffer.concat(pending).subarray(-OVERLAP);
+    return Buffer.concat(pending.slice(-OVERLAP)).subarray(-OVERLAP);
   }
 
   function push(chunk: Buffer): Buffer[] {
