@@ -40,14 +40,28 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
 
   /** False for a frame that the client must not see. An element of an array must be JSON, other frames may be anything. */
   function inspect(event: SseEvent): boolean {
+    const shown = (!options.array && !event.data.startsWith('{')) || passes(event);
     complete ||= protocol.isEnd(event);
-    if (!options.array && !event.data.startsWith('{')) return true;
+    return shown;
+  }
+
+  function passes(event: SseEvent): boolean {
     const body = readFrame(event);
     const error = protocol.errorIn(body);
     if (error) throw error;
     const seen = protocol.usageOf(body);
     if (seen) usage = { ...usage, ...seen };
     return options.includeUsage || !protocol.streamUsage?.isExtra(body);
+  }
+
+  /** What fails after the end changes nothing any more. */
+  function accepts(event: SseEvent): boolean {
+    try {
+      return inspect(event);
+    } catch (error) {
+      if (!isComplete()) throw error;
+      return false;
+    }
   }
 
   function relay(frame: Buffer, out: Output[]): void {
@@ -57,7 +71,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
     if (!parsed) last = frame;
     if (parsed) {
       const event = parseFrame(frame);
-      if (event && !inspect(event)) return;
+      if (event && !accepts(event)) return;
       begun ||= event !== undefined;
     }
     if (!begun) {
