@@ -134,6 +134,23 @@ describe('a stream that fails', () => {
   });
 });
 
+test('entries of lists have a place of their own, by which official SDKs put them together', () => {
+  const image = (data: string) => ({ type: 'media', kind: 'image', mime: 'image/png', data }) as const;
+  const events = unfold(response({ ...FULL, parts: [...FULL.parts, image('AA=='), image('AQ==')] }));
+  const lists = { reasoning_details: [] as Json[], images: [] as Json[] };
+  for (const delta of deltas(text(events))) {
+    for (const name of ['reasoning_details', 'images'] as const) {
+      for (const entry of delta[name] ?? []) {
+        assert.ok(entry.index <= lists[name].length, 'no place is left out');
+        lists[name][entry.index] = { ...lists[name][entry.index], ...entry };
+      }
+    }
+  }
+  const { message } = chat.encodeResponse(response(FULL), options).choices[0];
+  assert.deepEqual(lists.reasoning_details, message.reasoning_details);
+  assert.equal(lists.images.length, 2);
+});
+
 test('a client’s next request brings all state back, from a whole answer and from a stream', () => {
   const whole = chat.encodeResponse(response(FULL), options).choices[0].message;
   const streamed: Json = { role: 'assistant', content: '', reasoning_details: [], tool_calls: [] };

@@ -94,9 +94,9 @@ export function decodeCallState(call: Json, states: Map<string, Opaque>): Pick<C
   return opaque ? { opaque } : {};
 }
 
-/** State of a part that is no reasoning, for clients that hand `reasoning_details` back. */
-export function encodeStateDetail(opaque: Opaque, id: string): Json {
-  return { type: 'reasoning.encrypted', data: wrap(opaque), id };
+/** State of a part that is no reasoning, for clients that hand `reasoning_details` back; `index` is its place there. */
+export function encodeStateDetail(opaque: Opaque, id: string, index: number): Json {
+  return { type: 'reasoning.encrypted', data: wrap(opaque), id, index };
 }
 
 /** A signature that closes the entry `index`, or state that stands alone. `text` is given when no fragment came before. */

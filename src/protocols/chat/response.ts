@@ -83,18 +83,17 @@ function citationsOf(parts: OpenPart[]): Parameters<typeof encodeCitations>[0] {
 /** `reasoning` and its alias for reading, `reasoning_details` to be handed back with the next request. */
 function encodeReasoning(parts: OpenPart[], { hideReasoning }: EncoderOptions): Json {
   const details: Json[] = [];
-  let index = 0;
   let reasoning = '';
   for (const part of parts) {
+    const index = details.length;
     if (part.type === 'reasoning') {
       const text = hideReasoning ? '' : part.text;
       reasoning += text;
       const isHidden = text !== part.text && part.opaque?.kind === 'signature';
       if (part.opaque && !isHidden) details.push(encodeDetail(part.opaque, index, text));
       else if (text !== '') details.push({ type: 'reasoning.text', text, index });
-      index++;
-    } else if (part.type === 'call' && part.opaque) details.push(encodeStateDetail(part.opaque, part.id));
-    else if (part.type === 'text' && part.opaque) details.push(encodeStateDetail(part.opaque, TEXT_STATE));
+    } else if (part.type === 'call' && part.opaque) details.push(encodeStateDetail(part.opaque, part.id, index));
+    else if (part.type === 'text' && part.opaque) details.push(encodeStateDetail(part.opaque, TEXT_STATE, index));
   }
   return {
     ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),

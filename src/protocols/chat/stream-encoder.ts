@@ -12,23 +12,28 @@ import { encodeTier, encodeUsage } from './usage.ts';
 export const KEEP_ALIVE = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
 
-/** One choice so far. */
+/** One choice so far. `details` and `images` count what was sent: official SDKs put lists together by `index`. */
 interface Lane {
   index: number;
   started: boolean;
   /** Length of the content sent, in UTF-16 units. */
   sent: number;
   calls: CallPart[];
-  reasonings: number;
+  details: number;
+  images: number;
   refused: boolean;
   cited: { citation: Citation; from: number; part: number }[];
 }
 
-/** A part that has begun. `order` counts calls and reasonings of the choice apart; `from` is where a text begins in its content. */
+/**
+ * A part that has begun. `order` counts the calls of the choice; `detail` is the place of a reasoning in
+ * `reasoning_details`, once it has one; `from` is where a text begins in its content.
+ */
 interface Open {
   lane: Lane;
   part: OpenPart;
   order: number;
+  detail?: number;
   from: number;
   length: number;
 }
@@ -57,7 +62,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function laneOf(index: number): Lane {
     let lane = lanes.get(index);
     if (!lane) {
-      lane = { index, started: false, sent: 0, calls: [], reasonings: 0, refused: false, cited: [] };
+      lane = { index, started: false, sent: 0, calls: [], details: 0, images: 0, refused: false, cited: [] };
       lanes.set(index, lane);
     }
     return lane;
@@ -78,13 +83,11 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     switch (part.type) {
       case 'text':
       case 'refusal':
-        return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
       case 'reasoning':
-        open.order = lane.reasonings++;
         return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
       case 'call': {
         open.order = lane.calls.push(part) - 1;
-        const details = part.opaque ? { reasoning_details: [encodeStateDetail(part.opaque, part.id)] } : {};
+        const details = part.opaque ? stateDetails(lane, part.opaque, part.id) : {};
         return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(part) }], ...details });
       }
       case 'media':
@@ -94,9 +97,20 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   }
 
   /** State that a text or reasoning began with. */
-  function carryState({ part, ...open }: Open): string {
+  function carryState(open: Open): string {
+    const { part } = open;
     if ((part.type !== 'text' && part.type !== 'reasoning') || !part.opaque) return '';
-    return growState({ part, ...open }, part.opaque);
+    return growState(open, part.opaque);
+  }
+
+  function detailOf(open: Open): number {
+    open.detail ??= open.lane.details++;
+    return open.detail;
+  }
+
+  /** State of a part that is no reasoning. */
+  function stateDetails(lane: Lane, opaque: Opaque, id: string): Json {
+    return { reasoning_details: [encodeStateDetail(opaque, id, lane.details++)] };
   }
 
   function growPart({ index, text, opaque, citation, logprobs }: Delta): string {
@@ -121,7 +135,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return say(lane, { refusal: text });
       case 'reasoning': {
         if (options.hideReasoning) return '';
-        const details = [{ type: 'reasoning.text', text, index: order }];
+        const details = [{ type: 'reasoning.text', text, index: detailOf(open) }];
         return say(lane, { reasoning: text, reasoning_content: text, reasoning_details: details });
       }
       case 'call': {
@@ -138,18 +152,19 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   }
 
   /** A signature without its text is worthless: with hidden text it isn't sent, unless there was none. */
-  function growState({ lane, part, order, length }: Open, opaque: Opaque): string {
+  function growState(open: Open, opaque: Opaque): string {
+    const { lane, part, order, length } = open;
     switch (part.type) {
       case 'reasoning':
         if (options.hideReasoning && length > 0 && opaque.kind === 'signature') return '';
-        return say(lane, { reasoning_details: [encodeDetail(opaque, order, length === 0 ? '' : undefined)] });
+        return say(lane, { reasoning_details: [encodeDetail(opaque, detailOf(open), length === 0 ? '' : undefined)] });
       case 'call':
         return say(lane, {
           tool_calls: [{ index: order, ...encodeCallState(opaque) }],
-          reasoning_details: [encodeStateDetail(opaque, part.id)],
+          ...stateDetails(lane, opaque, part.id),
         });
       case 'text':
-        return say(lane, { reasoning_details: [encodeStateDetail(opaque, TEXT_STATE)] });
+        return say(lane, stateDetails(lane, opaque, TEXT_STATE));
       case 'media':
       case 'refusal':
       case 'native':
@@ -167,6 +182,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   function sayMedia(lane: Lane, part: MediaPart): string {
     const delta = encodeMedia(part);
+    if (delta.images) delta.images = delta.images.map((image: Json) => ({ ...image, index: lane.images++ }));
     return Object.keys(delta).length > 0 ? say(lane, delta) : '';
   }
 
