@@ -13,7 +13,7 @@ import { type Environment, readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
 
 /** Read where no file is named, if it exists. */
-export const DEFAULT_FILE = 'polygate.yaml';
+const DEFAULT_FILE = 'polygate.yaml';
 
 /** Where a configuration comes from. */
 export interface ConfigSource {

@@ -72,7 +72,7 @@ const BRANDS: Record<string, string> = {
 };
 
 /** Bytes that suffice for `sniffMime`. */
-export const SNIFF_BYTES = 64;
+const SNIFF_BYTES = 64;
 
 /** The type that the first bytes of a file show, or undefined. */
 export function sniffMime(bytes: Buffer): string | undefined {

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { matches } from './glob.ts';
 
 /** Begins every key, so that one is recognised where it doesn't belong. */
-export const KEY_PREFIX = 'sk-pg-';
+const KEY_PREFIX = 'sk-pg-';
 
 const RANDOM_BYTES = 32;
 

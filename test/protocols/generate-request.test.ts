@@ -364,7 +364,7 @@ describe('reasoning', () => {
 
   test('budgets', () => {
     const rules: ModelRules = { reasoning: 'budget' };
-    assert.deepEqual(thinking({ effort: 'low' }, rules), { thinkingBudget: 6554, includeThoughts: true });
+    assert.deepEqual(thinking({ effort: 'low' }, rules), { thinkingBudget: 6553, includeThoughts: true });
     assert.deepEqual(thinking({ effort: 'max' }, rules), { thinkingBudget: 24_576, includeThoughts: true });
     assert.deepEqual(thinking({ effort: 'none' }, rules), { thinkingBudget: 0 });
     assert.deepEqual(

@@ -1,5 +1,6 @@
 /** Models as the catalog of chat completions shows them. */
 
+import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
 
@@ -13,19 +14,9 @@ export function encodeModel(model: CatalogModel): Json {
     name: model.name,
     description: model.description,
     context_length: model.contextLength,
-    architecture: {
-      modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
-      input_modalities: model.inputModalities,
-      output_modalities: model.outputModalities,
-      tokenizer: model.tokenizer,
-      instruct_type: model.instructType,
-    },
+    architecture: architectureOf(model),
     pricing: model.pricing,
-    top_provider: {
-      context_length: model.contextLength,
-      max_completion_tokens: model.maxOutput,
-      is_moderated: model.isModerated,
-    },
+    top_provider: topProviderOf(model),
     per_request_limits: null,
     supported_parameters: model.supportedParameters,
     default_parameters: null,

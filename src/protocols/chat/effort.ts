@@ -1,27 +1,16 @@
 /** How hard a model should think, on a wire that knows efforts and no budgets. */
 
 import type { ChatRequest, Effort } from '../../core/chat.ts';
+import { EFFORTS, effortOf } from '../../core/effort.ts';
 import type { ModelRules } from '../../core/model.ts';
-
-/** Efforts in ascending order, each with the share of the largest output that it may think. */
-const SHARES: readonly (readonly [Effort, number])[] = [
-  ['none', 0],
-  ['minimal', 0.02],
-  ['low', 0.1],
-  ['medium', 0.3],
-  ['high', 0.6],
-  ['xhigh', 0.9],
-  ['max', 1],
-];
-
-const ORDER: readonly Effort[] = SHARES.map(([effort]) => effort);
 
 const USUAL_OUTPUT = 65_536;
 
 /** `reasoning_effort`, or undefined where nothing is asked or the model can't be told. */
 export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Effort | undefined {
   const { effort, budget } = request.reasoning ?? {};
-  const wanted = effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, rules));
+  const wanted =
+    effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, rules.maxOutput ?? USUAL_OUTPUT));
   if (rules.toolsNeedNoReasoning && request.tools.length > 0) {
     if (wanted !== undefined && wanted !== 'none') dropped.add('reasoning.effort');
     return 'none';
@@ -34,14 +23,9 @@ export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: S
   return nearest(wanted, rules);
 }
 
-function effortOf(budget: number, rules: ModelRules): Effort {
-  const share = budget / (rules.maxOutput ?? USUAL_OUTPUT);
-  return SHARES.find(([, most]) => share <= most)?.[0] ?? 'max';
-}
-
 /** The strongest effort the model knows that is not stronger than the wanted one, else its weakest; `none` only where it is wanted. */
 function nearest(wanted: Effort, { efforts, reasoningOff }: ModelRules): Effort {
-  const known = ORDER.filter((effort) => (efforts ?? ORDER).includes(effort));
+  const known = EFFORTS.filter((effort) => (efforts ?? EFFORTS).includes(effort));
   const usable = known.filter((effort) => effort !== 'none' || (wanted === 'none' && reasoningOff !== false));
-  return usable.findLast((effort) => ORDER.indexOf(effort) <= ORDER.indexOf(wanted)) ?? usable[0] ?? wanted;
+  return usable.findLast((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(wanted)) ?? usable[0] ?? wanted;
 }

@@ -1,5 +1,6 @@
 /** The public catalog in this protocol's shape. */
 
+import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
 
@@ -17,19 +18,9 @@ export function encodeModel(model: CatalogModel): Json {
     ownedBy: model.ownedBy,
     canonicalSlug: model.canonicalSlug,
     contextLength: model.contextLength,
-    architecture: {
-      modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
-      input_modalities: model.inputModalities,
-      output_modalities: model.outputModalities,
-      tokenizer: model.tokenizer,
-      instruct_type: model.instructType,
-    },
+    architecture: architectureOf(model),
     pricing: model.pricing,
-    topProvider: {
-      context_length: model.contextLength,
-      max_completion_tokens: model.maxOutput,
-      is_moderated: model.isModerated,
-    },
+    topProvider: topProviderOf(model),
     supportedParameters: model.supportedParameters,
     expirationDate: model.expirationDate,
   };

@@ -1,13 +1,11 @@
 /** Thinking, as an effort, a level or a budget. */
 
 import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
+import { budgetOf, effortOf } from '../../core/effort.ts';
 import type { Json } from '../../core/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 const LEVELS: readonly Effort[] = ['minimal', 'low', 'medium', 'high'];
-
-/** Shares of the output that an effort may think, since thoughts count as output. */
-const RATIOS: Partial<Record<Effort, number>> = { minimal: 0.02, low: 0.1, medium: 0.3, high: 0.6 };
 
 const LARGEST_OUTPUT = 65_536;
 
@@ -36,7 +34,7 @@ export function encodeReasoning(request: ChatRequest, rules: ModelRules): Json |
     const thinkingBudget = budgetFor(request, request.reasoning, rules);
     return { ...(thinkingBudget !== undefined && { thinkingBudget }), ...includeThoughts };
   }
-  const wanted = effort ?? effortOf(budget);
+  const wanted = effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, LARGEST_OUTPUT));
   return { ...(wanted && { thinkingLevel: levelFor(wanted, rules.efforts).toUpperCase() }), ...includeThoughts };
 }
 
@@ -49,18 +47,11 @@ function levelFor(effort: Effort, allowed: readonly Effort[] = LEVELS): Effort {
   return accepted.findLast((level) => LEVELS.indexOf(level) <= rank) ?? accepted[0] ?? 'low';
 }
 
-function effortOf(budget: number | undefined): Effort | undefined {
-  if (budget === undefined || budget < 0) return undefined;
-  if (budget === 0) return 'none';
-  return LEVELS.find((level) => budget <= (RATIOS[level] ?? 1) * LARGEST_OUTPUT) ?? 'high';
-}
-
 function budgetFor(request: ChatRequest, { effort, budget }: ReasoningRequest, rules: ModelRules): number | undefined {
   const { min, max } = rules.budget ?? BUDGET;
   if (effort === 'none' || budget === 0) return rules.reasoningOff === false ? min : 0;
   if (budget !== undefined) return budget < 0 ? -1 : Math.min(max, Math.max(min, budget));
   if (effort === undefined) return undefined;
-  const ratio = RATIOS[effort];
   const output = Math.min(request.maxTokens ?? LARGEST_OUTPUT, LARGEST_OUTPUT);
-  return ratio === undefined ? max : Math.min(max, Math.max(min, Math.round(ratio * output)));
+  return Math.min(max, Math.max(min, budgetOf(effort, output)));
 }

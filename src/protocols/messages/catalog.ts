@@ -1,5 +1,6 @@
 /** The catalog's models as the messages protocol shows them. */
 
+import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
 
@@ -13,19 +14,9 @@ export function encodeModel(model: CatalogModel): Json {
     canonical_slug: model.canonicalSlug,
     description: model.description,
     context_length: model.contextLength,
-    architecture: {
-      modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
-      input_modalities: model.inputModalities,
-      output_modalities: model.outputModalities,
-      tokenizer: model.tokenizer,
-      instruct_type: model.instructType,
-    },
+    architecture: architectureOf(model),
     pricing: model.pricing,
-    top_provider: {
-      context_length: model.contextLength,
-      max_completion_tokens: model.maxOutput,
-      is_moderated: model.isModerated,
-    },
+    top_provider: topProviderOf(model),
     supported_parameters: model.supportedParameters,
     expiration_date: model.expirationDate,
   };

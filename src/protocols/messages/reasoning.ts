@@ -1,6 +1,7 @@
 /** How reasoning is asked for: `thinking` and `output_config.effort`. */
 
 import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
+import { budgetOf, effortOf } from '../../core/effort.ts';
 import type { Json } from '../../core/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { NEWEST, NEWEST_MAX_OUTPUT } from './rules.ts';
@@ -10,16 +11,6 @@ export interface EncodedReasoning {
   effort?: Effort;
   dropped?: boolean;
 }
-
-/** Shares of the largest output that efforts may think for. */
-const SHARES: readonly [Effort, number][] = [
-  ['minimal', 0.02],
-  ['low', 0.1],
-  ['medium', 0.3],
-  ['high', 0.6],
-  ['xhigh', 0.9],
-  ['max', 1],
-];
 
 const SMALLEST_BUDGET = 1024;
 
@@ -54,14 +45,13 @@ function switchedOff(rules: ModelRules): EncodedReasoning {
 /** Without `display` the model would think unseen. */
 function adaptive(reasoning: ReasoningRequest, rules: ModelRules): EncodedReasoning {
   const display = reasoning.visible === false ? 'omitted' : 'summarized';
-  const wanted = reasoning.effort ?? effortOf(reasoning.budget, rules);
+  const { effort, budget } = reasoning;
+  const wanted = effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, largestOutput(rules)));
   return { thinking: { type: 'adaptive', display }, effort: wanted && supported(wanted, rules) };
 }
 
-function effortOf(budget: number | undefined, rules: ModelRules): Effort | undefined {
-  if (budget === undefined || budget < 0) return undefined;
-  const share = budget / (rules.maxOutput ?? NEWEST_MAX_OUTPUT);
-  return SHARES.find(([, limit]) => share <= limit)?.[0] ?? 'max';
+function largestOutput(rules: ModelRules): number {
+  return rules.maxOutput ?? NEWEST_MAX_OUTPUT;
 }
 
 function supported(effort: Effort, rules: ModelRules): Effort {
@@ -74,8 +64,7 @@ function supported(effort: Effort, rules: ModelRules): Effort {
 function withBudget(reasoning: ReasoningRequest, rules: ModelRules, maxTokens: number): EncodedReasoning {
   const { min, max } = { min: SMALLEST_BUDGET, max: Number.POSITIVE_INFINITY, ...rules.budget };
   const asked = reasoning.budget !== undefined && reasoning.budget > 0 ? reasoning.budget : undefined;
-  const share = SHARES.find(([effort]) => effort === (reasoning.effort ?? 'medium'))?.[1] ?? 1;
-  const wanted = asked ?? Math.floor(share * (rules.maxOutput ?? NEWEST_MAX_OUTPUT));
+  const wanted = asked ?? budgetOf(reasoning.effort ?? 'medium', largestOutput(rules));
   const budget = Math.min(Math.max(wanted, min), max, maxTokens - 1);
   if (budget < min) return { dropped: true };
   const display = reasoning.visible === false && { display: 'omitted' };

@@ -1,0 +1,22 @@
+/** The members of a catalog model that every protocol spells alike. */
+
+import type { Json } from './json.ts';
+import type { CatalogModel } from './model.ts';
+
+export function architectureOf(model: CatalogModel): Json {
+  return {
+    modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    tokenizer: model.tokenizer,
+    instruct_type: model.instructType,
+  };
+}
+
+export function topProviderOf(model: CatalogModel): Json {
+  return {
+    context_length: model.contextLength,
+    max_completion_tokens: model.maxOutput,
+    is_moderated: model.isModerated,
+  };
+}

@@ -1,0 +1,28 @@
+/** How hard a model should think, in words and in tokens: an effort is a share of the largest output. */
+
+import type { Effort } from './chat.ts';
+
+/** In ascending order. */
+const SHARES: readonly (readonly [Effort, number])[] = [
+  ['none', 0],
+  ['minimal', 0.02],
+  ['low', 0.1],
+  ['medium', 0.3],
+  ['high', 0.6],
+  ['xhigh', 0.9],
+  ['max', 1],
+];
+
+/** From `none` to `max`. */
+export const EFFORTS: readonly Effort[] = SHARES.map(([effort]) => effort);
+
+/** The least effort that may think for `budget` tokens. */
+export function effortOf(budget: number, largestOutput: number): Effort {
+  return SHARES.find(([, share]) => budget <= share * largestOutput)?.[0] ?? 'max';
+}
+
+/** Tokens that an effort may think for. */
+export function budgetOf(effort: Effort, largestOutput: number): number {
+  const [, share] = SHARES.find(([name]) => name === effort) ?? ['max', 1];
+  return Math.floor(share * largestOutput);
+}
