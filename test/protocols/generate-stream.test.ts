@@ -95,7 +95,7 @@ describe('encoding a stream', () => {
     );
   });
 
-  test('state is sent wrapped in base64 after its part', () => {
+  test('state is sent wrapped in base64, with the last of its part', () => {
     const opaque = { kind: 'signature', value: 'sig', origin: 'anthropic/claude' } as const;
     const all = chunks(
       response([
@@ -103,9 +103,9 @@ describe('encoding a stream', () => {
         { type: 'text', text: 'Hi' },
       ]),
     );
-    const part = all[1].candidates[0].content.parts[0];
+    const part = all[0].candidates[0].content.parts[0];
     assert.deepEqual(unwrap(part.thoughtSignature), opaque);
-    assert.equal(part.thought, true);
+    assert.deepEqual([part.thought, part.text], [true, 'Hm.']);
     assert.equal(Buffer.from(part.thoughtSignature, 'base64').toString('base64'), part.thoughtSignature);
   });
 

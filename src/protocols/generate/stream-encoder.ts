@@ -1,6 +1,6 @@
 /** Events as chunks for a client: server-sent events, or one JSON array for clients that don't ask for those. */
 
-import type { ChatEvent, Citation, Finish, OpenPart, TokenLogprob, Usage } from '../../core/chat.ts';
+import type { ChatEvent, Citation, Finish, Opaque, OpenPart, TokenLogprob, Usage } from '../../core/chat.ts';
 import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { wrap } from '../../core/opaque.ts';
@@ -22,6 +22,8 @@ interface OpenBlock {
   part: OpenPart;
   offset: number;
   citations: Citation[];
+  /** The last piece of a thought, held back for its signature: some clients lose one that comes with empty text. */
+  held: string;
 }
 
 interface Lane {
@@ -83,6 +85,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       part: { ...event.part },
       offset: laneOf(candidate).text.length,
       citations: [],
+      held: '',
     };
     blocks.set(index, block);
     const { part } = block;
@@ -114,13 +117,24 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     }
   }
 
-  function growText({ candidate, part }: OpenBlock, text: string, logprobs?: TokenLogprob[]): string {
+  function growText(block: OpenBlock, text: string, logprobs?: TokenLogprob[]): string {
+    const { candidate, part } = block;
     if (part.type === 'reasoning') {
-      return text === '' || options.hideReasoning ? '' : chunk(candidate, [{ text, thought: true }]);
+      if (text === '' || options.hideReasoning) return '';
+      const released = release(block);
+      block.held = text;
+      return released;
     }
     laneOf(candidate).text += text;
     if (text === '' && !logprobs) return '';
     return chunk(candidate, [{ text }], logprobs && { logprobsResult: encodeLogprobs(logprobs) });
+  }
+
+  function release(block: OpenBlock, opaque?: Opaque): string {
+    const { held, candidate } = block;
+    if (held === '' && !opaque) return '';
+    block.held = '';
+    return chunk(candidate, [{ text: held, thought: true, ...(opaque && { thoughtSignature: wrap(opaque) }) }]);
   }
 
   /** Calls and media go out whole; of a text only the signature is left to send. */
@@ -133,12 +147,10 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const length = lane.text.length - offset;
     lane.citations.push(...citations.map((citation) => ({ citation, offset, length })));
     switch (part.type) {
+      case 'reasoning':
+        return release(block, part.opaque);
       case 'text':
-      case 'reasoning': {
-        if (!part.opaque) return '';
-        const thought = part.type === 'reasoning' && { thought: true };
-        return chunk(candidate, [{ text: '', ...thought, thoughtSignature: wrap(part.opaque) }]);
-      }
+        return part.opaque ? chunk(candidate, [{ text: '', thoughtSignature: wrap(part.opaque) }]) : '';
       case 'refusal':
         return '';
       default: {
@@ -177,6 +189,12 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return send({ candidates, ...metadata });
   }
 
+  function fail(error: GatewayError): string {
+    const released = [...blocks.values()].map((block) => release(block)).join('');
+    if (first && options.array) return `[${JSON.stringify(encodeError(error, '').body)}]`;
+    return released + encodeStreamError(error, '', options);
+  }
+
   return {
     encode(event) {
       switch (event.type) {
@@ -195,9 +213,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         case 'ping':
           return options.array ? '' : KEEP_ALIVE;
         case 'error':
-          return first && options.array
-            ? `[${JSON.stringify(encodeError(event.error, '').body)}]`
-            : encodeStreamError(event.error, '', options);
+          return fail(event.error);
       }
     },
     end: () => (options.array ? (first ? '[]' : ']') : ''),
