@@ -64,8 +64,8 @@ const choice = record({
   text: word,
   finish_reason: text,
   native_finish_reason: text,
-  stop_reason: word,
-  matched_stop: word,
+  stop_reason: text,
+  matched_stop: text,
   logprobs: record({ content: list(token) }),
 });
 
