@@ -42,6 +42,11 @@ const SCALARS = new Set(['string', 'number', 'boolean']);
 /** References put in their places can multiply a schema; no sane one grows beyond this. */
 const MAX_NODES = 20_000;
 
+/** A schema that says what its format is for, where the wire has no other place for that. */
+export function describedSchema({ schema, description }: { schema: Json; description?: string }): Json {
+  return description && isObject(schema) && !schema.description ? { description, ...schema } : schema;
+}
+
 /** The schema as `dialect` accepts it, and the paths of what was left out (e.g. `properties.age.multipleOf`). The input stays as it is. */
 export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json; lost: string[] } {
   const lost = new Set<string>();
@@ -192,8 +197,9 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
       }
       result.required = Object.keys(result.properties);
     } else if (Array.isArray(result.required) && isObject(result.properties)) {
+      const known: Json = isObject(whole.properties) ? whole.properties : {};
       result.required = result.required.filter(
-        (name) => name in result.properties || !(name in (whole.properties ?? {})),
+        (name) => typeof name === 'string' && (Object.hasOwn(result.properties, name) || !Object.hasOwn(known, name)),
       );
     }
     return result;

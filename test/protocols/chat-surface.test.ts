@@ -257,7 +257,7 @@ test('names of hub parameters', () => {
     'reasoning_effort',
     'response_format.json_schema.schema',
     'parallel_tool_calls',
-    'tools.parameters',
+    'tools.function.parameters',
   ]);
 });
 

@@ -298,7 +298,7 @@ describe('parameters', () => {
       responseJsonSchema: { type: 'object', properties: { a: { type: 'string' } } },
     });
     assert.equal(body.serviceTier, 'flex');
-    assert.deepEqual(dropped, []);
+    assert.deepEqual(dropped, ['format.schema']);
   });
 
   test('what has no place is named', () => {
@@ -340,7 +340,7 @@ describe('parameters', () => {
       encode({ turns: [user(image('low'), image('auto'))] }).body.generationConfig.mediaResolution,
       'MEDIA_RESOLUTION_LOW',
     );
-    assert.deepEqual(encode({ turns: [user(image('low'), image('high'))] }).dropped, ['detail']);
+    assert.deepEqual(encode({ turns: [user(image('low'), image('high'))] }).dropped, ['turns.parts.detail']);
   });
 });
 

@@ -89,13 +89,10 @@ function encodePart(part: Part, encoding: Encoding): Json[] {
     case 'text':
       return part.text === '' ? [] : [{ type: 'text', text: part.text, ...marked(part.cache, encoding) }];
     case 'media':
-      if (part.cite) encoding.dropped.add('turns.citations');
       return [{ ...encodeMedia(part, encoding.target.rules), ...marked(part.cache, encoding) }];
     case 'refusal':
       return [{ type: 'text', text: part.text }];
     case 'native':
-      encoding.dropped.add(`turns.${part.value?.type ?? 'native'}`);
-      return [];
     case 'reasoning':
     case 'call':
     case 'result':
@@ -124,7 +121,7 @@ function encodeAssistant(turn: Turn, encoding: Encoding): Json[] {
   const audio = turn.parts.find((part) => part.type === 'media' && part.fileId && !part.transcript);
   const extras = {
     ...(audio?.type === 'media' && { audio: { id: audio.fileId } }),
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => encodeCall(call, target)) }),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => encodeCall(call, encoding)) }),
   };
   const isEmpty = text === '' && Object.keys(extras).length === 0;
   if (isEmpty && reasoning.reasoning_details === undefined) return [];
@@ -142,11 +139,9 @@ function assistantText(part: Part, encoding: Encoding): string {
       return part.text;
     case 'media':
       if (part.transcript || part.fileId) return part.transcript ?? '';
-      encoding.dropped.add(`turns.${part.kind}`);
+      encoding.dropped.add(`turns.parts.${part.kind}`);
       return `[${part.kind}]`;
     case 'native':
-      encodePart(part, encoding);
-      return '';
     case 'reasoning':
     case 'call':
     case 'result':
@@ -166,8 +161,9 @@ function encodeReasoning(turn: Turn, { origin, rules }: Target): Json {
   };
 }
 
-function encodeCall(call: CallPart, { origin }: Target): Json {
+function encodeCall(call: CallPart, { target: { origin }, dropped }: Encoding): Json {
   const { id, name } = call;
+  if (call.cache) dropped.add('cache');
   const state = encodeCallState(ownState(call.opaque, origin), (opaque) => opaque.value);
   if (call.custom) return { id, type: 'custom', custom: { name, input: call.args }, ...state };
   return { id, type: 'function', function: { name, arguments: validArguments(call.args) }, ...state };

@@ -2,10 +2,16 @@
 
 const SPELLINGS: Record<string, string> = {
   turns: 'messages',
+  'turns.parts': 'messages.content',
+  'turns.parts.detail': 'messages.content.image_url.detail',
+  'turns.parts.title': 'messages.content.file.filename',
+  'tools.strict': 'tools.function.strict',
+  'tools.parameters': 'tools.function.parameters',
+  'tools.custom': 'tools.custom.format',
   parallelCalls: 'parallel_tool_calls',
   candidates: 'n',
-  logprobs: 'top_logprobs',
   format: 'response_format',
+  'format.description': 'response_format.json_schema.description',
   'format.schema': 'response_format.json_schema.schema',
   'reasoning.effort': 'reasoning_effort',
   'reasoning.budget': 'reasoning.max_tokens',

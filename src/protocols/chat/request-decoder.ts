@@ -3,8 +3,10 @@
 import type { ChatRequest, Effort, Format, ReasoningRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { unread } from '../../core/losses.ts';
 import { decodeMessages } from './message-decoder.ts';
 import { decodeToolChoice, decodeTools } from './tools.ts';
+import { unreadInside } from './unread.ts';
 
 /** Members of the body that steer the gateway and never go upstream. */
 export const GATEWAY_FIELDS = ['provider', 'models', 'route', 'model_routing_config', 'session_id', 'trace', 'debug'];
@@ -33,7 +35,8 @@ export function decodeRequest(body: Json): ChatRequest {
       param: field,
     });
   }
-  const dropped = Object.keys(given).filter((field) => !HELD.has(field));
+  const dropped = [...unread(given, HELD), ...unreadInside(given)];
+  if (given.user !== undefined && given.safety_identifier !== undefined) dropped.push('user');
   const request: ChatRequest = {
     stream: given.stream === true,
     turns: decodeMessages(given.messages),

@@ -3,7 +3,8 @@
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { toDialect } from '../../core/json-schema.ts';
+import { describedSchema, toDialect } from '../../core/json-schema.ts';
+import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';
 import { encodeEffort } from './effort.ts';
@@ -14,9 +15,15 @@ import { encodeTools } from './tools.ts';
 const MOST_STOPS = 4;
 const LONGEST_USER = 128;
 
+const PLACES = {
+  protocol: 'chat',
+  names: true,
+  media: { image: ['detail'], document: ['title'], text: ['title', 'context'] },
+} as const;
+
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   const { rules } = target;
-  const dropped = new Set<string>();
+  const dropped = new Set(lostInTurns(request.turns, PLACES));
   refusePrefill(request, rules);
   const effort = encodeEffort(request, rules, dropped);
   const format = encodeFormat(request, rules, dropped);
@@ -106,7 +113,7 @@ function encodeFormat(
   if (format.type === 'json') return { response_format: { type: 'json_object' } };
   const { name = 'response', description, strict } = format;
   if (rules.schema === false) {
-    const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(format.schema)}`;
+    const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(describedSchema(format))}`;
     return { response_format: { type: 'json_object' }, instruction };
   }
   const translated = strict ? toDialect(format.schema, strictSchema) : { schema: format.schema, lost: [] };

@@ -1,7 +1,9 @@
 /** A client's contents as turns: calls get ids, and results find the calls that they answer. */
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { unread } from '../../core/losses.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { lookUp } from '../../core/table.ts';
 import { list } from './spelling.ts';
@@ -23,6 +25,14 @@ const PART_FIELDS = new Set([
   'audioTranscription',
   'mediaResolution',
 ]);
+
+/** Members of what a part holds. */
+const INSIDE: Record<string, ReadonlySet<string>> = {
+  inlineData: new Set(['mimeType', 'data', 'displayName']),
+  fileData: new Set(['mimeType', 'fileUri', 'displayName']),
+  functionCall: new Set(['id', 'name', 'args']),
+  functionResponse: new Set(['id', 'name', 'response', 'parts']),
+};
 
 const NATIVE = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'audioTranscription'];
 
@@ -48,7 +58,7 @@ export function decodeContents(contents: Json, resolution?: Json): DecodedConten
   const turns = given.map((content, index): Turn => {
     if (content.role === 'model' && given[index - 1]?.role !== 'model') open.length = 0;
     const parts = list(content.parts).flatMap((part, position): Part[] => {
-      for (const name of Object.keys(part)) if (!PART_FIELDS.has(name)) dropped.add(`contents.parts.${name}`);
+      for (const name of unreadIn(part)) dropped.add(`contents.parts.${name}`);
       if (part.functionCall) return [decodeCall(part, `call_${index}_${position}`, open)];
       if (part.functionResponse) return [decodeResult(part.functionResponse, `call_${index}_${position}`, open)];
       return decodePart(part, resolution);
@@ -63,13 +73,28 @@ function roleOf(role: Json): Turn['role'] {
   return role === 'system' ? 'system' : 'user';
 }
 
-/** The instruction as a text, a part, or a content of one or many parts. */
+/** The instruction as a text, a part, or a content of one or many parts. Throws `unsupported_modality` for media in it. */
 export function decodeInstruction(instruction: Json): Turn[] {
   const source = typeof instruction === 'string' ? { text: instruction } : instruction;
-  const parts = list(source?.parts ?? source).flatMap((part): Part[] =>
-    typeof part?.text === 'string' && part.text !== '' ? [{ type: 'text', text: part.text }] : [],
-  );
+  const parts = list(source?.parts ?? source).flatMap((part): Part[] => {
+    if (part?.inlineData || part?.fileData) {
+      const message = 'systemInstruction must be text for this model; put media into contents.';
+      throw new GatewayError('unsupported_modality', message, { param: 'systemInstruction' });
+    }
+    return typeof part?.text === 'string' && part.text !== '' ? [{ type: 'text', text: part.text }] : [];
+  });
   return parts.length > 0 ? [{ role: 'system', parts }] : [];
+}
+
+function unreadIn(part: Json): string[] {
+  const inside = Object.entries(INSIDE).flatMap(([name, known]) => unread(part[name], known, `${name}.`));
+  const resolution = isUnknownDetail(part.mediaResolution?.level ?? part.mediaResolution) ? ['mediaResolution'] : [];
+  return [...unread(part, PART_FIELDS), ...inside, ...resolution];
+}
+
+/** Whether a resolution is asked for that the hub has no word for. */
+export function isUnknownDetail(resolution: Json): boolean {
+  return typeof resolution === 'string' && !resolution.endsWith('UNSPECIFIED') && DETAILS[resolution] === undefined;
 }
 
 function decodePart(part: Json, resolution: Json): Part[] {

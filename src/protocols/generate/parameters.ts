@@ -19,12 +19,15 @@ const NAMES: Record<string, string> = {
   reasoning: 'generationConfig.thinkingConfig',
   modalities: 'generationConfig.responseModalities',
   audio: 'generationConfig.speechConfig',
-  detail: 'generationConfig.mediaResolution',
   tier: 'serviceTier',
   cache: 'cachedContent',
 };
 
 const DETAILS: Record<string, string> = {
+  'turns.parts': 'contents.parts',
+  'turns.parts.detail': 'generationConfig.mediaResolution',
+  'turns.parts.title': 'contents.parts.inlineData.displayName',
+  'tools.parameters': 'tools.functionDeclarations.parametersJsonSchema',
   'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
   'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
   'reasoning.visible': 'generationConfig.thinkingConfig.includeThoughts',
@@ -32,7 +35,7 @@ const DETAILS: Record<string, string> = {
 
 /** A dotted detail keeps its tail behind the name of the parameter. */
 export function parameterName(parameter: string): string {
-  const dot = parameter.indexOf('.');
+  const dot = parameter.lastIndexOf('.');
   if (dot < 0) return NAMES[parameter] ?? parameter;
   return DETAILS[parameter] ?? parameterName(parameter.slice(0, dot)) + parameter.slice(dot);
 }

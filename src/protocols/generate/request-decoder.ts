@@ -3,8 +3,9 @@
 import type { ChatRequest, Format } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { unread } from '../../core/losses.ts';
 import { lookUp } from '../../core/table.ts';
-import { decodeContents, decodeInstruction } from './content-decoder.ts';
+import { decodeContents, decodeInstruction, isUnknownDetail } from './content-decoder.ts';
 import { decodeReasoning } from './reasoning.ts';
 import { fromSchemaForm } from './schema.ts';
 import { camelCased } from './spelling.ts';
@@ -53,7 +54,7 @@ export function decodeRequest(body: Json): ChatRequest {
   const { turns, dropped } = decodeContents(request.contents, config.mediaResolution);
   const { tools, webSearch, dropped: droppedOfTools } = decodeTools(request.tools);
   const toolChoice = tools.length > 0 ? decodeToolChoice(request.toolConfig) : undefined;
-  const tier = lookUp(TIERS, request.serviceTier?.toLowerCase().replace(/^service_tier_/, ''));
+  const tier = decodeTier(request.serviceTier);
   const reasoning = decodeReasoning(config.thinkingConfig);
   return {
     stream: false,
@@ -65,8 +66,7 @@ export function decodeRequest(body: Json): ChatRequest {
     ...decodeOutput(config),
     ...(reasoning && { reasoning }),
     ...(tier && { tier }),
-    dropped: [...leftOut(request, FIELDS, ''), ...leftOut(config, CONFIG_FIELDS, 'generationConfig.'),
-      ...leftOut(request.toolConfig ?? {}, new Set(['functionCallingConfig']), 'toolConfig.'), ...droppedOfTools, ...dropped], // biome-ignore format: a list
+    dropped: [...unreadIn(request), ...droppedOfTools, ...dropped],
   };
 }
 
@@ -79,10 +79,31 @@ function refuse(request: Json): void {
   }
 }
 
-function leftOut(object: Json, known: ReadonlySet<string>, prefix: string): string[] {
-  return Object.entries(object)
-    .filter(([name, value]) => !known.has(name) && !isAbsent(value))
-    .map(([name]) => prefix + name);
+/** Undefined also for what says nothing and for what the hub has no word for. */
+function decodeTier(tier: Json): ChatRequest['tier'] {
+  return lookUp(TIERS, tier?.toLowerCase().replace(/^service_tier_/, ''));
+}
+
+function isUnknownTier(tier: Json): boolean {
+  return Boolean(tier) && decodeTier(tier) === undefined && !/unspecified$/i.test(tier);
+}
+
+const TOOL_CONFIG = new Set(['functionCallingConfig']);
+/** Whether calls come whole is told apart from what is asked: those of other protocols always come in pieces. */
+const CALLING = new Set(['mode', 'allowedFunctionNames', 'streamFunctionCallArguments']);
+const THINKING = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
+
+function unreadIn(request: Json): string[] {
+  const { generationConfig: config, toolConfig } = request;
+  return [
+    ...unread(request, FIELDS),
+    ...(isUnknownTier(request.serviceTier) ? ['serviceTier'] : []),
+    ...unread(config, CONFIG_FIELDS, 'generationConfig.'),
+    ...(isUnknownDetail(config?.mediaResolution) ? ['generationConfig.mediaResolution'] : []),
+    ...unread(config?.thinkingConfig, THINKING, 'generationConfig.thinkingConfig.'),
+    ...unread(toolConfig, TOOL_CONFIG, 'toolConfig.'),
+    ...unread(toolConfig?.functionCallingConfig, CALLING, 'toolConfig.functionCallingConfig.'),
+  ];
 }
 
 /** Clients send empty lists and nulls for what they don't use. */

@@ -3,7 +3,8 @@
 import type { ChatRequest, MediaPart, Part, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { toDialect } from '../../core/json-schema.ts';
+import { describedSchema, toDialect } from '../../core/json-schema.ts';
+import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';
 import { encodeContents } from './content-encoder.ts';
@@ -12,6 +13,13 @@ import { DIALECT } from './schema.ts';
 import { encodeToolChoice, encodeTools } from './tool-encoder.ts';
 
 const MAX_STOPS = 5;
+
+const SIZED = ['detail'] as const;
+const PLACES = {
+  protocol: 'generate',
+  names: false,
+  media: { image: SIZED, document: SIZED, audio: SIZED, video: SIZED, text: ['title', 'context', 'detail'] },
+} as const;
 
 const TIERS: Partial<Record<string, string>> = { default: 'standard', flex: 'flex', priority: 'priority' };
 
@@ -23,14 +31,14 @@ const RESOLUTIONS: Partial<Record<string, string>> = {
 
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   const { rules } = target;
-  const dropped = new Set<string>();
+  const dropped = new Set(lostInTurns(request.turns, PLACES));
   const leading = request.turns.findIndex(({ role }) => role !== 'system');
   const split = leading < 0 ? request.turns.length : leading;
-  const tools = encodeTools(request);
+  const tools = encodeTools(request, dropped);
   const instruction = [...instructionsOf(request.turns.slice(0, split)), ...formatInstruction(request, rules)];
   const generationConfig = {
     ...encodeSampling(request, rules, dropped),
-    ...encodeFormat(request, rules),
+    ...encodeFormat(request, rules, dropped),
     ...encodeOutput(request, rules, dropped),
   };
   const tier = TIERS[request.tier ?? ''];
@@ -59,7 +67,7 @@ function formatInstruction(request: ChatRequest, rules: ModelRules): Json[] {
   const { format } = request;
   if (!format || isNative(request, rules)) return [];
   if (format.type === 'json') return [{ text: 'Answer with one JSON object and nothing else.' }];
-  const schema = JSON.stringify(format.schema);
+  const schema = JSON.stringify(describedSchema(format));
   return [{ text: `Answer with JSON that is valid against this JSON Schema, and with nothing else:\n${schema}` }];
 }
 
@@ -67,12 +75,14 @@ function isNative({ tools }: ChatRequest, rules: ModelRules): boolean {
   return rules.schema !== false && (rules.schemaWithTools !== false || tools.length === 0);
 }
 
-function encodeFormat(request: ChatRequest, rules: ModelRules): Json {
+function encodeFormat(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
   const { format } = request;
   if (!format || !isNative(request, rules)) return {};
   const responseMimeType = 'application/json';
   if (format.type === 'json') return { responseMimeType };
-  return { responseMimeType, responseJsonSchema: toDialect(format.schema, DIALECT).schema };
+  const { schema, lost } = toDialect(describedSchema(format), DIALECT);
+  if (lost.length > 0) dropped.add('format.schema');
+  return { responseMimeType, responseJsonSchema: schema };
 }
 
 function encodeSampling(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
@@ -127,7 +137,7 @@ function encodeOutput(request: ChatRequest, rules: ModelRules, dropped: Set<stri
 function resolutionOf(turns: Turn[], dropped: Set<string>): string | undefined {
   const media = turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   const wanted = new Set(media.map(({ detail }) => RESOLUTIONS[detail ?? '']).filter((name) => name !== undefined));
-  if (wanted.size > 1) dropped.add('detail');
+  if (wanted.size > 1) dropped.add('turns.parts.detail');
   return wanted.size === 1 ? [...wanted][0] : undefined;
 }
 
@@ -151,6 +161,9 @@ function nameUnsupported(request: ChatRequest, dropped: Set<string>): void {
     if (request[name] !== undefined) dropped.add(name);
   }
   if (request.parallelCalls === false && request.tools.length > 0) dropped.add('parallelCalls');
+  const { contextSize, location } = request.webSearch ?? {};
+  if (contextSize !== undefined) dropped.add('webSearch.contextSize');
+  if (location !== undefined) dropped.add('webSearch.location');
   const parts = request.turns.flatMap((turn) => turn.parts);
   if ([...parts, ...request.tools].some((item) => 'cache' in item && item.cache)) dropped.add('cache');
 }

@@ -5,24 +5,27 @@ import type { Json } from '../../core/json.ts';
 import { toDialect } from '../../core/json-schema.ts';
 import { DIALECT } from './schema.ts';
 
-export function encodeTools({ tools, webSearch }: ChatRequest): Json[] {
+export function encodeTools({ tools, webSearch }: ChatRequest, dropped: Set<string>): Json[] {
   const result: Json[] = [];
-  if (tools.length > 0) result.push({ functionDeclarations: tools.map(encodeTool) });
+  if (tools.length > 0) result.push({ functionDeclarations: tools.map((tool) => encodeTool(tool, dropped)) });
   if (webSearch) result.push({ googleSearch: {} });
   return result;
 }
 
-function encodeTool(tool: Tool): Json {
+function encodeTool(tool: Tool, dropped: Set<string>): Json {
   const { name, description } = tool;
-  const parametersJsonSchema = parametersOf(tool);
+  if (tool.strict) dropped.add('tools.strict');
+  if (tool.custom?.format) dropped.add('tools.custom');
+  const parametersJsonSchema = parametersOf(tool, dropped);
   return { name, ...(description && { description }), ...(parametersJsonSchema && { parametersJsonSchema }) };
 }
 
 /** A free-text tool takes its text as one field; a tool without arguments has no schema at all. */
-function parametersOf({ custom, parameters }: Tool): Json | undefined {
+function parametersOf({ custom, parameters }: Tool, dropped: Set<string>): Json | undefined {
   if (custom) return { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
   if (parameters === undefined) return undefined;
-  const { schema } = toDialect(parameters, DIALECT);
+  const { schema, lost } = toDialect(parameters, DIALECT);
+  if (lost.length > 0) dropped.add('tools.parameters');
   const empty = schema.type === 'object' && Object.keys(schema.properties ?? {}).length === 0;
   return empty && !schema.additionalProperties && !schema.anyOf && !schema.$ref ? undefined : schema;
 }

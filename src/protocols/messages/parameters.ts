@@ -2,6 +2,9 @@
 
 const NAMES: Record<string, string> = {
   turns: 'messages',
+  'turns.parts': 'messages.content',
+  'turns.parts.cite': 'messages.content.citations',
+  'tools.parameters': 'tools.input_schema',
   maxTokens: 'max_tokens',
   topP: 'top_p',
   topK: 'top_k',

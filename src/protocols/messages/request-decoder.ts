@@ -7,20 +7,10 @@ import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import { decodeBlock, decodeContent } from './block-decoder.ts';
 import { decodeMark, markLast } from './cache.ts';
 import { decodeTools } from './tool-decoder.ts';
+import { unreadIn } from './unread.ts';
 
 /** Fields that change what is answered or where it comes from, and that no other protocol has. */
 const UNTRANSLATABLE = ['container', 'mcp_servers'];
-
-/** Fields that only tune and that the hub does not hold. */
-const TUNING = [
-  'context_management',
-  'diagnostics',
-  'inference_geo',
-  'fallbacks',
-  'compaction',
-  'billing_policy',
-  'fallback_credit_token',
-];
 
 /** The first line of a client's system prompt that changes with every version of it and would spoil prefix caches. */
 const BILLING_HEADER = 'x-anthropic-billing-header:';
@@ -38,10 +28,11 @@ export function decodeRequest(body: Json): ChatRequest {
   const format = body.output_config?.format ?? body.output_format;
   if (format) request.format = { type: 'schema', schema: format.schema };
   if (body.metadata?.user_id) request.user = body.metadata.user_id;
-  if (body.speed === 'fast') request.tier = 'priority';
-  else if (body.service_tier) request.tier = body.service_tier === 'auto' ? 'auto' : 'default';
-  if (given(body.output_config?.task_budget)) request.dropped.push('output_config.task_budget');
-  request.dropped.push(...TUNING.filter((field) => given(body[field])));
+  if (body.speed === 'fast') {
+    request.tier = 'priority';
+    if (body.service_tier === 'standard_only') request.dropped.push('service_tier');
+  } else if (body.service_tier) request.tier = body.service_tier === 'auto' ? 'auto' : 'default';
+  request.dropped.push(...unreadIn(body));
   const mark = decodeMark(body.cache_control);
   if (mark) markLast(request, mark);
   return request;

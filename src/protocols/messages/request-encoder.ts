@@ -3,6 +3,7 @@
 import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';
 import { encodePart } from './block-encoder.ts';
@@ -24,6 +25,9 @@ const UNKNOWN = [
   'metadata',
   'audio',
 ] as const satisfies readonly (keyof ChatRequest)[];
+
+const ABOUT = ['title', 'context', 'cite'] as const;
+const PLACES = { protocol: 'messages', names: false, media: { document: ABOUT, text: ABOUT } };
 
 /** Throws `unsupported_*` where the answer would be of another kind than asked for. */
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
@@ -51,7 +55,10 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   if (Object.keys(outputConfig).length > 0) body.output_config = outputConfig;
   dropped.push(...encodeSampling(request, rules, { body, thinking: thinks(thinking) }));
   dropped.push(...encodeAccount(request, body));
-  dropped.push(...UNKNOWN.filter((parameter) => request[parameter] !== undefined), ...droppedFrom(request.turns));
+  dropped.push(
+    ...UNKNOWN.filter((parameter) => request[parameter] !== undefined),
+    ...lostInTurns(request.turns, PLACES),
+  );
   if (request.stream) body.stream = true;
   limitMarks(body);
   return { body, dropped };
@@ -69,13 +76,6 @@ function refuseOtherKinds(request: ChatRequest): void {
       param: 'modalities',
     });
   }
-}
-
-/** What turns say that has no place on this wire. */
-function droppedFrom(turns: Turn[]): string[] {
-  const media = turns.flatMap((turn) => turn.parts).filter((part) => part.type === 'media');
-  const dropped = media.some((part) => part.detail !== undefined && part.detail !== 'auto') ? ['detail'] : [];
-  return turns.some((turn) => turn.name !== undefined) ? [...dropped, 'turns.name'] : dropped;
 }
 
 /** The system turns before the conversation, and the conversation. */

@@ -2,7 +2,7 @@
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import { type SchemaDialect, toDialect } from '../../core/json-schema.ts';
+import { describedSchema, type SchemaDialect, toDialect } from '../../core/json-schema.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { encodeMark } from './cache.ts';
 import { NEWEST } from './rules.ts';
@@ -48,6 +48,7 @@ export function encodeTools(request: ChatRequest, rules: ModelRules): Encoded {
   const offered = choice?.type === 'allowed' ? tools.filter((tool) => choice.names.includes(tool.name)) : tools;
   const strict = tools.filter((tool) => tool.strict).length <= MAX_STRICT;
   if (!strict) encoded.dropped.push('tools.strict');
+  if (offered.some((tool) => tool.custom?.format)) encoded.dropped.push('tools.custom');
   const wire = offered.map((tool) => encodeTool(tool, strict));
   if (request.webSearch) wire.push(encodeSearch(request.webSearch, encoded));
   if (wire.length === 0) return encoded;
@@ -115,11 +116,12 @@ export function encodeFormat(request: ChatRequest, rules: ModelRules): Encoded {
   const { format } = request;
   if (!format) return { fields: {}, instructions: [], dropped: [] };
   if (format.type === 'json') return { fields: {}, instructions: [JSON_WORDS], dropped: [] };
+  const asked = describedSchema(format);
   if (!(rules.schema ?? NEWEST.schema)) {
-    const words = `${JSON_WORDS} It must satisfy this JSON Schema: ${JSON.stringify(format.schema)}`;
+    const words = `${JSON_WORDS} It must satisfy this JSON Schema: ${JSON.stringify(asked)}`;
     return { fields: {}, instructions: [words], dropped: [] };
   }
-  const { schema, lost } = toDialect(format.schema, DIALECT);
+  const { schema, lost } = toDialect(asked, DIALECT);
   const dropped = lost.map((path) => `format.schema.${path}`);
   return { fields: { format: { type: 'json_schema', schema } }, instructions: [], dropped };
 }

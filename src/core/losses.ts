@@ -1,0 +1,66 @@
+/** What requests say that nothing on the way reads: the names under which it is reported as left out. */
+
+import type { MediaPart, Part, Turn } from './chat.ts';
+import type { Json } from './json.ts';
+
+/** Names of the members of a client's object that are not in `known`. Nulls and empty lists say nothing. */
+export function unread(object: Json, known: ReadonlySet<string>, prefix = ''): string[] {
+  return Object.entries(object ?? {})
+    .filter(([name, value]) => !known.has(name) && !isAbsent(value))
+    .map(([name]) => prefix + name);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+type Detail = 'title' | 'context' | 'cite' | 'detail';
+const DETAILS: readonly Detail[] = ['title', 'context', 'cite', 'detail'];
+
+/** What a protocol has a place for: details of media by kind, `text` being plain-text documents, and names of turns. */
+export interface Places {
+  protocol: string;
+  names: boolean;
+  media: Partial<Record<MediaPart['kind'] | 'text', readonly Detail[]>>;
+}
+
+/** Hub names of what the turns say beyond that; results are looked into. */
+export function lostInTurns(turns: Turn[], places: Places): string[] {
+  const lost = new Set<string>();
+  if (!places.names && turns.some((turn) => turn.name !== undefined)) lost.add('turns.name');
+  for (const part of turns.flatMap((turn) => turn.parts.flatMap(withInner))) {
+    for (const name of lostInPart(part, places)) lost.add(`turns.parts.${name}`);
+  }
+  return [...lost];
+}
+
+function withInner(part: Part): Part[] {
+  return part.type === 'result' ? [part, ...part.parts] : [part];
+}
+
+function lostInPart(part: Part, { protocol, media }: Places): string[] {
+  switch (part.type) {
+    case 'native':
+      return part.protocol === protocol ? [] : [nameOf(part.value)];
+    case 'text':
+      return part.citations ? ['citations'] : [];
+    case 'media': {
+      const kept = media[part.text === undefined ? part.kind : 'text'] ?? [];
+      return DETAILS.filter((name) => says(part, name) && !kept.includes(name));
+    }
+    case 'reasoning':
+    case 'refusal':
+    case 'call':
+    case 'result':
+      return [];
+  }
+}
+
+function says(part: MediaPart, name: Detail): boolean {
+  return part[name] !== undefined && part[name] !== false && part[name] !== 'auto';
+}
+
+/** Objects of one protocol are told by their type, of another by their only member. */
+function nameOf(value: Json): string {
+  return value?.type ?? Object.keys(value ?? {}).find((name) => !/^thought/.test(name)) ?? 'native';
+}

@@ -1,0 +1,58 @@
+/** Members of a client's body that nothing reads. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import { unread } from '../../core/losses.ts';
+
+const BODY = new Set([
+  'model', 'messages', 'max_tokens', 'system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools',
+  'tool_choice', 'thinking', 'output_config', 'output_format', 'cache_control', 'metadata', 'service_tier', 'speed',
+  'container', 'mcp_servers', 'thread',
+]); // biome-ignore format: a list
+
+const TURN = new Set(['role', 'content']);
+const OUTPUT = new Set(['effort', 'format']);
+const FORMAT = new Set(['type', 'schema']);
+const THINKING = new Set(['type', 'budget_tokens', 'display']);
+const METADATA = new Set(['user_id']);
+const TOOL = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
+
+/** By type; blocks of other types are kept whole or refused. */
+const BLOCKS: Record<string, ReadonlySet<string>> = {
+  text: new Set(['type', 'text', 'citations', 'cache_control']),
+  image: new Set(['type', 'source', 'cache_control']),
+  document: new Set(['type', 'source', 'title', 'context', 'citations', 'cache_control']),
+  search_result: new Set(['type', 'source', 'title', 'content', 'cache_control']),
+  thinking: new Set(['type', 'thinking', 'signature']),
+  redacted_thinking: new Set(['type', 'data']),
+  tool_use: new Set(['type', 'id', 'name', 'input', 'cache_control']),
+  tool_result: new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']),
+  compaction: new Set(['type', 'content', 'cache_control']),
+};
+
+export function unreadIn(body: Json): string[] {
+  const { messages, system, thinking, metadata, output_config: output } = body;
+  const tools: Json[] = (body.tools ?? []).filter((tool: Json) => isObject(tool.input_schema));
+  const format = output?.format ?? body.output_format;
+  const names = [
+    ...unread(body, BODY),
+    ...unread(thinking, THINKING, 'thinking.'),
+    ...unread(output, OUTPUT, 'output_config.'),
+    ...unread(format, FORMAT, 'output_config.format.'),
+    ...unread(metadata, METADATA, 'metadata.'),
+    ...tools.flatMap((tool) => unread(tool, TOOL, 'tools.')),
+    ...unreadInBlocks(system, 'system.'),
+    ...messages.flatMap((turn: Json) => unread(turn, TURN, 'messages.')),
+    ...messages.flatMap((turn: Json) => unreadInBlocks(turn.content, 'messages.content.')),
+  ];
+  return [...new Set(names)];
+}
+
+function unreadInBlocks(content: Json, prefix: string): string[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((block) => {
+    const known = Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : undefined;
+    if (!known) return [];
+    const inner = block.type === 'tool_result' ? unreadInBlocks(block.content, `${prefix}content.`) : [];
+    return [...unread(block, known, prefix), ...inner];
+  });
+}
