@@ -128,6 +128,8 @@ export interface Protocol {
    * out together with the reasoning that it signs. True when something changed.
    */
   restoreState(body: Json, origin: string): boolean;
+  /** Members, at any depth of its bodies, whose text is opaque state. */
+  readonly stateFields: readonly string[];
   /** Set where a stream carries usage only when asked: the member that asks, and the frame that exists only for it. */
   readonly streamUsage?: { field: string; value: Json; asked(body: Json): boolean; isExtra(body: Json): boolean };
   /** Request headers of clients that same-protocol upstreams get to see, each with its name there. */

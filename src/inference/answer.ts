@@ -27,9 +27,8 @@ export function readAnswer(bytes: Buffer, protocol: Protocol): Json {
   return body;
 }
 
-/** The upstream's bytes with the gateway's name for the model. */
-export function relayAnswer(bytes: Buffer, protocol: Protocol, model: string): Answer {
-  const body = readAnswer(bytes, protocol);
+/** The upstream's bytes, which `body` was read from, with the gateway's name for the model. */
+export function relayAnswer(bytes: Buffer, body: Json, protocol: Protocol, model: string): Answer {
   return { body: nameModel(bytes, protocol, model), usage: protocol.usageOf(body) };
 }
 

@@ -1,6 +1,7 @@
 /** What every part of an answer's way back needs to know. */
 
 import type { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
 import type { EncoderOptions } from '../core/protocol.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import type { StateMemory } from './memory.ts';
@@ -52,4 +53,9 @@ export function answerHeaders(delivery: Delivery, upstream: UpstreamHeaders, typ
 /** Keeps what the client may fail to hand back with its next turn. */
 export function rememberState({ call, planned, rounds, memory }: Delivery): void {
   memory.remember(call.owner, planned.target.origin, rounds.parts());
+}
+
+/** Notes whose state a relayed answer, or a frame of it, shows to the client. */
+export function learnState({ planned, memory }: Delivery, body: Json): void {
+  memory.learn(body, planned.upstream, planned.target.origin);
 }

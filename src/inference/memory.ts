@@ -1,11 +1,12 @@
 /**
- * Remembers what models thought before their tool calls, for clients that hand back the call but not the reasoning. Bounded,
- * in memory only: a client that keeps the state, as the protocols ask, never needs it.
+ * Remembers what models thought before their tool calls, for clients that hand back the call but not the reasoning, and
+ * whose state is whose. Bounded, in memory only: a client that keeps the state, as the protocols ask, never needs the first.
  */
 
 import type { CallPart, OpenPart, ReasoningPart, Turn } from '../core/chat.ts';
+import { createStateOwners, type StateOwners } from './state-owners.ts';
 
-export interface StateMemory {
+export interface StateMemory extends StateOwners {
   /** Keeps the reasoning and state of an answer's calls, under the ids of the calls. */
   remember(owner: string, origin: string, parts: readonly OpenPart[]): void;
   /** Gives turns of the same owner what they lost, if it is state of `origin`. */
@@ -44,6 +45,7 @@ export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
   }
 
   return {
+    ...createStateOwners(),
     remember(owner, origin, parts) {
       const reasoning = parts.filter((part) => part.type === 'reasoning');
       const calls = parts.filter((part) => part.type === 'call');

@@ -43,7 +43,7 @@ export interface PlanOptions {
 export async function plan(call: Call, endpoint: Endpoint, { prepare, memory, signal }: PlanOptions): Promise<Plan> {
   const upstream = protocolOf(endpoint.provider.protocol);
   const target: Target = { origin: originOf(endpoint), model: endpoint.model.upstreamId, rules: rulesOf(endpoint) };
-  if (upstream === call.protocol) return relayed(call, endpoint, target);
+  if (upstream === call.protocol) return relayed(call, endpoint, { target, memory });
   const complete = async (request: ChatRequest): Promise<void> => {
     memory.restore(call.owner, target.origin, request.turns);
     await prepare(request, endpoint, signal);

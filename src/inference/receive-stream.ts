@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { type Deadline, watch } from './deadlines.ts';
-import { answerHeaders, type Delivery, rememberState, type UpstreamHeaders } from './delivery.ts';
+import { answerHeaders, type Delivery, learnState, rememberState, type UpstreamHeaders } from './delivery.ts';
 import { createRelay, createTranslation, type Output, type StreamPipe } from './stream.ts';
 import type { Receiver } from './upstream.ts';
 
@@ -10,7 +10,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
   const { call, planned, reply, options } = delivery;
   const relayed = planned.upstream === call.protocol;
   const pipe: StreamPipe = relayed
-    ? createRelay(call.protocol, options)
+    ? createRelay(call.protocol, options, (body) => learnState(delivery, body))
     : createTranslation({ plan: planned, client: call.protocol, options, rounds: delivery.rounds });
   let silence: Deadline | undefined;
 

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
 import { type Answer, encodeAnswer, errorOf, readAnswer, relayAnswer, translateAnswer } from './answer.ts';
-import { answerHeaders, type Delivery, rememberState, type UpstreamHeaders } from './delivery.ts';
+import { answerHeaders, type Delivery, learnState, rememberState, type UpstreamHeaders } from './delivery.ts';
 import { streamWhole } from './stream.ts';
 import type { Receiver } from './upstream.ts';
 
@@ -39,7 +39,11 @@ export function receiveWhole(delivery: Delivery, headers: UpstreamHeaders): Rece
 function answerOf(bytes: Buffer, delivery: Delivery): Answer | undefined {
   const { call, planned, options, rounds } = delivery;
   if (call.action === 'count') return countAnswer(bytes, delivery);
-  if (planned.upstream === call.protocol && !call.stream) return relayAnswer(bytes, call.protocol, options.model);
+  if (planned.upstream === call.protocol && !call.stream) {
+    const body = readAnswer(bytes, call.protocol);
+    learnState(delivery, body);
+    return relayAnswer(bytes, body, call.protocol, options.model);
+  }
   for (const event of unfold(translateAnswer(bytes, planned))) rounds.join(event);
   const more = rounds.next();
   if (more) {

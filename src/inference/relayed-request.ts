@@ -4,10 +4,16 @@ import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts'
 import { writeBody } from '../core/json-body.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
 import type { Call, Endpoint } from './call.ts';
+import type { StateMemory } from './memory.ts';
 import type { Plan } from './plan.ts';
 
+interface Way {
+  target: Target;
+  memory: StateMemory;
+}
+
 /** The client's bytes where they can go as they are, else its JSON with what the gateway and the dialect change. */
-export async function relayed(call: Call, endpoint: Endpoint, target: Target): Promise<Plan> {
+export async function relayed(call: Call, endpoint: Endpoint, { target, memory }: Way): Promise<Plan> {
   const { protocol, bytes } = call;
   const body = copyJson(call.body);
   let changed = false;
@@ -16,6 +22,7 @@ export async function relayed(call: Call, endpoint: Endpoint, target: Target): P
     delete body[field];
     changed = true;
   }
+  memory.seal(body, protocol, target.origin);
   changed = protocol.restoreState(body, target.origin) || changed;
   const usage = wantsUsage(call) ? protocol.streamUsage : undefined;
   const addsUsage = usage !== undefined && body[usage.field] === undefined;

@@ -26,8 +26,9 @@ export interface StreamPipe {
 const ERROR_MARK = Buffer.from('"error"');
 const OPEN_BRACE = 123;
 
-/** Frames as they came, but for the model's name. Only frames that may hold an error or usage are parsed. */
-export function createRelay(protocol: Protocol, options: EncoderOptions): StreamPipe {
+/** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
+export function createRelay(protocol: Protocol, options: EncoderOptions, learn?: (body: Json) => void): StreamPipe {
+  const marks = [protocol.usageMark, ERROR_MARK, ...protocol.stateFields.map((field) => Buffer.from(`"${field}"`))];
   const framer = createFramer();
   const rename = createRenamer(protocol, options.model);
   let usage: Partial<Usage> | undefined;
@@ -49,6 +50,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
     const body = readFrame(event);
     const error = protocol.errorIn(body);
     if (error) throw error;
+    learn?.(body);
     const seen = protocol.usageOf(body);
     if (seen) usage = { ...usage, ...seen };
     return options.includeUsage || !protocol.streamUsage?.isExtra(body);
@@ -66,8 +68,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions): Stream
 
   function relay(frame: Buffer, out: Output[]): void {
     const brace = frame.indexOf(OPEN_BRACE);
-    const parsed =
-      !begun || options.array || brace < 0 || frame.includes(protocol.usageMark) || frame.includes(ERROR_MARK);
+    const parsed = !begun || options.array || brace < 0 || marks.some((mark) => frame.includes(mark));
     if (!parsed) last = frame;
     if (parsed) {
       const event = parseFrame(frame);

@@ -43,6 +43,7 @@ export const chat: Protocol = {
   gatewayFields: GATEWAY_FIELDS,
   requestModel: { path: ['model'], spell: (model) => model },
   restoreState,
+  stateFields: ['signature', 'data', 'thought_signature'],
   streamUsage: {
     field: 'stream_options',
     value: { include_usage: true },

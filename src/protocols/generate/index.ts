@@ -42,6 +42,7 @@ export const generate: Protocol = {
   gatewayFields: [],
   requestModel: { path: ['generateContentRequest', 'model'], spell: (model) => `models/${model}` },
   restoreState,
+  stateFields: ['thoughtSignature', 'thought_signature'],
   forwardedHeaders: { 'x-server-timeout': 'x-server-timeout' },
   encodeRequest,
   decodeResponse,

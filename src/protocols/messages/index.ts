@@ -47,6 +47,7 @@ export const messages: Protocol = {
   gatewayFields: ['provider'],
   requestModel: { path: ['model'], spell: (model) => model },
   restoreState,
+  stateFields: ['signature', 'data'],
   forwardedHeaders: {
     'anthropic-version': 'anthropic-version',
     'msg-protocol-version': 'anthropic-version',
