@@ -132,8 +132,14 @@ function grow(part: OpenPart | undefined, delta: Extract<ChatEvent, { type: 'par
   if (delta.text !== undefined) growText(part, delta.text);
   if (delta.opaque && part.type !== 'refusal' && part.type !== 'native') part.opaque = delta.opaque;
   if (part.type !== 'text') return;
-  if (delta.citation) part.citations = [...(part.citations ?? []), delta.citation];
-  if (delta.logprobs) part.logprobs = [...(part.logprobs ?? []), ...delta.logprobs];
+  if (delta.citation) {
+    part.citations ??= [];
+    part.citations.push(delta.citation);
+  }
+  for (const token of delta.logprobs ?? []) {
+    part.logprobs ??= [];
+    part.logprobs.push(token);
+  }
 }
 
 function growText(part: OpenPart, text: string): void {
@@ -156,5 +162,7 @@ function growText(part: OpenPart, text: string): void {
 
 /** Parts are extended in place while folding; the events they came from stay as they are. */
 function copyOf(part: OpenPart): OpenPart {
-  return { ...part };
+  if (part.type !== 'text') return { ...part };
+  const { citations, logprobs } = part;
+  return { ...part, ...(citations && { citations: [...citations] }), ...(logprobs && { logprobs: [...logprobs] }) };
 }

@@ -1,7 +1,6 @@
 /** Gives block boundaries to wires that have none: deltas in any order become events of one part after another. */
 
 import type { CallPart, ChatEvent, Citation, Opaque, OpenPart, TokenLogprob } from './chat.ts';
-import { parseObject } from './json.ts';
 
 export type TextType = 'text' | 'reasoning' | 'refusal';
 
@@ -31,14 +30,16 @@ export interface PartWriter {
   close(candidate: number): ChatEvent[];
 }
 
-interface OpenCall extends CallPart {
+interface OpenCall {
+  key: string | number;
   index: number;
+  args: Balance;
 }
 
 /** What one candidate has open, and what waits because a call is not complete yet: other calls, then texts. */
 interface Lane {
   text?: { type: TextType; index: number };
-  call?: { key: string | number; part: OpenCall };
+  call?: OpenCall;
   waiting: Map<string | number, CallDelta>;
   held: { type: TextType; delta: TextDelta }[];
   closed: Set<string | number>;
@@ -62,7 +63,7 @@ export function createPartWriter(): PartWriter {
 
   function closeCall(lane: Lane): ChatEvent[] {
     if (!lane.call) return [];
-    const { index } = lane.call.part;
+    const { index } = lane.call;
     lane.closed.add(lane.call.key);
     lane.call = undefined;
     return [{ type: 'part-end', index }];
@@ -71,7 +72,8 @@ export function createPartWriter(): PartWriter {
   function openCall(lane: Lane, candidate: number, key: string | number, delta: CallDelta): ChatEvent[] {
     const index = count++;
     const { id = '', name = '', args = '', custom, opaque } = delta;
-    lane.call = { key, part: { type: 'call', id, name, args, index } };
+    lane.call = { key, index, args: createBalance() };
+    lane.call.args.add(args);
     const part: CallPart = { type: 'call', id, name, args: '', ...(custom && { custom }), ...(opaque && { opaque }) };
     const events: ChatEvent[] = [{ type: 'part-start', index, candidate, part }];
     if (args !== '') events.push({ type: 'part-delta', index, text: args });
@@ -82,7 +84,7 @@ export function createPartWriter(): PartWriter {
   function advance(lane: Lane, candidate: number, final: boolean): ChatEvent[] {
     const events: ChatEvent[] = [];
     for (const [key, delta] of lane.waiting) {
-      if (lane.call && !final && !isComplete(lane.call.part)) break;
+      if (lane.call && !final && !lane.call.args.closed()) break;
       events.push(...closeCall(lane));
       lane.waiting.delete(key);
       events.push(...openCall(lane, candidate, key, delta));
@@ -126,10 +128,10 @@ export function createPartWriter(): PartWriter {
       if (lane.closed.has(key)) return [];
       const events = closeText(lane);
       if (lane.call?.key === key) {
-        const { part } = lane.call;
-        part.args += delta.args ?? '';
+        const { index, args } = lane.call;
+        args.add(delta.args ?? '');
         if (delta.args || delta.opaque) {
-          events.push({ type: 'part-delta', index: part.index, text: delta.args, opaque: delta.opaque });
+          events.push({ type: 'part-delta', index, text: delta.args, opaque: delta.opaque });
         }
       } else {
         const waiting = lane.waiting.get(key);
@@ -151,12 +153,34 @@ export function createPartWriter(): PartWriter {
 
 /** Fragments of calls may still come, so that no other part can begin. */
 function isBusy({ call, waiting }: Lane): boolean {
-  return waiting.size > 0 || (call !== undefined && !isComplete(call.part));
+  return waiting.size > 0 || (call !== undefined && !call.args.closed());
 }
 
-/** Asked after many fragments, so that most are told apart without being parsed. */
-function isComplete({ args }: OpenCall): boolean {
-  return args.trimEnd().endsWith('}') && parseObject(args) !== undefined;
+/** Tells when the text of an object is whole, from its fragments and without keeping them. */
+interface Balance {
+  add(fragment: string): void;
+  closed(): boolean;
+}
+
+function createBalance(): Balance {
+  let depth = 0;
+  let begun = false;
+  let quoted = false;
+  let escaped = false;
+  return {
+    add(fragment) {
+      for (const character of fragment) {
+        if (escaped) escaped = false;
+        else if (quoted && character === '\\') escaped = true;
+        else if (character === '"') quoted = !quoted;
+        else if (!quoted && character === '{') {
+          begun = true;
+          depth++;
+        } else if (!quoted && character === '}') depth--;
+      }
+    },
+    closed: () => begun && depth <= 0 && !quoted,
+  };
 }
 
 function joined(before: CallDelta, more: CallDelta): CallDelta {

@@ -43,13 +43,14 @@ export function createFramer(): { push(chunk: Buffer): Buffer[]; end(): Buffer[]
     const frames: Buffer[] = [];
     const before = tail();
     const bytes = before.length === 0 ? chunk : Buffer.concat([before, chunk]);
+    const nextBreak = createBreakFinder(bytes);
     let start = before.length;
-    let end = frameEnd(bytes, 0);
-    while (end >= 0 && end <= start) end = frameEnd(bytes, end);
+    let end = frameEnd(bytes, 0, nextBreak);
+    while (end >= 0 && end <= start) end = frameEnd(bytes, end, nextBreak);
     while (end >= 0) {
       frames.push(take(bytes.subarray(start, end)));
       start = end;
-      end = frameEnd(bytes, start);
+      end = frameEnd(bytes, start, nextBreak);
     }
     if (start < bytes.length) {
       pending.push(bytes.subarray(start));
@@ -66,22 +67,32 @@ export function createFramer(): { push(chunk: Buffer): Buffer[]; end(): Buffer[]
 const EMPTY = Buffer.alloc(0);
 
 /** The index just after the first blank line at or after `from`, or -1. */
-function frameEnd(bytes: Buffer, from: number): number {
-  let position = nextBreak(bytes, from);
+function frameEnd(bytes: Buffer, from: number, nextBreak: (from: number) => number): number {
+  let position = nextBreak(from);
   while (position < bytes.length) {
     const next = lineEnd(bytes, position);
     if (next >= bytes.length) return -1;
     if (bytes[next] === LF || bytes[next] === CR) return lineEnd(bytes, next);
-    position = nextBreak(bytes, next);
+    position = nextBreak(next);
   }
   return -1;
 }
 
-function nextBreak(bytes: Buffer, from: number): number {
-  const lineFeed = bytes.indexOf(LF, from);
-  const limit = lineFeed < 0 ? bytes.length : lineFeed;
-  const carriageReturn = bytes.subarray(from, limit).indexOf(CR);
-  return carriageReturn < 0 ? limit : from + carriageReturn;
+/** Finds line breaks from ever later places on. What was found of each kind is kept, so that no byte is searched twice. */
+function createBreakFinder(bytes: Buffer): (from: number) => number {
+  let lineFeed = -1;
+  let carriageReturn = -1;
+
+  function find(byte: number, from: number): number {
+    const found = bytes.indexOf(byte, from);
+    return found < 0 ? bytes.length : found;
+  }
+
+  return (from) => {
+    if (lineFeed < from) lineFeed = find(LF, from);
+    if (carriageReturn < from) carriageReturn = find(CR, from);
+    return Math.min(lineFeed, carriageReturn);
+  };
 }
 
 function lineEnd(bytes: Buffer, at: number): number {

@@ -62,7 +62,7 @@ function encodeCandidate({ parts, finish }: Candidate, index: number, options: E
 
 /** A call without arguments has the empty object, so that its arguments are JSON. */
 function withArguments<Call extends { args: string; custom?: boolean }>(call: Call): Call {
-  return call.args === '' && !call.custom ? { ...call, args: '{}' } : call;
+  return call.args.trim() === '' && !call.custom ? { ...call, args: '{}' } : call;
 }
 
 function textOf(parts: OpenPart[]): string {

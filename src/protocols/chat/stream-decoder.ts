@@ -14,12 +14,20 @@ import { mediaAt, thinkingText } from './media.ts';
 import { callSignature, decodeDetail } from './reasoning.ts';
 import { usageOf } from './usage.ts';
 
+interface Slot {
+  key: string;
+  id?: string;
+}
+
 /** One candidate so far. */
 interface Lane {
   finish?: Finish;
   seen: { calls: boolean; refusal: boolean };
   /** Calls by their index, with the id they began with; a server without indexes gets the order of appearance. */
-  slots: Map<number, { key: string; id?: string }>;
+  slots: Map<number, Slot>;
+  /** The same calls by the ids that they came with, and the latest of them. */
+  named: Map<string, Slot>;
+  latest?: Slot;
   cited: Set<string>;
   audio?: MediaPart;
 }
@@ -81,7 +89,12 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
   let sources: Citation[] = [];
 
   function laneOf(candidate: number): Lane {
-    lanes[candidate] ??= { seen: { calls: false, refusal: false }, slots: new Map(), cited: new Set() };
+    lanes[candidate] ??= {
+      seen: { calls: false, refusal: false },
+      slots: new Map(),
+      named: new Map(),
+      cited: new Set(),
+    };
     return lanes[candidate];
   }
 
@@ -197,19 +210,18 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
   }
 
   /** The call that a fragment belongs to. Servers repeat an index for several calls, send none, or send no id. */
-  function slotOf(lane: Lane, call: Json, candidate: number): { key: string; id?: string } {
-    const slots = [...lane.slots.values()];
+  function slotOf(lane: Lane, call: Json, candidate: number): Slot {
+    const { size } = lane.slots;
     const isNew = Boolean(call.function?.name || call.custom?.name || call.id);
-    const named =
-      typeof call.index === 'number'
-        ? lane.slots.get(call.index)
-        : slots.find((slot) => slot.id && slot.id === call.id);
-    const known = named ?? (isNew || typeof call.index === 'number' ? undefined : slots.at(-1));
+    const named = typeof call.index === 'number' ? lane.slots.get(call.index) : lane.named.get(call.id);
+    const known = named ?? (isNew || typeof call.index === 'number' ? undefined : lane.latest);
     if (known && !(call.id && known.id && call.id !== known.id)) return { key: known.key };
-    const index = call.index ?? -1 - slots.length;
-    const slot = { key: `${index}/${call.id || slots.length}`, id: call.id || undefined };
+    const index = call.index ?? -1 - size;
+    const slot: Slot = { key: `${index}/${call.id || size}`, id: call.id || undefined };
     lane.slots.set(index, slot);
-    return { key: slot.key, id: slot.id ?? inventedId(id ?? '', `${candidate}_${slots.length}`) };
+    lane.latest = slot;
+    if (slot.id) lane.named.set(slot.id, slot);
+    return { key: slot.key, id: slot.id ?? inventedId(id ?? '', `${candidate}_${size}`) };
   }
 
   function decodeMedia(delta: Json, candidate: number): ChatEvent[] {

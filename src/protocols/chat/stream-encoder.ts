@@ -177,7 +177,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     if (!open) return '';
     if (open.part.type === 'media') return sayMedia(open.lane, open.part);
     if (open.part.type !== 'call') return '';
-    return open.part.custom || open.part.args !== '' ? '' : growText(open, '{}');
+    return open.part.custom || open.part.args.trim() !== '' ? '' : growText(open, '{}');
   }
 
   function sayMedia(lane: Lane, part: MediaPart): string {

@@ -13,9 +13,10 @@ function decodeGrounding(metadata: Json, text: string): Citation[] {
   if (!isObject(metadata)) return [];
   const sources = (metadata.groundingChunks ?? []).map(decodeSource);
   const supports: Json[] = metadata.groundingSupports ?? [];
+  const locate = createLocator(text);
   if (supports.length === 0) return sources.filter((source: Citation) => source.url !== undefined);
   return supports.flatMap((support): Citation[] => {
-    const span = locate(text, support.segment ?? {});
+    const span = locate(support.segment ?? {});
     const indices: number[] = support.groundingChunkIndices ?? [];
     return indices.flatMap((index) => (sources[index] ? [{ ...sources[index], ...span }] : []));
   });
@@ -33,24 +34,52 @@ function decodeSource(chunk: Json): Citation {
 
 function decodeRecitations(metadata: Json, text: string): Citation[] {
   const citations: Json[] = metadata?.citations ?? metadata?.citationSources ?? [];
+  const locate = createLocator(text);
   return citations.map((citation) => ({
     ...(citation.uri && { url: citation.uri }),
     ...(citation.title && { title: citation.title }),
-    ...locate(text, citation),
+    ...locate(citation),
   }));
 }
 
 /** The segment's own text tells whether its offsets count from where we count; else it is searched for. */
-function locate(text: string, segment: Json): { start?: number; end?: number } {
-  const { startIndex = 0, endIndex, text: quoted } = segment;
-  if (endIndex !== undefined) {
-    const bytes = Buffer.from(text);
-    const start = bytes.toString('utf8', 0, startIndex).length;
-    const end = start + bytes.toString('utf8', startIndex, endIndex).length;
-    if (end > start && (!quoted || text.slice(start, end) === quoted)) return { start, end };
+function createLocator(text: string): (segment: Json) => { start?: number; end?: number } {
+  const bytes = byteOffsets(text);
+  return ({ startIndex, endIndex, text: quoted }) => {
+    if (typeof endIndex === 'number') {
+      const start = unitAt(bytes, startIndex ?? 0);
+      const end = unitAt(bytes, endIndex);
+      if (end > start && (!quoted || text.slice(start, end) === quoted)) return { start, end };
+    }
+    const found = quoted ? text.indexOf(quoted) : -1;
+    return found < 0 ? {} : { start: found, end: found + quoted.length };
+  };
+}
+
+/** The UTF-8 offset of each UTF-16 unit of a text, and of its end. */
+function byteOffsets(text: string): Float64Array {
+  const offsets = new Float64Array(text.length + 1);
+  let bytes = 0;
+  for (let index = 0; index < text.length; index++) {
+    offsets[index] = bytes;
+    const code = text.codePointAt(index) as number;
+    if (code > 0xffff) offsets[++index] = bytes;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
   }
-  const found = quoted ? text.indexOf(quoted) : -1;
-  return found < 0 ? {} : { start: found, end: found + quoted.length };
+  offsets[text.length] = bytes;
+  return offsets;
+}
+
+/** The first unit that begins at or after a UTF-8 offset; the end for offsets behind it. */
+function unitAt(bytes: Float64Array, offset: number): number {
+  let low = 0;
+  let high = bytes.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((bytes[middle] as number) < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** A citation of a part's text, and where that part's text begins in the candidate's. */
@@ -67,6 +96,8 @@ export function encodeCitations(citations: PlacedCitation[], text: string): Json
   if (citations.length === 0) return undefined;
   const groundingChunks: Json[] = [];
   const indices = new Map<string, number>();
+  const bytes = byteOffsets(text);
+  const byteAt = (unit: number): number => bytes[Math.min(Math.max(unit, 0), text.length)] ?? 0;
   const groundingSupports = citations.map(({ citation, offset, length }) => {
     const key = JSON.stringify([citation.url, citation.title, citation.url ? '' : citation.citedText]);
     const index = indices.get(key) ?? groundingChunks.push(encodeSource(citation)) - 1;
@@ -74,8 +105,8 @@ export function encodeCitations(citations: PlacedCitation[], text: string): Json
     const start = offset + (citation.start ?? 0);
     const end = offset + (citation.end ?? length);
     const segment = {
-      startIndex: Buffer.byteLength(text.slice(0, start)),
-      endIndex: Buffer.byteLength(text.slice(0, end)),
+      startIndex: byteAt(start),
+      endIndex: byteAt(end),
       text: text.slice(start, end),
     };
     return { segment, groundingChunkIndices: [index] };

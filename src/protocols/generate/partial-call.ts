@@ -41,17 +41,24 @@ function pathOf(path: string): (string | number)[] {
   );
 }
 
-/** Arrays are filled in order, so an index far ahead is not an array but a broken upstream. */
-const MAX_INDEX = 10_000;
+/** Arrays are filled in order: whatever is not their next or an earlier index is a broken upstream's. */
+function fits(node: Json, key: string | number): boolean {
+  return Array.isArray(node) ? typeof key === 'number' && key <= node.length : key !== '__proto__';
+}
 
 function set(root: Record<string, Json>, path: (string | number)[], value: Json, append: boolean): void {
-  const last = path.at(-1);
-  if (last === undefined || path.some((key) => key === '__proto__' || Number(key) > MAX_INDEX)) return;
   let node: Json = root;
-  for (const [position, key] of path.slice(0, -1).entries()) {
+  for (const [position, key] of path.entries()) {
+    if (!fits(node, key)) return;
+    const next = path[position + 1];
     const inner = node[key];
-    node[key] = isObject(inner) || Array.isArray(inner) ? inner : typeof path[position + 1] === 'number' ? [] : {};
-    node = node[key];
+    if (next === undefined) {
+      node[key] = append && typeof inner === 'string' ? inner + value : value;
+      return;
+    }
+    const held = isObject(inner) || Array.isArray(inner) ? inner : typeof next === 'number' ? [] : {};
+    if (!fits(held, next)) return;
+    node[key] = held;
+    node = held;
   }
-  node[last] = append && typeof node[last] === 'string' ? node[last] + value : value;
 }

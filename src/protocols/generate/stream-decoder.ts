@@ -57,6 +57,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   };
 }
 
+/** A candidate of which nothing came, while later ones did. */
+function absent(candidate: number): ChatEvent {
+  return { type: 'candidate-end', candidate, finish: { reason: 'other' } };
+}
+
 export interface ChunkDecoder {
   decode(chunk: Json): ChatEvent[];
   fail(error: GatewayError): ChatEvent[];
@@ -218,7 +223,7 @@ export function createChunkDecoder(target: Target): ChunkDecoder {
       return fail(new GatewayError('upstream_error', 'The upstream closed its answer before the end.'));
     }
     const events: ChatEvent[] = finished
-      ? [...lanes.entries()].flatMap(([index, lane]) => (lane ? endCandidate(lane, index) : []))
+      ? [...lanes].flatMap((lane, index) => (lane ? endCandidate(lane, index) : [absent(index)]))
       : [...writer.close(0), { type: 'candidate-end', candidate: 0, finish: decodeBlock(blocked) }];
     const counted: Usage | undefined = usage && searches > 0 ? { ...usage, searches } : usage;
     return [...events, { type: 'message-end', ...(counted && { usage: counted }) }];

@@ -26,6 +26,7 @@ interface Writing {
 export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   const seen = nothingSeen();
   let usage: Usage | undefined;
+  let promised = 0;
   let finish: Finish = { reason: 'other' };
   let writing: Writing | undefined;
   let blocks = 0;
@@ -37,6 +38,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     switch (event.type) {
       case 'message-start':
         usage = event.usage;
+        promised = usage?.output ?? 0;
         return start(event.id);
       case 'part-start':
         return event.candidate === 0 ? startPart(event.index, event.part) : '';
@@ -155,7 +157,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         if (!opened) return opaque ? whole(hiddenBlock(opaque)) : '';
         return (opaque ? delta({ type: 'signature_delta', signature: wrap(opaque) }) : '') + close();
       case 'call': {
-        const input = part.custom ? JSON.stringify(encodeInput(part)) : '';
+        const isBlank = part.args !== '' && part.args.trim() === '';
+        const input = part.custom ? JSON.stringify(encodeInput(part)) : isBlank ? '{}' : '';
         return (input && delta({ type: 'input_json_delta', partial_json: input })) + close();
       }
       case 'text':
@@ -175,9 +178,15 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return opening + pieces.deltas.map(delta).join('') + close();
   }
 
+  /** Output is said to grow, so it never falls below what the beginning said. */
+  function total(): Json {
+    const wire = encodeUsage(usage);
+    return { ...wire, output_tokens: Math.max(wire.output_tokens, promised) };
+  }
+
   function stop(): string {
     const opening = started ? '' : start('');
-    const last = { type: 'message_delta', delta: encodeFinish(finish, seen), usage: encodeUsage(usage) };
+    const last = { type: 'message_delta', delta: encodeFinish(finish, seen), usage: total() };
     ended = true;
     return opening + frame(last) + frame({ type: 'message_stop' });
   }
