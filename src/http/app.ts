@@ -12,7 +12,7 @@ import { answerCatalog } from './catalog.ts';
 import { connectionEnder } from './connections.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference, authenticate } from './inference.ts';
-import { createRouter, protocolOfPath } from './paths.ts';
+import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
 
 export interface AppOptions {
   protocols: readonly Protocol[];
@@ -64,14 +64,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
-  function exchangeOf(request: FastifyRequest, reply: FastifyReply): Exchange {
-    const { path, query } = splitUrl(request.originalUrl);
-    const requestId = `req_${randomUUID().replaceAll('-', '')}`;
-    const protocol = protocolOfPath(path, options.protocols, options.prefixes);
-    const common = { [protocol.requestIdHeader]: requestId, 'x-polygate-request-id': requestId };
-    return { requestId, protocol, path, query, request, reply, common };
-  }
-
   function admit(exchange: Exchange): Admission {
     const { request, path, query } = exchange;
     // Node leaves out the body of an answer to HEAD.
@@ -86,39 +78,50 @@ export function createApp(options: AppOptions): FastifyInstance {
       if (!key) return answerCatalog(exchange, action, options.models().catalog());
       return await answerInference(exchange, { action, key }, options);
     } catch (error) {
-      return refuse(exchange, toGatewayError(error));
+      return refuse(exchange, toGatewayError(error), options.log);
     }
-  }
-
-  function refuse(exchange: Exchange, error: GatewayError): FastifyReply {
-    if (error.code === 'internal_error')
-      options.log.error({ requestId: exchange.requestId, cause: causeOf(error) }, 'internal error');
-    const { status, headers, body } = errorAnswer(error, exchange.protocol, exchange.requestId);
-    return exchange.reply
-      .code(status)
-      .headers({ ...exchange.common, ...headers })
-      .send(body);
   }
 
   // The body of a stranger is never read.
   app.addHook('onRequest', async (request, reply) => {
-    const exchange = exchangeOf(request, reply);
+    const exchange = exchangeOf(request, reply, options);
     if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
     try {
       admissions.set(request, admit(exchange));
     } catch (error) {
-      return refuse(exchange, toGatewayError(error));
+      return refuse(exchange, toGatewayError(error), options.log);
     }
   });
   app.route({ method: ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: handle });
   app.setErrorHandler((error, request, reply) =>
-    refuse(exchangeOf(request, reply), frameworkError(error, options.bodyLimit)),
+    refuse(exchangeOf(request, reply, options), frameworkError(error, options.bodyLimit), options.log),
   );
   app.setNotFoundHandler((request, reply) => {
-    const exchange = exchangeOf(request, reply);
-    return refuse(exchange, new GatewayError('not_found', `There is nothing at ${request.method} ${exchange.path}.`));
+    const exchange = exchangeOf(request, reply, options);
+    return refuse(exchange, nothingAt(request.method, exchange.path), options.log);
   });
   return app;
+}
+
+function exchangeOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { protocols, prefixes }: Pick<AppOptions, 'protocols' | 'prefixes'>,
+): Exchange {
+  const { path, query } = splitUrl(request.originalUrl);
+  const requestId = `req_${randomUUID().replaceAll('-', '')}`;
+  const protocol = protocolOfPath(path, protocols, prefixes);
+  const common = { [protocol.requestIdHeader]: requestId, 'x-polygate-request-id': requestId };
+  return { requestId, protocol, path, query, request, reply, common };
+}
+
+function refuse({ requestId, protocol, reply, common }: Exchange, error: GatewayError, log: Logger): FastifyReply {
+  if (error.code === 'internal_error') log.error({ requestId, cause: causeOf(error) }, 'internal error');
+  const { status, headers, body } = errorAnswer(error, protocol, requestId);
+  return reply
+    .code(status)
+    .headers({ ...common, ...headers })
+    .send(body);
 }
 
 function splitUrl(url: string): { path: string; query: URLSearchParams } {

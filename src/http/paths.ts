@@ -36,12 +36,16 @@ export function createRouter(protocols: readonly Protocol[], prefixes: Prefixes)
       const allow = [...new Set(allowed.map(({ endpoint }) => endpoint.method))].join(', ');
       throw new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
     }
-    throw new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
+    throw nothingAt(method, path);
   };
 }
 
 function partition<Item>(items: Item[], fits: (item: Item) => boolean): [Item[], Item[]] {
   return [items.filter(fits), items.filter((item) => !fits(item))];
+}
+
+export function nothingAt(method: string, path: string): GatewayError {
+  return new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
 }
 
 /** The protocol whose error shape suits a path, whether or not anything is there. */
