@@ -1,4 +1,4 @@
-/** The README's commands, requests and programs, run against the gateway as a user starts it. */
+/** The documents' commands, requests and programs, run against the gateway as a user starts it. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -111,17 +111,6 @@ describe('README', () => {
     });
   }
 
-  for (const code of codeIn('README.md', 'js')) {
-    test(code.slice(0, code.indexOf('\n')), async () => {
-      const program = code.replaceAll(README_URL, url);
-      const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], {
-        cwd: join(ROOT, 'test', 'clients'),
-        env: { PATH: process.env.PATH, POLYGATE_KEY: KEY },
-      });
-      assert.equal(stdout, 'Hello\n');
-    });
-  }
-
   test('its commands do what they say, with its configuration', async () => {
     const [config = ''] = codeIn('README.md', 'yaml');
     writeFileSync(join(folder, 'polygate.yaml'), config);
@@ -139,6 +128,21 @@ describe('README', () => {
     ]);
   });
 });
+
+for (const document of ['README.md', 'docs/clients.md']) {
+  describe(`programs in ${document}`, { concurrency: 4 }, () => {
+    for (const code of codeIn(document, 'js')) {
+      test(code.slice(0, code.indexOf('\n')), async () => {
+        const program = code.replaceAll(README_URL, url);
+        const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+          cwd: join(ROOT, 'test', 'clients'),
+          env: { PATH: process.env.PATH, POLYGATE_KEY: KEY },
+        });
+        assert.equal(stdout, 'Hello\n');
+      });
+    }
+  });
+}
 
 describe('docs/errors.md', () => {
   const REQUESTS = [
