@@ -10,6 +10,7 @@ import type { Json } from '../../src/core/json.ts';
 import { type Answer, canonical, emptyChoice } from './answer.ts';
 import { compareAsked, emptyAsked } from './asked.ts';
 import { compare, type Finding } from './expectation.ts';
+import { heard, mistaken } from './sdk.ts';
 import { problemsOfChat } from './validators/chat.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
@@ -60,8 +61,19 @@ before(() => {
 
 after(() => rmSync(folder, { recursive: true }));
 
-function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { encoding: 'utf8' });
+interface Ended {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function run(...args: string[]): Ended {
+  return runWith({ npm_config_json: undefined }, ...args);
+}
+
+function runWith(environment: NodeJS.ProcessEnv, ...args: string[]): Ended {
+  const env = { ...process.env, ...environment };
+  return spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { encoding: 'utf8', env });
 }
 
 function write(records: Json[]): void {
@@ -93,13 +105,28 @@ describe('the program', () => {
     write([record('c2', 'openai-chat', request, { body: chatAnswer })]);
     const { status, stdout } = run(folder);
     assert.equal(status, 1);
+    assert.match(stdout, /\n\d+ passed, 1 failed\n$/);
     assert.match(stdout, /chat > chat: request\n {2}c2 whole/);
   });
 
-  test('says which folder is missing', () => {
-    const { status, stderr } = run(join(folder, 'nowhere'));
-    assert.equal(status, 2);
-    assert.match(stderr, /There is no folder .*nowhere/);
+  test('takes the option that npm takes for its own', () => {
+    write(faithful.slice(0, 1));
+    const { stdout } = runWith({ npm_config_json: 'true' }, folder);
+    assert.equal(JSON.parse(stdout).recordings, 1);
+  });
+
+  test('says what is wrong when there is nothing to judge', () => {
+    write([]);
+    const wrong: [RegExp, string[]][] = [
+      [/There is no folder .*nowhere/, [join(folder, 'nowhere')]],
+      [/no recordings to judge in/, [folder]],
+      [/Unknown option '--yaml'/, [folder, '--yaml']],
+    ];
+    for (const [words, args] of wrong) {
+      const { status, stdout, stderr } = run(...args);
+      assert.deepEqual([status, stdout], [255, '']);
+      assert.match(stderr, words);
+    }
   });
 });
 
@@ -138,6 +165,44 @@ describe('comparing answers', () => {
     const asked = { ...emptyAsked(), settings: { seed: 1 } };
     assert.deepEqual(outcomes(compareAsked(asked, emptyAsked(), ['seed'])), { settings: 'adapted' });
     assert.deepEqual(outcomes(compareAsked(asked, emptyAsked(), [])), { settings: 'different' });
+  });
+});
+
+describe('the SDKs', () => {
+  const stream = (frames: Json[]) => frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('');
+  const chunk = (delta: Json, finish: string | null = null) => ({
+    ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
+  const received = (text: string, status = 200) => {
+    const headers = { 'content-type': text.startsWith('data:') ? 'text/event-stream' : 'application/json' };
+    const response = new Response(text, { status, headers });
+    return { status, headers: response.headers, text, response };
+  };
+
+  test('give what their helpers put together, and what only their chunks hold', async () => {
+    const chunks = [
+      chunk({ role: 'assistant', reasoning: 'a' }),
+      chunk({ reasoning: 'b' }),
+      chunk({ content: 'c' }),
+      chunk({}, 'stop'),
+    ];
+    const { choices } = await heard('chat', 'stream', received(`${stream(chunks)}data: [DONE]\n\n`));
+    const [{ message, finish_reason }] = choices;
+    assert.deepEqual([message.reasoning, message.content, finish_reason], ['ab', 'c', 'stop']);
+  });
+
+  test('throw for a stream that only looks complete', async () => {
+    const text = stream([chunk({ content: 'c' })]);
+    await assert.rejects(heard('chat', 'stream', received(text)), /finish_reason/);
+  });
+
+  test('say which error it was', async () => {
+    const error = JSON.stringify({ error: { message: 'so "it" is', type: 't', code: null, param: null } });
+    assert.equal(await mistaken('chat', 'whole', received(error, 404)), undefined);
+    assert.equal(await mistaken('generate', 'whole', received(error, 404)), undefined);
+    const answer = JSON.stringify(chatAnswer);
+    assert.match((await mistaken('chat', 'whole', received(answer))) ?? '', /for an answer/);
   });
 });
 

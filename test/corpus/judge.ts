@@ -19,8 +19,12 @@ export async function judge(recording: Recording, replay: Replay): Promise<Verdi
       for (const finding of findings) verdicts.push({ ...finding, id, scenario, from: client, to, form: asked });
     };
     const trial = { recording, recorded, client, replay, add };
-    if (client === recording.protocol) await judgeRelay(trial);
-    else await judgeTranslation(trial);
+    try {
+      if (client === recording.protocol) await judgeRelay(trial);
+      else await judgeTranslation(trial);
+    } catch (error) {
+      add([{ feature: 'request', outcome: 'different', detail: `not judged: ${error}` }]);
+    }
   }
   return verdicts;
 }

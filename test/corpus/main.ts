@@ -1,30 +1,56 @@
 /**
- * `npm run test:corpus [FOLDER] [--json]`: judges the gateway by recorded traffic. Exits with 1 when an answer differs
- * from what was recorded, with 2 when there is no such folder.
+ * `npm run test:corpus [FOLDER] [--json]`: judges the gateway by recorded traffic. Exits with the number of differences,
+ * 250 at most; with 255 when there is nothing to judge.
  */
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { judge } from './judge.ts';
-import { readCorpus } from './recordings.ts';
+import { type Corpus, readCorpus } from './recordings.ts';
 import { startReplay } from './replay.ts';
 import { report, table } from './report.ts';
 import type { Verdict } from './trial.ts';
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean' } } });
-const folder = resolve(positionals[0] ?? '../shared/corpus');
-const corpus = readCorpus(folder);
+const MOST_DIFFERENCES = 250;
+const NOTHING_JUDGED = 255;
 
-if (corpus) {
-  const replay = await startReplay(corpus.recordings);
+/** What was asked for; or in words why that can't be judged. */
+function asked(): { corpus: Corpus; json: boolean } | string {
+  const usage = 'Use: npm run test:corpus [FOLDER] [--json]';
+  try {
+    const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean' } } });
+    if (positionals.length > 1) return `Only one folder can be judged. ${usage}`;
+    const folder = resolve(positionals[0] ?? '../shared/corpus');
+    const corpus = readCorpus(folder);
+    if (!corpus) return `There is no folder ${folder}. ${usage}`;
+    if (corpus.recordings.length === 0) return `There are no recordings to judge in ${folder}. ${usage}`;
+    // npm takes the option for its own unless `--` stands before it.
+    return { corpus, json: values.json ?? process.env.npm_config_json === 'true' };
+  } catch (error) {
+    return `${(error as Error).message} ${usage}`;
+  }
+}
+
+async function judgeAll({ recordings }: Corpus): Promise<Verdict[]> {
+  const replay = await startReplay(recordings);
   const verdicts: Verdict[] = [];
-  for (const recording of corpus.recordings) verdicts.push(...(await judge(recording, replay)));
+  for (const [index, recording] of recordings.entries()) {
+    if (process.stderr.isTTY) process.stderr.write(`\r${index + 1} of ${recordings.length} recordings`);
+    verdicts.push(...(await judge(recording, replay)));
+  }
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   await replay.close();
-  process.stdout.write(
-    values.json ? `${JSON.stringify(report(verdicts, corpus), null, 2)}\n` : table(verdicts, corpus),
-  );
-  process.exitCode = verdicts.some(({ outcome }) => outcome === 'different') ? 1 : 0;
+  return verdicts;
+}
+
+const given = asked();
+if (typeof given === 'string') {
+  process.stderr.write(`${given}\n`);
+  process.exitCode = NOTHING_JUDGED;
 } else {
-  process.stderr.write(`There is no folder ${folder}. Name one with recordings: npm run test:corpus -- FOLDER\n`);
-  process.exitCode = 2;
+  const { corpus, json } = given;
+  const verdicts = await judgeAll(corpus);
+  process.stdout.write(json ? `${JSON.stringify(report(verdicts, corpus), null, 2)}\n` : table(verdicts, corpus));
+  const differences = verdicts.filter(({ outcome }) => outcome === 'different').length;
+  process.exitCode = Math.min(differences, MOST_DIFFERENCES);
 }

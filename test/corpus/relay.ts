@@ -4,9 +4,10 @@ import type { Json } from '../../src/core/json.ts';
 import { canonical, contrast } from './answer.ts';
 import { ownRequest, plainRequest } from './client.ts';
 import type { Finding } from './expectation.ts';
+import { judgeFailure } from './failure.ts';
 import type { Recording } from './recordings.ts';
 import type { Answered, Received } from './replay.ts';
-import { failedStream, messageOf, type Trial } from './trial.ts';
+import { messageOf, type Trial } from './trial.ts';
 
 export async function judgeRelay({ recording, recorded, client, replay, add }: Trial): Promise<void> {
   const model = replay.model(recording);
@@ -22,7 +23,7 @@ export async function judgeRelay({ recording, recorded, client, replay, add }: T
     return;
   }
   if (recording.request) add([sameRequest(received, request.body, recording)]);
-  if (recorded.failure) add([relayedFailure(recording, received)]);
+  if (recorded.failure) add([await judgeFailure({ recording, client }, received)]);
   else add([sameBytes(answer, received, model)]);
 }
 
@@ -51,12 +52,4 @@ function sameBytes(answer: Answered, { text, status }: Received, model: string):
   if (actual === expected || (answer.stream && actual.trimEnd() === expected.trimEnd()))
     return { feature, outcome: 'equal' };
   return { feature, outcome: 'different', detail: contrast(expected, actual) };
-}
-
-function relayedFailure({ response, protocol }: Recording, received: Received): Finding {
-  const feature = 'error';
-  if (response.frames) return failedStream(received, protocol);
-  if (received.status < 400) return { feature, outcome: 'different', detail: `status ${received.status}` };
-  const same = received.text === JSON.stringify(response.body) && received.status === response.status;
-  return { feature, outcome: same ? 'equal' : 'adapted', detail: `${response.status} became ${received.status}` };
 }

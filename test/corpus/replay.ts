@@ -25,6 +25,8 @@ export interface Received {
   status: number;
   headers: Headers;
   text: string;
+  /** The same once more, for who reads it by itself. */
+  response: Response;
   /** What the upstream was asked; undefined when the gateway refused by itself. */
   upstream?: UpstreamCall;
 }
@@ -70,8 +72,10 @@ export async function startReplay(recordings: Recording[]): Promise<Replay> {
       gateway.log.length = 0;
       const url = gateway.url + PATHS[client](asked.model, asked.stream);
       const response = await post(url, asked.body, HEADERS[client]);
+      const again = response.clone();
       const text = await response.text();
-      return { status: response.status, headers: response.headers, text, upstream: upstream.calls[0] };
+      const { status, headers } = response;
+      return { status, headers, text, response: again, upstream: upstream.calls[0] };
     },
     async close() {
       await gateway.close();

@@ -27,7 +27,7 @@ function rowsOf(verdicts: Verdict[]): Row[] {
   return rows.sort((one, other) => one.pair.localeCompare(other.pair) || order(one) - order(other));
 }
 
-/** A client protocol `>` an upstream's, each with its features; then what differs. */
+/** A client protocol `>` an upstream's, each with its features; then what differs, and the sum of it. */
 export function table(verdicts: Verdict[], { uncovered, recordings }: Corpus): string {
   const rows = rowsOf(verdicts);
   const lines = [['client > upstream', 'feature', 'cases', ...OUTCOMES].map(pad).join('')];
@@ -36,6 +36,8 @@ export function table(verdicts: Verdict[], { uncovered, recordings }: Corpus): s
   }
   lines.push('', `${recordings.length} recordings; not yet covered: ${listed(uncovered)}`);
   for (const row of rows) lines.push(...differences(row));
+  const failed = verdicts.filter(({ outcome }) => outcome === 'different').length;
+  lines.push('', `${verdicts.length - failed} passed, ${failed} failed`);
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 

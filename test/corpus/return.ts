@@ -1,23 +1,17 @@
 /** The provider's state comes back to it with the turn after its answer. */
 
-import { type Json, read } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json.ts';
 import { contrast, unique } from './answer.ts';
 import type { Finding } from './expectation.ts';
-import type { Received } from './replay.ts';
 import { documented, requestAfter, stateIn, turnIn, turnSent } from './state.ts';
-import { messageOf, READERS, type Trial, type Verdict } from './trial.ts';
+import { messageOf, type Trial } from './trial.ts';
 
 /** Whether the provider gets its state back: from a client that keeps everything, and from one that keeps only its calls. */
-export async function judgeState(
-  trial: Omit<Trial, 'add'>,
-  form: Verdict['form'],
-  { text }: Received,
-): Promise<Finding[]> {
+export async function judgeState(trial: Omit<Trial, 'add'>, turn: Json): Promise<Finding[]> {
   const { recording, recorded, client } = trial;
   const recordedTurn = turnIn(recording.protocol, recorded.whole.body);
   const expected = stateIn(recording.protocol, recordedTurn);
   if (expected.length === 0) return [];
-  const turn = turnIn(client, form === 'whole' ? read(text) : READERS[client].join(text));
   const findings = [await judgeReturn(trial, 'state', { expected, turn })];
   if (client === 'chat' && turn.tool_calls)
     findings.push(await judgeReturn(trial, 'memory', { expected, turn: documented(turn) }));

@@ -6,13 +6,15 @@ import { type Answer, canonical, contrast } from './answer.ts';
 import { type Asked, compareAsked } from './asked.ts';
 import { type ClientRequest, hidesReasoning, plainRequest, translatedRequest } from './client.ts';
 import { compare, type Finding, isCutOff } from './expectation.ts';
-import type { Recording } from './recordings.ts';
+import { judgeFailure } from './failure.ts';
 import type { Answered, Received, Replay } from './replay.ts';
 import { readChatRequest } from './requests/chat.ts';
 import { readGenerateRequest } from './requests/generate.ts';
 import { readMessagesRequest } from './requests/messages.ts';
 import { judgeState } from './return.ts';
-import { failedStream, messageOf, READERS, type Trial, type Verdict } from './trial.ts';
+import { heard, inDoubles } from './sdk.ts';
+import { turnIn } from './state.ts';
+import { messageOf, READERS, type Trial, type Verdict } from './trial.ts';
 import { problemsOfChat } from './validators/chat.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
@@ -50,11 +52,13 @@ export async function judgeTranslation({ recording, recorded, client, replay, ad
       add(compareAsked(reader(recording.request), reader(received.upstream.body), dropped), form);
     }
     if (!recorded.answer) {
-      add([translatedFailure(recording, received, client)], form);
+      add([await judgeFailure({ recording, client }, received)], form);
       continue;
     }
-    answers[form] = judgeAnswer(recorded.answer, received, { client, request, form, add });
-    if (answers[form]) add(await judgeState({ recording, recorded, client, replay }, form, received), form);
+    const told = await judgeAnswer(recorded.answer, received, { client, request, form, add });
+    if (!told) continue;
+    answers[form] = told.answer;
+    add(await judgeState({ recording, recorded, client, replay }, turnIn(client, told.body)), form);
   }
   if (answers.whole && answers.stream && !recorded.answer?.choices.some(isCutOff))
     add([agreement(answers.whole, answers.stream)]);
@@ -86,18 +90,25 @@ function acceptedRequest(received: Received, protocol: ProtocolId): Finding {
     : { feature: 'request', outcome: 'equal' };
 }
 
-function judgeAnswer(
+/** What the client's SDK reads counts; what its wire says beside that has to be true as well. */
+async function judgeAnswer(
   recorded: Answer,
   received: Received,
   { client, request, form, add }: Pick<Trial, 'client' | 'add'> & Pick<Question, 'request' | 'form'>,
-): Answer | undefined {
+): Promise<{ answer: Answer; body: Json } | undefined> {
   const isAbnormal = recorded.choices.some(({ end }) => end === 'abnormal');
+  const listener = { client, hides: hidesReasoning(client, request.body) };
   try {
     if (received.status !== 200) throw new Error(`status ${received.status}: ${messageOf(received)}`);
     const reader = READERS[client];
-    const answer = reader.read(form === 'whole' ? read(received.text) : reader.join(received.text));
-    add(compare(recorded, answer, { client, hides: hidesReasoning(client, request.body) }), form);
-    return answer;
+    const wire = reader.read(form === 'whole' ? read(received.text) : reader.join(received.text));
+    const body = await heard(client, form, received);
+    const answer = reader.read(body);
+    const findings = compare(client === 'chat' ? recorded : inDoubles(recorded), answer, listener);
+    const known = new Set(findings.filter(isDifferent).map(({ feature }) => feature));
+    const more = compare(recorded, wire, listener).filter(isDifferent);
+    add([...findings, ...more.filter(({ feature }) => !known.has(feature))], form);
+    return { answer, body };
   } catch (error) {
     const detail = String(error).slice(0, 300);
     add([{ feature: 'finish', outcome: isAbnormal ? 'adapted' : 'different', detail }], form);
@@ -105,17 +116,8 @@ function judgeAnswer(
   }
 }
 
-function translatedFailure({ response }: Recording, received: Received, client: ProtocolId): Finding {
-  if (response.frames) return failedStream(received, client);
-  const said = messageOf(received);
-  const words = response.body?.error?.message;
-  if (received.status < 400 || said === '')
-    return {
-      feature: 'error',
-      outcome: 'different',
-      detail: `status ${received.status}: ${received.text.slice(0, 100)}`,
-    };
-  return { feature: 'error', outcome: words && said.includes(words) ? 'equal' : 'adapted', detail: said.slice(0, 160) };
+function isDifferent({ outcome }: Finding): boolean {
+  return outcome === 'different';
 }
 
 function agreement(whole: Answer, stream: Answer): Finding {

@@ -43,14 +43,3 @@ export function messageOf({ text }: Received): string {
     return '';
   }
 }
-
-export function failedStream(received: Received, client: ProtocolId): Finding {
-  if (received.status >= 400) return { feature: 'error', outcome: 'adapted', detail: `status ${received.status}` };
-  try {
-    READERS[client].join(received.text);
-    return { feature: 'error', outcome: 'different', detail: 'a broken stream looks complete' };
-  } catch (error) {
-    const isError = String(error).includes('error: ');
-    return { feature: 'error', outcome: isError ? 'adapted' : 'different', detail: String(error).slice(0, 160) };
-  }
-}
