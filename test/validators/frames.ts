@@ -47,7 +47,10 @@ export function objectOf(data: string): Json {
 }
 
 export function assertObject(value: Json, what: string): void {
-  assert.ok(value !== null && typeof value === 'object' && !Array.isArray(value), `${what} is not an object: ${value}`);
+  assert.ok(
+    value !== null && typeof value === 'object' && !Array.isArray(value),
+    `${what} is not an object: ${JSON.stringify(value)}`,
+  );
 }
 
 export function assertKeys(value: Json, allowed: readonly string[], what: string): void {

@@ -22,6 +22,16 @@ const ToolCall = Type.Object({
   custom: Type.Optional(Type.Object({ name: Type.String(), input: Type.String() })),
 });
 
+/** State that clients hand back; only its texts are looked at. */
+const ReasoningDetail = Type.Object({
+  type: OptionalString,
+  text: OptionalString,
+  summary: OptionalString,
+  data: OptionalString,
+  signature: OptionalString,
+  id: OptionalString,
+});
+
 const Message = Type.Union([
   Type.Object({ role: Type.Enum(['system', 'developer', 'user']), content: Content, name: OptionalString }),
   Type.Object({
@@ -31,8 +41,9 @@ const Message = Type.Union([
     refusal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tool_calls: Type.Optional(Type.Array(ToolCall)),
     function_call: Type.Optional(Type.Object({ name: Type.String(), arguments: OptionalString })),
+    reasoning_details: Type.Optional(Type.Array(ReasoningDetail)),
   }),
-  Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Type.String() }),
+  Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Type.String(), name: OptionalString }),
   Type.Object({
     role: Type.Literal('function'),
     content: Type.Union([Type.String(), Type.Null()]),

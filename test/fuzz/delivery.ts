@@ -1,0 +1,158 @@
+/** A request and an answer through all that the gateway does with them, without its sockets. */
+
+import assert from 'node:assert/strict';
+import { GatewayError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json.ts';
+import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
+import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
+import type { Provider } from '../../src/core/provider.ts';
+import type { Call, Endpoint } from '../../src/inference/call.ts';
+import type { Delivery } from '../../src/inference/delivery.ts';
+import { createStateMemory } from '../../src/inference/memory.ts';
+import type { Plan } from '../../src/inference/plan.ts';
+import { createReceiver } from '../../src/inference/receiver.ts';
+import { createRounds } from '../../src/inference/rounds.ts';
+
+/** A thing the gateway would have to call a bug of its own. */
+export function assertMeant(error: unknown): asserts error is GatewayError {
+  if (!(error instanceof GatewayError)) throw error;
+  if (error.code === 'internal_error') throw error.cause ?? error;
+}
+
+const MODEL: CatalogModel = {
+  id: 'provider/model',
+  provider: 'provider',
+  upstreamId: 'upstream-model',
+  canonicalSlug: 'model',
+  name: 'Model',
+  description: '',
+  created: 0,
+  ownedBy: 'owner',
+  version: '1',
+  contextLength: 1000,
+  maxOutput: 1000,
+  inputModalities: ['text'],
+  outputModalities: ['text'],
+  tokenizer: 'none',
+  instructType: null,
+  pricing: {},
+  isModerated: false,
+  supportedParameters: [],
+  expirationDate: null,
+  rules: {},
+};
+
+export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
+  return { provider, model: { ...MODEL, rules }, credential: { key: undefined, failed() {} }, headers: {} };
+}
+
+export function bareProvider(protocol: string): Provider {
+  return { id: 'upstream', protocol, baseUrl: 'https://upstream.test', environment: [], headers: () => ({}) };
+}
+
+export const OWNER = 'key';
+
+export function callOf(protocol: Protocol, bytes: Buffer, body: Json): Call {
+  const stream = body?.stream === true;
+  const base = { requestId: 'req', owner: OWNER, action: 'generate', array: false, headers: {} } as const;
+  return { ...base, protocol, stream, bytes, body };
+}
+
+export interface Answer {
+  status?: number;
+  type?: string;
+  /** The bytes, in the cuts in which they arrive. */
+  chunks: readonly Buffer[];
+}
+
+export interface Asked {
+  client: Protocol;
+  upstream: Protocol;
+  stream: boolean;
+  array?: boolean;
+  hideReasoning?: boolean;
+  /** Answers that pause are continued, by the same answer once more. */
+  continues?: boolean;
+}
+
+interface Delivered {
+  /** What the client got; undefined when nothing was begun. */
+  text?: string;
+  error?: GatewayError;
+}
+
+/** An upstream's bytes on their way to a client, through everything that the gateway does with them. */
+export function deliver(asked: Asked, answer: Answer): Delivered {
+  const { client, upstream, stream, array = false, hideReasoning = false } = asked;
+  const endpoint = endpointAt(bareProvider(upstream.id), {});
+  const written: string[] = [];
+  const ends: string[] = [];
+  let begun = false;
+  let rounds = 0;
+  let again = false;
+  let error: GatewayError | undefined;
+  const options: EncoderOptions = { model: 'provider/model', created: 1, includeUsage: true, array, hideReasoning };
+  const planned: Plan = {
+    path: upstream === client ? 'bytes' : 'canonical',
+    upstream,
+    target: { origin: 'upstream', model: 'upstream-model', rules: {} },
+    body: Buffer.from('{}'),
+    dropped: [],
+    request: { stream, turns: [], tools: [{ name: 'free', custom: {} }], dropped: [] },
+    toolNames: new Map([['f', 'renamed f']]),
+    ...(asked.continues && { continueWith: () => Buffer.from('{}') }),
+  };
+  const delivery: Delivery = {
+    call: { ...callOf(client, Buffer.from('{}'), {}), stream, array },
+    ...{ endpoint, planned, options, rounds: createRounds(planned), memory: createStateMemory(10_000) },
+    keepAlive: 60_000,
+    reply: {
+      full: false,
+      head: () => {
+        assert.ok(!begun, 'two heads');
+        begun = true;
+      },
+      write: (chunk) => {
+        assert.ok(begun && ends.length === 0, 'something is written outside of the answer');
+        written.push(String(chunk));
+      },
+      end: (chunk) => {
+        ends.push('end');
+        if (chunk !== undefined) written.push(String(chunk));
+      },
+      onDrain: () => {},
+      onClose: () => {},
+    },
+    sendAgain: () => {
+      again = true;
+    },
+    resolve: (outcome) => {
+      ends.push('resolve');
+      error = outcome.error;
+    },
+    reject: (thrown) => {
+      assert.ok(!begun, 'an answer that was begun is rejected');
+      ends.push('reject');
+      error = thrown;
+    },
+  };
+  const receiver = createReceiver(delivery);
+  let running = true;
+  const exchange = {
+    pause: () => {},
+    resume: () => {},
+    abort: () => {
+      running = false;
+    },
+  };
+  do {
+    again = false;
+    receiver.attach(exchange);
+    receiver.head(answer.status ?? 200, { 'content-type': answer.type });
+    for (const chunk of answer.chunks) if (running) receiver.data(chunk);
+    if (running) receiver.end();
+  } while (again && rounds++ < 20);
+  assert.deepEqual(ends, begun ? ['end', 'resolve'] : ['reject'], 'the answer does not end once');
+  if (error) assertMeant(error);
+  return { text: begun ? written.join('') : undefined, error };
+}

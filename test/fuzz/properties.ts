@@ -1,0 +1,168 @@
+/** What must hold of every codec, whatever it is given. Each check throws an assertion error for what does not. */
+
+import assert from 'node:assert/strict';
+import type { OpenPart } from '../../src/core/chat.ts';
+import type { GatewayError } from '../../src/core/errors.ts';
+import { copyJson, isObject, type Json } from '../../src/core/json.ts';
+import { readBody } from '../../src/core/json-body.ts';
+import type { ModelRules } from '../../src/core/model.ts';
+import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
+import { type Endpoint, encoderOptions } from '../../src/inference/call.ts';
+import { countByEstimate } from '../../src/inference/count.ts';
+import { createStateMemory } from '../../src/inference/memory.ts';
+import { plan } from '../../src/inference/plan.ts';
+import { checkStream } from '../validators/index.ts';
+import { type Answer, type Asked, assertMeant, callOf, deliver, OWNER } from './delivery.ts';
+
+/** Milliseconds of the thread's own time that one case may take. */
+const LONGEST = 1000;
+
+const BORN_WITH = [Object.prototype, Array.prototype, String.prototype, Function.prototype] as const;
+const ownNames = (): string => BORN_WITH.map((prototype) => Reflect.ownKeys(prototype).length).join();
+const NAMES_AT_BIRTH = ownNames();
+
+/** Runs work that may fail in the ways that are meant: within its time, leaving the language as it was. */
+export async function bounded(work: () => unknown): Promise<void> {
+  const start = process.threadCpuUsage();
+  try {
+    await work();
+  } catch (error) {
+    assertMeant(error);
+  }
+  const { user, system } = process.threadCpuUsage(start);
+  assert.ok((user + system) / 1000 < LONGEST, `took ${Math.round((user + system) / 1000)} ms`);
+  assert.equal(ownNames(), NAMES_AT_BIRTH, 'a prototype was changed');
+}
+
+/** Models of very different habits. */
+export const RULES: readonly ModelRules[] = [
+  {},
+  { reasoning: 'budget', budget: { min: 128, max: 1000 }, sampling: 'always', inputModalities: ['text'] },
+  {
+    reasoning: 'none',
+    schema: false,
+    resultMedia: false,
+    prefill: true,
+    cacheMarks: 'cache_control',
+    forcedChoice: true,
+  },
+  { reasoning: 'always', tokenField: 'max_tokens', systemRole: 'developer', midSystem: true, maxOutput: 500 },
+];
+
+const signal = new AbortController().signal;
+
+/** State of calls that clients of the seeds may have lost. */
+const memory = createStateMemory();
+const LOST: OpenPart[] = [
+  { type: 'reasoning', text: 'thought', opaque: { kind: 'signature', value: 'state', origin: 'upstream' } },
+  { type: 'call', id: 'call_1', name: 'f', args: '{}', opaque: { kind: 'signature', value: 's', origin: 'upstream' } },
+];
+memory.remember(OWNER, 'upstream', LOST);
+
+/** A client's bytes on their way to an endpoint. */
+export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonly Endpoint[]): Promise<void> {
+  return bounded(async () => {
+    const body = await readBody(bytes);
+    const text = JSON.stringify(body);
+    for (const action of ['count', 'generate'] as const) {
+      let accepted = false;
+      await bounded(() => {
+        client.check(body, action);
+        accepted = true;
+      });
+      if (!accepted) continue;
+      const call = { ...callOf(client, bytes, body), action };
+      for (const endpoint of endpoints) {
+        if (action === 'count' && !endpoint.provider.countsTokens) continue;
+        await bounded(async () => {
+          const planned = await plan(call, endpoint, { prepare: async () => {}, memory, signal });
+          assert.ok(isObject(JSON.parse(planned.body.toString('utf8'))), 'the body for the upstream is no object');
+        });
+      }
+      await bounded(() => countByEstimate(call));
+      await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, false));
+    }
+    assert.equal(JSON.stringify(body), text, "the client's body was changed");
+    await bounded(() => client.restoreState(copyJson(body), 'upstream'));
+  });
+}
+
+/** Every ending is told to clients in words of their protocol. */
+function assertTold(client: Protocol, error: GatewayError): void {
+  const { status, body } = client.encodeError(error, 'req');
+  assert.ok(status >= 400 && status <= 599 && isObject(body) && isObject(body.error), 'an error of no shape');
+}
+
+/** A streamed answer: valid in the client's protocol, whatever the upstream's was. */
+export function checkDelivery(asked: Asked, answer: Answer): Promise<void> {
+  return bounded(() => {
+    const { text, error } = deliver(asked, answer);
+    if (error) assertTold(asked.client, error);
+    if (text === undefined) return;
+    if (asked.stream && asked.client !== asked.upstream && !asked.array) {
+      const { ending } = checkStream(asked.client.id, withoutMark(text));
+      assert.equal(ending, error ? 'error' : 'complete');
+    } else if (!asked.stream || asked.array) JSON.parse(text);
+    if (asked.stream && asked.client === asked.upstream && error) {
+      const words = asked.client.encodeStreamError(error, 'req', encoderOf(asked));
+      assert.ok(text.endsWith(words), 'the error is not the end');
+      assert.equal(text.split(words).length, 2, 'the error is told twice');
+    }
+  });
+}
+
+function encoderOf({ array = false, hideReasoning = false }: Asked): EncoderOptions {
+  return { model: 'provider/model', created: 1, includeUsage: true, array, hideReasoning };
+}
+
+/** Generate content ends broken streams with a comment that has no line end. */
+function withoutMark(text: string): string {
+  return text.replace(/: incomplete$/, '');
+}
+
+/** A relay gives the same text however the upstream's bytes are cut. */
+export function checkCuts(asked: Asked, bytes: Buffer, cuts: readonly number[]): Promise<void> {
+  return bounded(() => {
+    const type = 'text/event-stream';
+    const whole = deliver(asked, { type, chunks: [bytes] });
+    const pieces = deliver(asked, { type, chunks: piecesOf(bytes, cuts) });
+    assert.equal(pieces.text ?? '', whole.text ?? '');
+    assert.equal(pieces.error?.message, whole.error?.message);
+  });
+}
+
+export function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const positions = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((one, two) => one - two);
+  let start = 0;
+  return positions.map((end) => {
+    const piece = bytes.subarray(start, end);
+    start = end;
+    return piece;
+  });
+}
+
+/** Everything that reads a body or frame of an upstream without translating it. */
+export function checkReaders(upstream: Protocol, body: Json): Promise<void> {
+  return bounded(() => {
+    for (const status of [200, 400, 401, 429, 500, 529]) {
+      const error = upstream.decodeError(status, body);
+      assertMeant(error);
+      assert.equal(typeof error.message, 'string');
+    }
+    const error = upstream.errorIn(body);
+    if (error) assertMeant(error);
+    assertCounts(upstream.usageOf(body));
+    upstream.isEnd({ data: JSON.stringify(body) });
+    upstream.streamUsage?.isExtra(body);
+    const tokens = upstream.decodeCount(body);
+    assert.ok(tokens === undefined || Number.isSafeInteger(tokens), 'a count that is none');
+  });
+}
+
+/** Usage is added up and charged: every count in it is one. */
+function assertCounts(usage: Json): void {
+  for (const [name, value] of Object.entries(usage ?? {})) {
+    if (name === 'tier') assert.equal(typeof value, 'string');
+    else if (name !== 'estimated') assert.ok(Number.isSafeInteger(value) && Number(value) >= 0, `${name} is ${value}`);
+  }
+}
