@@ -12,10 +12,11 @@ const EXAMPLE_MODEL = 'sandbox/echo';
 
 /** `newKey` is the key that was just made, to be shown this once. */
 export function banner(gateway: RunningGateway, config: Config, newKey: string | undefined): string {
-  const url = localUrl(gateway.address);
+  const local = localUrl(gateway.address);
+  const url = config.server.publicUrl ?? local;
   const states = gateway.providers();
   return [
-    `Polygate ${version} listens on ${url}`,
+    `Polygate ${version} listens on ${local}${url === local ? '' : ` and is reached at ${url}`}`,
     newKey === undefined ? '' : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
     'Providers:',
     ...providerLines(states),

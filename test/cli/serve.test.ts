@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { exec } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as post } from 'node:http';
@@ -7,10 +6,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { parseCurl } from '../docs/curl.ts';
 import { program, type Running } from './program.ts';
 
-const shell = promisify(exec);
 const windows = process.platform === 'win32';
 
 function echo(url: string, key: string): Promise<Response> {
@@ -40,14 +38,16 @@ describe('the first start', () => {
     assert.ok(!banner.includes('sk-pg-'));
   });
 
-  test('prints lines that work as pasted', { skip: windows }, async (context) => {
+  test('prints lines that work as pasted', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
     const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
     const lines = banner.match(/^ {2}curl .*$/gm) ?? [];
     assert.equal(lines.length, 3);
     for (const line of lines) {
-      const { stdout } = await shell(`${line} --silent --show-error --fail`);
-      assert.match(stdout, /Hello/);
+      const { url, ...request } = parseCurl(line.trim());
+      const response = await fetch(url, request);
+      assert.equal(response.status, 200);
+      assert.match(await response.text(), /Hello/);
     }
   });
 
@@ -59,6 +59,14 @@ describe('the first start', () => {
     assert.ok(!banner.includes('sk-pg-'));
     const url = /http:\/\/\S+/.exec(banner)?.[0] ?? '';
     assert.equal((await echo(url, '0123456789abcdef')).status, 200);
+  });
+
+  test('shows the address that clients know, where there is one', async (context) => {
+    const { folder, start } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), 'server: { port: 0, public_url: "https://gw.example.com/" }\n');
+    const [banner] = await start(['serve']).shows(/[\s\S]*Ctrl-C stops it/);
+    assert.match(banner, /listens on http:\/\/127\.0\.0\.1:\d+ and is reached at https:\/\/gw\.example\.com\n/);
+    assert.match(banner, /curl https:\/\/gw\.example\.com\/v1\/chat\/completions/);
   });
 });
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Json } from '../../src/core/json.ts';
+import { parseCurl } from './curl.ts';
 import { codeIn, ROOT } from './markdown.ts';
 
 const run = promisify(execFile);
@@ -54,30 +55,6 @@ function greeting({ stdout }: ChildProcess): Promise<string> {
   });
 }
 
-interface Request {
-  url: string;
-  headers: Record<string, string>;
-  body?: string;
-}
-
-/** A `curl` line as the request that it sends, with the key where the shell would put it. */
-function parseCurl(line: string): Request {
-  const words = [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, bare]) => double?.replace('$POLYGATE_KEY', KEY) ?? single ?? bare ?? '',
-  );
-  const [command, address = '', ...flags] = words;
-  assert.equal(command, 'curl');
-  const request: Request = { url: address.replace(README_URL, url), headers: {} };
-  for (let index = 0; index < flags.length; index += 2) {
-    const value = flags[index + 1] ?? '';
-    if (flags[index] === '-H')
-      request.headers[value.slice(0, value.indexOf(':'))] = value.slice(value.indexOf(':') + 1).trim();
-    else if (flags[index] === '-d') request.body = value;
-    else assert.fail(`unknown flag ${flags[index]}`);
-  }
-  return request;
-}
-
 function linesIn(document: string, start: string): string[] {
   return codeIn(document, 'sh')
     .flatMap((code) => code.split('\n'))
@@ -102,8 +79,8 @@ describe('README', () => {
 
   for (const line of linesIn('README.md', 'curl')) {
     test(line.slice(0, 80), async () => {
-      const { url: address, headers, body } = parseCurl(line);
-      const response = await fetch(address, { method: body === undefined ? 'GET' : 'POST', headers, body });
+      const { body, ...request } = parseCurl(line.replace(README_URL, url), KEY);
+      const response = await fetch(request.url, { ...request, body });
       const answer = (await response.json()) as Json;
       assert.equal(response.status, 200, JSON.stringify(answer));
       if (body === undefined) assert.ok(answer.data.some(({ id }: Json) => id === 'sandbox/echo'));

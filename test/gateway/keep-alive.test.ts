@@ -23,13 +23,17 @@ const CLIENTS = [
   { protocol: 'generate' as const, array: true },
 ];
 
-const INTERVAL = 100;
-const SILENCE = 450;
+const INTERVAL = 250;
+const SILENCE = 1100;
+/** Twenty events this far apart keep a stream busy for longer than the interval, with room for a slow machine. */
+const GAP = 20;
+const BUSY = 20;
 
 const SIGNS: Record<ProtocolId, RegExp> = {
   chat: /^: .*\n\n/gm,
   messages: /^event: ping\ndata: \{"type":"ping"\}\n\n/gm,
-  generate: /^: .*\r?\n\r?\n/gm,
+  generate:
+    /^data: \{"candidates":\[\{"content":\{"role":"model","parts":\[\{"text":""\}\]\},"index":0\}\]\}\r\n\r\n/gm,
 };
 
 let upstream: TestUpstream;
@@ -40,8 +44,8 @@ before(async () => {
     const wire = WIRES[IDS.find((name) => call.path.toLowerCase().includes(name)) ?? 'chat'];
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head);
     if (call.bytes.includes('busy')) {
-      for (let count = 0; count < 15; count++) {
-        await wait(INTERVAL / 5);
+      for (let count = 0; count < BUSY; count++) {
+        await wait(GAP);
         response.write(wire.text('.'));
       }
     } else await wait(SILENCE);
@@ -84,7 +88,7 @@ describe('30, 45: signs of life', { concurrency: true }, () => {
 
       test(`${pair}: not while events come`, async () => {
         const text = await stream(protocol, array, model, 'busy');
-        assert.deepEqual(hear(protocol, text, array), { text: `Hel${'.'.repeat(15)}lo`, success: true });
+        assert.deepEqual(hear(protocol, text, array), { text: `Hel${'.'.repeat(BUSY)}lo`, success: true });
         assert.equal(array ? null : text.match(SIGNS[protocol]), null);
       });
     }
