@@ -4,120 +4,17 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { isObject, type Json, parseObject } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
-import type { Protocol } from '../../src/core/protocol.ts';
 import { protocols } from '../../src/protocols/index.ts';
-import { ADAPTED, type Adaptation, ALIASES, ALONE, ANY, CHOICES, REFUSED } from './fates.ts';
+import { ALONE, REFUSED } from './fates.ts';
+import { type Encoded, encode, everythingOf, fatesOf, plainOf } from './fields.ts';
 
-interface Leaf {
-  /** e.g. `messages.content.text`, without the positions in lists. */
-  path: string;
-  /** Also by the type or name of the objects on the way, as the header names them: `messages.content.tool_reference.tool_name`. */
-  paths: string[];
-  value: Json;
-}
-
-function leaves(value: Json, path = '', paths: string[] = [path]): Leaf[] {
-  if (Array.isArray(value))
-    return value.flatMap((item) =>
-      leaves(
-        item,
-        path,
-        paths.flatMap((one) => spellings(one, item)),
-      ),
-    );
-  if (!isObject(value)) return [{ path, paths, value }];
-  const below = (prefix: string, key: string) => (prefix === '' ? key : `${prefix}.${key}`);
-  return Object.entries(value).flatMap(([key, inner]) =>
-    leaves(inner, below(path, key), [
-      ...new Set(paths.map((one) => below(one, key).replace('content.content', 'content'))),
-    ]),
-  );
-}
-
-function spellings(path: string, item: Json): string[] {
-  return [
-    path,
-    ...[item?.type, item?.name].filter((name) => typeof name === 'string').map((name) => `${path}.${name}`),
-  ];
-}
-
-/** The JSON inside a text, and the bytes inside a data URL, count as if they stood there themselves. */
-function opened(leaf: Leaf): Leaf[] {
-  const { path, value } = leaf;
-  if (typeof value !== 'string') return [leaf];
-  if (value.startsWith('data:')) {
-    const [, mime, data] = /^data:([^;]*);base64,(.*)$/.exec(value) ?? [];
-    return [mime, data].map((part) => ({ ...leaf, value: part }));
-  }
-  const object = parseObject(value);
-  return object === undefined ? [leaf] : leaves(object, path);
-}
-
-function at(body: Json, path: string): Json {
-  return path.split('.').reduce((value, key) => value?.[key], body);
-}
-
-function isCarried({ value }: Leaf, sent: Leaf[]): boolean {
-  if (typeof value === 'boolean' || value === '') return false;
-  return sent.some(({ value: other }) =>
-    typeof value === 'string' && typeof other === 'string' ? other.includes(value) : other === value,
-  );
-}
-
-function isAdapted(adaptation: Adaptation, body: Json): boolean {
-  if (typeof adaptation === 'string') return true;
-  if (Array.isArray(adaptation)) return adaptation.some((one) => isAdapted(one, body));
-  return Object.entries(adaptation).every(([path, value]) => {
-    const found = at(body, path);
-    return value === ANY ? found !== undefined : JSON.stringify(found) === JSON.stringify(value);
-  });
-}
-
-/** A name stands for a field and all below it, wherever the field may stand. */
-function isNamed({ paths }: Leaf, dropped: string[]): boolean {
-  const names = dropped.flatMap((name) => [name, ...(ALIASES[name] ?? [])]);
-  return paths.some((path) => names.some((name) => `.${path}.`.includes(`.${name}.`)));
-}
-
-interface Encoded {
-  body: Json;
-  dropped: string[];
-}
-
-function encode(from: Protocol, to: Protocol, { body, rules }: { body: Json; rules: ModelRules }): Encoded {
-  from.check(body, 'generate');
-  const request = from.decodeRequest(structuredClone(body));
-  if (body.stream) request.stream = true;
-  const encoded = to.encodeRequest(request, { origin: 'upstream/family', model: 'upstream-model', rules });
-  return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };
-}
-
-function unaccounted(pair: string, asked: Json, { body, dropped }: Encoded): string[] {
-  const sent = leaves(body).flatMap(opened);
-  const [from = ''] = pair.split(' ');
-  const known = [...Object.entries(ADAPTED[from] ?? {}), ...Object.entries(ADAPTED[pair] ?? {})];
-  const lost = leaves(asked)
-    .flatMap(opened)
-    .filter((leaf) => {
-      if (isStructure(leaf.path)) return false;
-      const fits = known.filter(
-        ([path]) => path === `${leaf.path}=${leaf.value}` || `${leaf.path}.`.startsWith(`${path}.`),
-      );
-      const adapted = fits.some(([, adaptation]) => isAdapted(adaptation, body));
-      return !isCarried(leaf, sent) && !adapted && !isNamed(leaf, dropped);
-    });
-  return [...new Set(lost.map(({ path, value }) => `${path} = ${JSON.stringify(value)}`))];
-}
-
-/** What says what an object is: if that were lost, the rest of the object would be missing. */
-function isStructure(path: string): boolean {
-  return path === 'model' || /(^|\.)role$/.test(path) || (/(^|\.)type$/.test(path) && !CHOICES.has(path));
+function unaccounted(pair: string, asked: Json, encoded: Encoded): string[] {
+  const lost = fatesOf(pair, asked, encoded).filter(({ fate }) => fate === undefined);
+  return [...new Set(lost.map(({ leaf }) => `${leaf.path} = ${JSON.stringify(leaf.value)}`))];
 }
 
 /** Models that take all, the newest models, and models that take little. */
@@ -132,10 +29,6 @@ const RULES: Record<string, ModelRules> = {
     ...{ forcedChoice: false, midSystem: false, reasoning: 'none', schema: false, resultMedia: false },
   },
 };
-
-function everythingOf(protocol: Protocol): Json {
-  return JSON.parse(readFileSync(join(import.meta.dirname, 'requests', protocol.id, 'everything.json'), 'utf8')).body;
-}
 
 for (const from of protocols) {
   for (const to of protocols.filter((other) => other !== from)) {
@@ -165,14 +58,4 @@ for (const from of protocols) {
       }
     });
   }
-}
-
-const PLAIN: Record<string, Json> = {
-  chat: { model: 'provider/model', messages: [{ role: 'user', content: 'Hi' }] },
-  messages: { model: 'provider/model', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] },
-  generate: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
-};
-
-function plainOf({ id }: Protocol): Json {
-  return structuredClone(PLAIN[id]);
 }
