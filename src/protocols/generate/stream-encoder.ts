@@ -12,9 +12,6 @@ import { encodeLogprobs } from './logprobs.ts';
 import { encodePart, isCutOff } from './response.ts';
 import { encodeUsage } from './usage.ts';
 
-/** Skipped by every client as a block of its own; never to be sent inside a JSON array. */
-export const KEEP_ALIVE = ': ping\n\n';
-
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
 
 interface OpenBlock {
@@ -39,6 +36,9 @@ function frame(json: Json): string {
   const text = JSON.stringify(json).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
   return `data: ${text}\r\n\r\n`;
 }
+
+/** An empty text, because older clients break on a comment; never to be sent inside a JSON array. */
+export const KEEP_ALIVE = frame({ candidates: [{ content: { role: 'model', parts: [{ text: '' }] }, index: 0 }] });
 
 /** A comment without its line end, which only the official SDK 1.x sees: it skips errors but not a stream that breaks off. */
 const BROKEN_OFF = ': incomplete';
@@ -211,7 +211,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         case 'message-end':
           return endMessage(event.usage);
         case 'ping':
-          return options.array ? '' : KEEP_ALIVE;
+          return options.array ? '' : chunk(0, [{ text: '' }]);
         case 'error':
           return fail(event.error);
       }
