@@ -2,9 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { streamText } from 'ai';
 import { KEY, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import { aiSdks } from './ai-sdk.ts';
 import { anthropicClients } from './anthropic.ts';
 import { genaiClients } from './genai.ts';
+import { rejection } from './judge.ts';
+import { langChains } from './langchain.ts';
 import { openaiClients } from './openai.ts';
 
 const FRAME = {
@@ -54,6 +58,25 @@ for (const [name, connect] of Object.entries(genaiClients(connection))) {
     const config = { abortSignal: controller.signal };
     await leave(await connect().models.generateContentStream({ model: 'p/m', contents: 'Hi', config }));
     controller.abort();
+  };
+}
+for (const [name, connect] of Object.entries(aiSdks(connection))) {
+  LEAVERS[name] = async () => {
+    const controller = new AbortController();
+    const params = { model: connect().model('p/m'), prompt: 'Hi', abortSignal: controller.signal };
+    for await (const part of streamText(params).stream) if (part.type === 'text-delta') controller.abort();
+  };
+}
+for (const [name, connect] of Object.entries(langChains(connection))) {
+  // The SDK below this class rejects a promise that nobody awaits; see langchain-streams.ts.
+  if (name === 'ChatGoogleGenerativeAI') continue;
+  LEAVERS[name] = async () => {
+    const controller = new AbortController();
+    const read = async () => {
+      for await (const _ of await connect().model('p/m').stream('Hi', { signal: controller.signal }))
+        controller.abort();
+    };
+    await rejection(read(), Error);
   };
 }
 

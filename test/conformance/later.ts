@@ -7,12 +7,7 @@ export interface OpenLine {
   reason: string;
 }
 
-const OTHER_CLIENTS = 'clients beyond the official SDKs are judges of a later stage';
-
 export const LATER: readonly OpenLine[] = [
-  { line: 30, part: 'that the AI SDK and LangChain skip comments', reason: OTHER_CLIENTS },
-  { line: 46, part: 'streamText of the AI SDK', reason: OTHER_CLIENTS },
-  { line: 58, part: 'the AI SDK and LangChain', reason: OTHER_CLIENTS },
   {
     line: 72,
     part: 'the failover itself',
