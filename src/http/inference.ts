@@ -56,7 +56,8 @@ export function authenticate({ protocol, request, query }: Exchange, keys: AppOp
   const presented = protocol.credential(request.headers, query);
   if (presented === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
   const key = keys.authenticate(presented);
-  if (!key) throw new GatewayError('invalid_api_key', 'The API key is not valid.');
+  // Some clients know a wrong key by these words.
+  if (!key) throw new GatewayError('invalid_api_key', 'Incorrect API key provided.');
   protocol.checkHeaders?.(request.headers);
   return key;
 }

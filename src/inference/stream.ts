@@ -25,6 +25,8 @@ export interface StreamPipe {
 
 const ERROR_MARK = Buffer.from('"error"');
 const OPEN_BRACE = 123;
+/** Ends of lines in Unicode, but not in events: clients that take them for such would lose the rest of a text. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 /** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
 export function createRelay(protocol: Protocol, options: EncoderOptions, learn?: (body: Json) => void): StreamPipe {
@@ -141,7 +143,7 @@ export function createTranslation({ plan, client, options, rounds }: Translation
   function encode(event: ChatEvent, out: Output[]): void {
     if (event.type === 'error') throw event.error;
     if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
-    const text = encoder.encode(event);
+    const text = onOneLine(encoder.encode(event));
     complete ||= event.type === 'message-end';
     begun ||= event.type !== 'message-start' && event.type !== 'ping';
     if (text !== '') held.push(text);
@@ -181,8 +183,13 @@ export function createTranslation({ plan, client, options, rounds }: Translation
 export function streamWhole(response: ChatResponse, client: Protocol, options: EncoderOptions): string {
   const encoder = client.streamEncoder(options);
   let text = '';
-  for (const event of unfold(response)) text += encoder.encode(event);
+  for (const event of unfold(response)) text += onOneLine(encoder.encode(event));
   return text + encoder.end();
+}
+
+/** JSON stays the same JSON. */
+function onOneLine(text: string): string {
+  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function readFrame(event: SseEvent): Json {
