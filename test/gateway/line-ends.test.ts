@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
 import { ask, PATHS, post, question, startTestGateway, type TestGateway } from './harness.ts';
 
 const TEXT = 'one\u2028two\u2029three\u0085four';
@@ -27,5 +28,6 @@ for (const protocol of ['messages', 'generate'] as const) {
 test('LiteLLM tells a wrong key from a bad request by these words', async () => {
   const body = question('chat', 'sandbox/echo', 'Hi');
   const response = await post(gateway.url + PATHS.chat(), body, { authorization: 'Bearer sk-x' });
-  assert.match((await response.json()).error.message, /Incorrect API key provided/);
+  const { error }: Json = await response.json();
+  assert.match(error.message, /Incorrect API key provided/);
 });
