@@ -20,7 +20,7 @@ export function createReceiver(delivery: Delivery): AttachedReceiver {
   /** Nothing more is heard of the upstream; what the client is told depends on what it has seen. */
   function stop(error: unknown): void {
     exchange?.abort();
-    fail(toGatewayError(error));
+    fail(error instanceof RangeError ? endless(error) : toGatewayError(error));
   }
 
   function fail(error: GatewayError): void {
@@ -67,6 +67,11 @@ export function createReceiver(delivery: Delivery): AttachedReceiver {
     end: () => attempt(() => inner?.end()),
     fail,
   };
+}
+
+/** The stack ends before the nesting of such an answer does; requests are limited before. */
+function endless(cause: RangeError): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream sent an answer that nests too deeply.', { cause });
 }
 
 function isEventStream(headers: UpstreamHeaders): boolean {

@@ -91,6 +91,20 @@ describe('answers of upstreams', () => {
     assert.ok(generate.decodeError(400, { error: { details: [{ reason: odd }] } }) instanceof GatewayError);
   });
 
+  test('an answer that nests too deeply is an error of the upstream', () => {
+    const deep = `${'[{"a":'.repeat(20_000)}1${'}]'.repeat(20_000)}`;
+    const bodies: Record<string, string> = {
+      chat: `{"choices":[{"message":{"content":{"a":${deep}}},"finish_reason":"stop"}]}`,
+      messages: `{"content":[{"type":"tool_use","id":"a","name":"f","input":{"a":${deep}}}]}`,
+      generate: `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":${deep}}}}]}}]}`,
+    };
+    for (const upstream of [chat, messages, generate]) {
+      const client = upstream === chat ? messages : chat;
+      const chunks = [Buffer.from(bodies[upstream.id] ?? '')];
+      assert.equal(deliver({ client, upstream, stream: false }, { chunks }).error?.code, 'upstream_error');
+    }
+  });
+
   test('a call without a name is no call', () => {
     const { error } = streamed(
       { client: chat, upstream: messages },

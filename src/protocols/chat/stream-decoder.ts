@@ -1,7 +1,7 @@
 /** Chunks of an upstream as events of the hub; a whole answer is decoded as one chunk, so that both read the same. */
 
 import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usage } from '../../core/chat.ts';
-import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { type CallDelta, createPartWriter } from '../../core/parts.ts';
@@ -48,8 +48,9 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     let events: ChatEvent[];
     try {
       events = work();
-    } catch (thrown) {
-      events = [{ type: 'error', error: toGatewayError(thrown) }];
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      events = [{ type: 'error', error }];
     }
     if (events.some((event) => event.type === 'error')) ended = true;
     return events;
