@@ -26,7 +26,6 @@ interface Writing {
 export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   const seen = nothingSeen();
   let usage: Usage | undefined;
-  let promised = 0;
   let finish: Finish = { reason: 'other' };
   let writing: Writing | undefined;
   let blocks = 0;
@@ -38,7 +37,6 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     switch (event.type) {
       case 'message-start':
         usage = event.usage;
-        promised = usage?.output ?? 0;
         return start(event.id);
       case 'part-start':
         return event.candidate === 0 ? startPart(event.index, event.part) : '';
@@ -63,7 +61,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function start(id: string): string {
     started = true;
     const about = { id: messageId(id), type: 'message', role: 'assistant', model: options.model, content: [] };
-    const message = { ...about, stop_reason: null, stop_sequence: null, usage: encodeUsage(usage) };
+    // Output is counted at the end: what a beginning promises must not shrink, and some clients add both up.
+    const input = usage && { ...usage, output: 0, reasoning: undefined };
+    const message = { ...about, stop_reason: null, stop_sequence: null, usage: encodeUsage(input) };
     return frame({ type: 'message_start', message });
   }
 
@@ -178,15 +178,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return opening + pieces.deltas.map(delta).join('') + close();
   }
 
-  /** Output is said to grow, so it never falls below what the beginning said. */
-  function total(): Json {
-    const wire = encodeUsage(usage);
-    return { ...wire, output_tokens: Math.max(wire.output_tokens, promised) };
-  }
-
   function stop(): string {
     const opening = started ? '' : start('');
-    const last = { type: 'message_delta', delta: encodeFinish(finish, seen), usage: total() };
+    const last = { type: 'message_delta', delta: encodeFinish(finish, seen), usage: encodeUsage(usage) };
     ended = true;
     return opening + frame(last) + frame({ type: 'message_stop' });
   }
