@@ -82,7 +82,8 @@ const messages: Wire = {
   },
   stream(step) {
     const { content, stop_reason, ...message } = messages.whole(step);
-    const events: Json[] = [{ type: 'message_start', message: { ...message, content: [], stop_reason: null } }];
+    const usage = { ...messagesUsage, output_tokens: 0 };
+    const events: Json[] = [{ type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } }];
     content.forEach((block: Json, index: number) => {
       events.push({ type: 'content_block_start', index, content_block: emptied(block) });
       for (const delta of deltasOf(block)) events.push({ type: 'content_block_delta', index, delta });
