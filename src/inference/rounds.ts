@@ -4,6 +4,7 @@ import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/c
 import { GatewayError } from '../core/errors.ts';
 import { createFolder } from '../core/fold.ts';
 import { createUnwrapper } from './custom-tools.ts';
+import { estimateOutput, estimateTokens } from './estimate.ts';
 import type { Plan } from './plan.ts';
 import { restoreName } from './tool-names.ts';
 
@@ -35,6 +36,13 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
     return reason === 'paused' || (reason === 'continuation' && token !== undefined);
   }
 
+  /** For an upstream that reports nothing. */
+  function estimate(): Usage | undefined {
+    if (!request) return undefined;
+    const output = estimateOutput(whole.parts(0).map(wordsOf).join(' '));
+    return { input: estimateTokens(request), output, estimated: true };
+  }
+
   function joined(event: ChatEvent): ChatEvent | undefined {
     switch (event.type) {
       case 'message-start':
@@ -49,7 +57,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
         return paused ? undefined : event;
       case 'message-end':
         usage = sum(usage, event.usage);
-        return paused ? undefined : { ...event, usage };
+        return paused ? undefined : { ...event, usage: usage ?? estimate() };
       case 'ping':
       case 'error':
         return event;
@@ -82,6 +90,11 @@ function assertCallable(part: OpenPart): void {
   if (part.type !== 'call' || (part.id && part.name)) return;
   const missing = part.name ? 'id' : 'name';
   throw new GatewayError('upstream_error', `The upstream sent a tool call without its ${missing}.`);
+}
+
+function wordsOf(part: OpenPart): string {
+  if (part.type === 'call') return `${part.name} ${part.args}`;
+  return part.type === 'text' || part.type === 'reasoning' || part.type === 'refusal' ? part.text : '';
 }
 
 function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {

@@ -257,3 +257,36 @@ test('reasoning without a signature never goes to a provider that signs', async 
   });
   assert.deepEqual(upstream.calls[0]?.body.messages[1].content, [{ type: 'text', text: 'b' }]);
 });
+
+describe('an upstream that reports no usage', () => {
+  const text = 'The capital of France is Paris, a city of some two million people.';
+  const whole = {
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+  };
+
+  for (const stream of [false, true]) {
+    test(`gets an estimate that says so, ${stream ? 'streamed' : 'whole'}`, async () => {
+      await start('openai-compatible', (call, response) => {
+        if (!call.body.stream) return answerJson(response, whole);
+        const [{ message, ...choice }] = whole.choices as [Json];
+        answerEvents(
+          response,
+          `data: ${JSON.stringify({ ...whole, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] })}\n\ndata: [DONE]\n\n`,
+        );
+      });
+      for (const client of ['messages', 'generate'] as const) {
+        const answer = await send(client, question(client, 'p/m', 'What is the capital of France?', stream), stream);
+        const last = stream ? answer.find((event: Json) => event.usage ?? event.usageMetadata) : answer;
+        const usage = last.usage ?? last.usageMetadata;
+        assert.equal(usage.estimated, true);
+        assert.ok((usage.input_tokens ?? usage.promptTokenCount) > 3);
+        const output = usage.output_tokens ?? usage.candidatesTokenCount;
+        assert.ok(output > 8 && output < 30, `${output} tokens`);
+      }
+    });
+  }
+});

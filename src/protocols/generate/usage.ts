@@ -42,6 +42,7 @@ export function encodeUsage(usage: Usage): Json {
     ...(reasoning > 0 && { thoughtsTokenCount: Math.min(reasoning, output) }),
     totalTokenCount: input + output,
     ...(usage.tier && { serviceTier: usage.tier }),
+    ...(usage.estimated && { estimated: true }),
   };
 }
 
