@@ -108,9 +108,14 @@ export function copyJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
 }
 
+/** Nothing but what JSON takes for white space. */
+export function isBlank(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text);
+}
+
 /** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */
 export function parseObject(text: string): Record<string, Json> | undefined {
-  if (text.trim() === '') return {};
+  if (isBlank(text)) return {};
   try {
     const value = read(text);
     return isObject(value) ? value : undefined;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { isObject, read, spans } from '../../src/core/json.ts';
+import { isObject, parseObject, read, spans } from '../../src/core/json.ts';
 import { count, list, record, text } from '../../src/core/shape.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { frame, named } from '../conformance/answers.ts';
@@ -117,6 +117,7 @@ describe('answers of upstreams', () => {
 
   test('arguments of white space are the empty object', () => {
     const call = choice({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '\n' } }] });
+    assert.equal(parseObject('\u2028'), undefined);
     for (const client of [messages, generate]) {
       const { text = '' } = streamed({ client, upstream: chat }, call, stop);
       checkStream(client.id, text.replace(/: incomplete$/, ''));
@@ -199,6 +200,11 @@ test('bodies of any kind go through the restoring of state', () => {
     for (const protocol of [chat, messages, generate])
       assert.equal(protocol.restoreState(structuredClone(body), 'o'), false);
   }
+});
+
+test('a system block of an unknown type may hold anything', () => {
+  const body = { messages: [{ role: 'user', content: 'x' }], system: [{ type: 'novel', text: { a: 1 } }] };
+  assert.doesNotThrow(() => messages.decodeRequest(body));
 });
 
 test('what is read as text in requests is refused when it is none', () => {

@@ -2,7 +2,7 @@
 
 import type { Candidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
 import { fold } from '../../core/fold.ts';
-import type { Json } from '../../core/json.ts';
+import { isBlank, type Json } from '../../core/json.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
@@ -62,7 +62,7 @@ function encodeCandidate({ parts, finish }: Candidate, index: number, options: E
 
 /** A call without arguments has the empty object, so that its arguments are JSON. */
 function withArguments<Call extends { args: string; custom?: boolean }>(call: Call): Call {
-  return call.args.trim() === '' && !call.custom ? { ...call, args: '{}' } : call;
+  return isBlank(call.args) && !call.custom ? { ...call, args: '{}' } : call;
 }
 
 function textOf(parts: OpenPart[]): string {

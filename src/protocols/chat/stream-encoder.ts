@@ -1,7 +1,7 @@
 /** Events of the hub as chunks for a client. */
 
 import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import { isBlank, type Json } from '../../core/json.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
@@ -177,7 +177,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     if (!open) return '';
     if (open.part.type === 'media') return sayMedia(open.lane, open.part);
     if (open.part.type !== 'call') return '';
-    return open.part.custom || open.part.args.trim() !== '' ? '' : growText(open, '{}');
+    return open.part.custom || !isBlank(open.part.args) ? '' : growText(open, '{}');
   }
 
   function sayMedia(lane: Lane, part: MediaPart): string {

@@ -71,8 +71,12 @@ function decodeTurns(body: Json, dropped: string[]): Turn[] {
 }
 
 function withoutBillingHeader(system: Json): Json {
-  if (!Array.isArray(system) || !system[0]?.text?.startsWith(BILLING_HEADER)) return system;
+  if (!Array.isArray(system) || !beginsWithHeader(system[0])) return system;
   return system.slice(1);
+}
+
+function beginsWithHeader(block: Json): boolean {
+  return typeof block?.text === 'string' && block.text.startsWith(BILLING_HEADER);
 }
 
 /** System turns hold text only; tools that such a turn adds or takes away are in the list of tools anyway. */

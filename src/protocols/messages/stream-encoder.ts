@@ -1,7 +1,7 @@
 /** Events of the hub as a stream for clients: one block at a time, in ascending order, of types that every client knows. */
 
 import type { ChatEvent, Finish, Opaque, OpenPart, Usage } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import { isBlank, type Json } from '../../core/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
 import { encodeInput } from './block-encoder.ts';
@@ -157,8 +157,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         if (!opened) return opaque ? whole(hiddenBlock(opaque)) : '';
         return (opaque ? delta({ type: 'signature_delta', signature: wrap(opaque) }) : '') + close();
       case 'call': {
-        const isBlank = part.args !== '' && part.args.trim() === '';
-        const input = part.custom ? JSON.stringify(encodeInput(part)) : isBlank ? '{}' : '';
+        const lacksObject = part.args !== '' && isBlank(part.args);
+        const input = part.custom ? JSON.stringify(encodeInput(part)) : lacksObject ? '{}' : '';
         return (input && delta({ type: 'input_json_delta', partial_json: input })) + close();
       }
       case 'text':
