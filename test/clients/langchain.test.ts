@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
-import { GREETING, judge, ODD, PERSON, rejection, WEATHER, WEATHER_ARGS } from './judge.ts';
+import { GREETING, judge, ODD, PERSON, PNG, rejection, WEATHER, WEATHER_ARGS } from './judge.ts';
 import { answerOf, type LangChain, langChains, type Options } from './langchain.ts';
 
 const run = promisify(execFile);
@@ -85,6 +85,16 @@ judge(
           .withStructuredOutput({ ...PERSON }, { name: 'person', method });
         assert.deepEqual(Object.keys(await structured.invoke('Ada')), ['name', 'age'], method);
       }
+    },
+
+    'an image reaches the model (checklist 68)': async (client) => {
+      const content = [
+        { type: 'text', text: 'See' },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
+      ];
+      const asked = answerOf(client.model('sandbox/echo'), [new HumanMessage({ content })], false);
+      if (client.takesImages) assert.equal((await asked).text, 'See\n[image image/png, 8 bytes]');
+      else assert.match((await rejection(asked, Error)).message, /does not support images/);
     },
 
     'reasoning is shown, whole and streamed': async (client) => {

@@ -26,6 +26,8 @@ export interface LangChain {
   showsReasoning: boolean;
   /** `ChatAnthropic` reads the input's count from the start of a stream alone, when other providers haven't told it yet. */
   countsStreamedInput: boolean;
+  /** `ChatGoogleGenerativeAI` refuses them unless the model's name holds `vision`. */
+  takesImages: boolean;
   /** `ChatGoogleGenerativeAI` listens to a signal in streams alone. */
   abortsAnswers: boolean;
 }
@@ -69,6 +71,7 @@ export function langChains(gateway: () => Connection): Record<string, () => Lang
     },
     showsReasoning: name !== 'ChatOpenAI',
     countsStreamedInput: name !== 'ChatAnthropic',
+    takesImages: name !== 'ChatGoogleGenerativeAI',
     abortsAnswers: name !== 'ChatGoogleGenerativeAI',
   });
   return Object.fromEntries(Object.keys(CLASSES).map((name) => [name, () => connect(name)]));
