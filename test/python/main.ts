@@ -51,6 +51,8 @@ async function runTests(): Promise<number> {
       PYTHONUTF8: '1',
       NO_PROXY: '127.0.0.1',
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+      LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS: 'True',
+      LITELLM_LOG: 'ERROR',
       GATEWAY: JSON.stringify({ url: gateway.url, key: gateway.key }),
       PROVIDED: JSON.stringify({ url: provided.url, key: KEY }),
       RECORDER: recorder.url,
