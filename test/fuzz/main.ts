@@ -67,7 +67,7 @@ async function tried(trial: Trial): Promise<Result> {
     numRuns: Number(values.runs),
     interruptAfterTimeLimit: Number(values.seconds) * 1000,
   });
-  const failure = details.failed && !details.interrupted ? fc.defaultReportMessage(details) : undefined;
+  const failure = details.counterexample !== null ? fc.defaultReportMessage(details) : undefined;
   return { trial, cases: details.numRuns, seconds: (performance.now() - start) / 1000, failure };
 }
 
