@@ -36,7 +36,7 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 /** The nearest word of each client protocol for an end that it cannot say; `abnormal` may be an error instead. */
-const NEAREST: Record<ProtocolId, Partial<Record<End, End>>> = {
+export const NEAREST: Record<ProtocolId, Partial<Record<End, End>>> = {
   chat: {
     'stop-sequence': 'stop',
     'context-full': 'length',
@@ -56,16 +56,34 @@ const NEAREST: Record<ProtocolId, Partial<Record<End, End>>> = {
   },
 };
 
+/** The other adaptations of answers, by what they befall, and the client protocols that need them. */
+export const ADAPTED_ANSWERS = {
+  refusal: { clients: ['messages', 'generate'], how: 'text' },
+  reasoning: { clients: ['chat', 'messages', 'generate'], how: 'left out for a client that asks not to see it' },
+  calls: {
+    clients: ['chat', 'messages', 'generate'],
+    how: 'one that the output limit broke off comes as far as can be shown',
+  },
+  media: { clients: ['messages'], how: 'words in their place' },
+  candidates: { clients: ['messages'], how: 'only the first' },
+  cacheWrite: { clients: ['generate'], how: 'counted as other input' },
+} as const satisfies Record<string, { clients: ProtocolId[]; how: string }>;
+
 export interface Listener {
   client: ProtocolId;
   /** Its request asks not to be shown the reasoning. */
   hides: boolean;
 }
 
+function needs(what: keyof typeof ADAPTED_ANSWERS, client: ProtocolId): boolean {
+  const clients: readonly ProtocolId[] = ADAPTED_ANSWERS[what].clients;
+  return clients.includes(client);
+}
+
 /** Compares what a client got with what was recorded, feature by feature; features that the recording lacks are left out. */
 export function compare(recorded: Answer, received: Answer, listener: Listener): Finding[] {
   const { client } = listener;
-  const choices = client === 'messages' ? recorded.choices.slice(0, 1) : recorded.choices;
+  const choices = needs('candidates', client) ? recorded.choices.slice(0, 1) : recorded.choices;
   const findings: Finding[] = [];
   if (choices.length !== received.choices.length)
     findings.push({ feature: 'text', outcome: 'different', detail: `${received.choices.length} choices` });
@@ -81,19 +99,19 @@ function compareChoice(recorded: Choice, received: Choice, { client, hides }: Li
   const findings = [compareText(recorded, received, client), compareEnd(recorded, received, client)];
   const { reasoning, calls, citations, media } = recorded;
   if (reasoning !== '' && hides && received.reasoning === '')
-    findings.push({ feature: 'reasoning', outcome: 'adapted', detail: 'the client wants to see none' });
+    findings.push({ feature: 'reasoning', outcome: 'adapted', detail: ADAPTED_ANSWERS.reasoning.how });
   else if (reasoning !== '' || received.reasoning !== '')
     findings.push(same('reasoning', reasoning, received.reasoning));
   const spell = (list: Choice['calls']) => list.map(({ name, args }) => `${name} ${args}`).join('; ');
-  if (isCutOff(recorded)) findings.push({ feature: 'calls', outcome: 'adapted', detail: 'a call that broke off' });
+  if (isCutOff(recorded)) findings.push({ feature: 'calls', outcome: 'adapted', detail: ADAPTED_ANSWERS.calls.how });
   else if (calls.length > 0 || received.calls.length > 0)
     findings.push(same('calls', spell(calls), spell(received.calls)));
   if (citations.length > 0 || received.citations.length > 0)
     findings.push(same('citations', citations.join(' '), received.citations.join(' ')));
   if (media.length > 0)
     findings.push(
-      client === 'messages'
-        ? { feature: 'media', outcome: 'adapted', detail: 'words stand for media' }
+      needs('media', client)
+        ? { feature: 'media', outcome: 'adapted', detail: ADAPTED_ANSWERS.media.how }
         : same('media', media.join(' '), received.media.join(' ')),
     );
   return findings;
@@ -106,11 +124,12 @@ export function isCutOff({ calls }: Choice): boolean {
 
 /** A refusal in words is text where the client's protocol has no other place for it. */
 function compareText(recorded: Choice, received: Choice, client: ProtocolId): Finding {
-  const said = client === 'chat' ? recorded.text : recorded.text + recorded.refusal;
-  if (client === 'chat' && recorded.refusal !== '' && recorded.refusal !== received.refusal)
+  const isText = needs('refusal', client);
+  const said = isText ? recorded.text + recorded.refusal : recorded.text;
+  if (!isText && recorded.refusal !== '' && recorded.refusal !== received.refusal)
     return { feature: 'text', outcome: 'different', detail: contrast(recorded.refusal, received.refusal) };
-  if (recorded.media.length > 0 && client === 'messages' && received.text.includes(said))
-    return { feature: 'text', outcome: 'adapted', detail: 'words stand for media' };
+  if (recorded.media.length > 0 && needs('media', client) && received.text.includes(said))
+    return { feature: 'text', outcome: 'adapted', detail: ADAPTED_ANSWERS.media.how };
   return same('text', said, received.text);
 }
 
@@ -137,7 +156,7 @@ function compareCounts(recorded: Counts, received: Counts | undefined, client: P
   const off = names.filter((name) => recorded[name] !== received[name]);
   if (off.length === 0) return { feature, outcome: 'equal' };
   const detail = off.map((name) => `${name} ${recorded[name]} became ${received[name]}`).join(', ');
-  const adapted = client === 'generate' && off.every((name) => name === 'cacheWrite' && received[name] === 0);
+  const adapted = needs('cacheWrite', client) && off.every((name) => name === 'cacheWrite' && received[name] === 0);
   return { feature, outcome: adapted ? 'adapted' : 'different', detail };
 }
 

@@ -89,6 +89,8 @@ export const ADAPTED: Record<string, Record<string, Adaptation>> = {
     enable_thinking: { 'generationConfig.thinkingConfig': ANY },
     thinking: { 'generationConfig.thinkingConfig': ANY },
     service_tier: { serviceTier: 'priority' },
+    modalities: { 'generationConfig.responseModalities': ['TEXT', 'AUDIO'] },
+    'messages.content.input_audio.format': { 'contents.0.parts.0.inlineData.mimeType': 'audio/wav' },
   },
   messages: {
     'thinking.display': 'the gateway leaves the reasoning out of the answer',
@@ -151,6 +153,7 @@ export const ADAPTED: Record<string, Record<string, Adaptation>> = {
       'reasoning that the model shows is in the answer or left out of it',
   },
   'generate chat': {
+    'generationConfig.responseModalities': { modalities: ['image'] },
     'contents.parts.mediaResolution': { 'messages.1.content.1.image_url.detail': 'high' },
     'contents.parts.fileData.mimeType': 'the address tells it',
     'tools.functionDeclarations.parametersJsonSchema.additionalProperties': {
@@ -260,6 +263,7 @@ export const ALONE: Record<string, Json[]> = {
   generate: [
     { generationConfig: { thinkingConfig: { thinkingBudget: 2048 } } },
     { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
+    { generationConfig: { thinkingConfig: { thinkingLevel: 'HIGH', includeThoughts: true } } },
     { generationConfig: { responseMimeType: 'application/json' } },
     { generationConfig: { responseSchema: { type: 'OBJECT', properties: { reply: { type: 'STRING' } } } } },
     { generationConfig: { responseLogprobs: true } },

@@ -7,6 +7,9 @@ import type { ModelRules } from '../../src/core/model.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import { ADAPTED, type Adaptation, ALIASES, ANY, CHOICES } from './fates.ts';
 
+/** Characters. */
+const SHORTEST_SENTENCE = 5;
+
 export interface Leaf {
   /** e.g. `messages.content.text`, without the positions in lists. */
   path: string;
@@ -56,15 +59,17 @@ function at(body: Json, path: string): Json {
   return path.split('.').reduce((value, key) => value?.[key], body);
 }
 
+/** A sentence may stand among others; what is shorter than a name might be part of any word. */
 function isCarried({ value }: Leaf, sent: Leaf[]): boolean {
   if (typeof value === 'boolean' || value === '') return false;
+  const isSentence = typeof value === 'string' && value.length >= SHORTEST_SENTENCE;
   return sent.some(({ value: other }) =>
-    typeof value === 'string' && typeof other === 'string' ? other.includes(value) : other === value,
+    isSentence && typeof other === 'string' ? other.includes(value) : other === value,
   );
 }
 
 /** The way of it that the body shows. */
-function shown(adaptation: Adaptation, body: Json): string | { [path: string]: Json } | undefined {
+function shown(adaptation: Adaptation, body: Json): Exclude<Adaptation, Adaptation[]> | undefined {
   if (typeof adaptation === 'string') return adaptation;
   if (Array.isArray(adaptation)) {
     for (const one of adaptation) {
@@ -103,7 +108,7 @@ export function encode(from: Protocol, to: Protocol, { body, rules }: { body: Js
 export type Fate =
   | { type: 'kept' }
   /** What stands in the upstream's body instead; or in words why nothing has to. */
-  | { type: 'adapted'; how: string | { [path: string]: Json } }
+  | { type: 'adapted'; how: Exclude<Adaptation, Adaptation[]> }
   | { type: 'dropped'; name: string };
 
 /** Every field of what was asked, and its fate; none for a field that vanished. */
@@ -112,6 +117,7 @@ export function fatesOf(pair: string, asked: Json, { body, dropped }: Encoded): 
   const [from = ''] = pair.split(' ');
   const known = [...Object.entries(ADAPTED[from] ?? {}), ...Object.entries(ADAPTED[pair] ?? {})];
   const fateOf = (leaf: Leaf): Fate | undefined => {
+    if (dropped.includes(leaf.path)) return { type: 'dropped', name: leaf.path };
     if (isCarried(leaf, sent)) return { type: 'kept' };
     const fits = known.filter(
       ([path]) => path === `${leaf.path}=${leaf.value}` || `${leaf.path}.`.startsWith(`${path}.`),
@@ -119,11 +125,17 @@ export function fatesOf(pair: string, asked: Json, { body, dropped }: Encoded): 
     const ways = fits.map(([, adaptation]) => shown(adaptation, body)).filter((way) => way !== undefined);
     const name = nameOf(leaf, dropped);
     const how = ways.find((way) => typeof way !== 'string') ?? (name === undefined ? ways[0] : undefined);
-    if (how !== undefined) return { type: 'adapted', how };
+    if (how !== undefined) return isSame(leaf, how) ? { type: 'kept' } : { type: 'adapted', how };
     return name === undefined ? undefined : { type: 'dropped', name };
   };
   const fields = leaves(asked).flatMap(opened);
   return fields.filter(({ path }) => !isStructure(path)).map((leaf) => ({ leaf, fate: fateOf(leaf) }));
+}
+
+/** A truth value may be found anywhere: only in its place it is the same. */
+function isSame({ value }: Leaf, how: Exclude<Adaptation, Adaptation[]>): boolean {
+  const values = typeof how === 'string' ? [] : Object.values(how);
+  return values.length > 0 && values.every((other) => other === value);
 }
 
 /** What says what an object is: if that were lost, the rest of the object would be missing. */
@@ -134,6 +146,12 @@ function isStructure(path: string): boolean {
 export function everythingOf(protocol: Protocol): Json {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'requests', protocol.id, 'everything.json'), 'utf8')).body;
 }
+
+/** A model that takes all. */
+export const LENIENT: ModelRules = {
+  ...{ sampling: 'always', bothSampling: true, forcedChoice: true, prefill: true, reasoningOff: true },
+  ...{ cacheMarks: 'cache_control', reasoningHistory: 'accepted' },
+};
 
 const PLAIN: Record<string, Json> = {
   chat: { model: 'provider/model', messages: [{ role: 'user', content: 'Hi' }] },

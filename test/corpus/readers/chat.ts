@@ -14,7 +14,7 @@ import {
   unique,
 } from '../answer.ts';
 
-const ENDS: Record<string, End> = {
+export const ENDS: Record<string, End> = {
   stop: 'stop',
   eos: 'stop',
   length: 'length',

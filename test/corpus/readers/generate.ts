@@ -13,7 +13,7 @@ import {
   unique,
 } from '../answer.ts';
 
-const ENDS: Record<string, End> = {
+export const ENDS: Record<string, End> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   CONTINUATION: 'continuation',

@@ -13,7 +13,7 @@ import {
   unique,
 } from '../answer.ts';
 
-const ENDS: Record<string, End> = {
+export const ENDS: Record<string, End> = {
   end_turn: 'stop',
   stop_sequence: 'stop-sequence',
   max_tokens: 'length',

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fidelity } from './fidelity/index.ts';
+
+const path = join(import.meta.dirname, '../../docs/fidelity.md');
+
+test('docs/fidelity.md is what the gateway does; npm run golden writes it', () => {
+  const text = fidelity();
+  if (process.env.GOLDEN === 'update') writeFileSync(path, text);
+  assert.equal(readFileSync(path, 'utf8'), text);
+});
