@@ -15,12 +15,16 @@ interface Entry {
 
 const entries = new Set<Entry>();
 let clock: NodeJS.Timeout | undefined;
+let lastTick = 0;
 
 /** Calls `fire` each time the deadline passes, up to 50 ms late; the caller cancels it or moves it on. */
 export function watch(fire: () => void): Deadline {
   const entry: Entry = { due: Number.POSITIVE_INFINITY, fire };
   entries.add(entry);
-  clock ??= setInterval(tick, TICK).unref();
+  if (!clock) {
+    lastTick = performance.now();
+    clock = setInterval(tick, TICK).unref();
+  }
   return {
     in: (milliseconds) => {
       entry.due = performance.now() + milliseconds;
@@ -34,9 +38,13 @@ export function watch(fire: () => void): Deadline {
   };
 }
 
+/** Time in which this process itself stood still is nobody's silence: what arrived meanwhile has not been read yet. */
 function tick(): void {
   const now = performance.now();
+  const stalled = Math.max(0, now - lastTick - 2 * TICK);
+  lastTick = now;
   for (const entry of entries) {
+    entry.due += stalled;
     if (entry.due > now) continue;
     entry.due = Number.POSITIVE_INFINITY;
     entry.fire();

@@ -39,7 +39,7 @@ async function send(protocol: ProtocolId, body: Json, stream = false): Promise<J
   assert.equal(response.status, 200, text);
   if (!stream) return JSON.parse(text);
   return text
-    .split('\n\n')
+    .split(/\r?\n\r?\n/)
     .filter((frame) => frame.startsWith('data: {') || frame.includes('\ndata: {'))
     .map((frame) => JSON.parse(frame.slice(frame.indexOf('{'))));
 }
