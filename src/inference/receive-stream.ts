@@ -63,7 +63,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
       silence?.cancel();
       if (!silence) return delivery.reject(error);
       reply.end(call.protocol.encodeStreamError(error, call.requestId, options));
-      delivery.resolve({ status: 'failed', usage: pipe.usage(), error });
+      delivery.resolve({ status: 'failed', usage: pipe.partialUsage(), partial: true, error });
     },
   };
 }

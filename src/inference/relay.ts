@@ -25,6 +25,8 @@ export interface Outcome {
   path?: Plan['path'];
   status: 'complete' | 'failed' | 'client-closed';
   usage?: Partial<Usage>;
+  /** The usage is that of an answer which was cut. */
+  partial?: boolean;
   error?: GatewayError;
 }
 

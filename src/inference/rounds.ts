@@ -18,6 +18,8 @@ export interface Rounds {
   next(): Buffer | undefined;
   /** What the first candidate has said so far. */
   parts(): OpenPart[];
+  /** The usage so far by our own count, on the canonical path. */
+  estimate(): Usage | undefined;
   /** The whole answer; throws `upstream_error` before its end. */
   response(): ChatResponse;
 }
@@ -36,7 +38,6 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
     return reason === 'paused' || (reason === 'continuation' && token !== undefined);
   }
 
-  /** For an upstream that reports nothing. */
   function estimate(): Usage | undefined {
     if (!request) return undefined;
     const output = estimateOutput(whole.parts(0).map(wordsOf).join(' '));
@@ -81,6 +82,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
       return body;
     },
     parts: () => whole.parts(0),
+    estimate,
     response: whole.response,
   };
 }

@@ -21,6 +21,8 @@ export interface StreamPipe {
   /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
   complete(): boolean;
   usage(): Partial<Usage> | undefined;
+  /** The usage of an answer that was cut: what the upstream said so far, completed by an estimate. */
+  partialUsage(): Partial<Usage> | undefined;
 }
 
 const ERROR_MARK = Buffer.from('"error"');
@@ -38,6 +40,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   let last: Buffer | undefined;
   let count = 0;
   let begun = false;
+  let events = 0;
   /** Comments before the first event, which alone shows whether this is an answer or an error. */
   let held: Buffer[] = [];
 
@@ -71,6 +74,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   function relay(frame: Buffer, out: Output[]): void {
     const brace = frame.indexOf(OPEN_BRACE);
     const parsed = !begun || options.array || brace < 0 || marks.some((mark) => frame.includes(mark));
+    if (brace >= 0) events++;
     if (!parsed) last = frame;
     if (parsed) {
       const event = parseFrame(frame);
@@ -117,6 +121,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     },
     complete: isComplete,
     usage: () => usage,
+    // Most upstreams send a token or a few in an event.
+    partialUsage: () => ({ ...usage, output: Math.max(usage?.output ?? 0, events), estimated: true }),
   };
 }
 
@@ -176,6 +182,10 @@ export function createTranslation({ plan, client, options, rounds }: Translation
     },
     complete: () => complete,
     usage: () => usage,
+    partialUsage() {
+      const estimate = rounds.estimate();
+      return estimate && { ...estimate, ...usage, output: Math.max(usage?.output ?? 0, estimate.output) };
+    },
   };
 }
 
