@@ -80,7 +80,13 @@ async function runTests(node, files, counts) {
       else process.stdout.write(`${line}\n`);
     }
   };
-  const flags = ['--test', '--test-reporter=spec', `--test-concurrency=${availableParallelism()}`];
+  const flags = [
+    '--import=./test/seed.ts',
+    '--test',
+    '--test-reporter=spec',
+    '--test-timeout=120000',
+    `--test-concurrency=${availableParallelism()}`,
+  ];
   return run(node, [...flags, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...(golden && { GOLDEN: 'update' }), ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
