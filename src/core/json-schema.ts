@@ -281,7 +281,7 @@ function withoutTypeList(node: Node): Node {
 }
 
 /** The schema, also satisfied by null; what is no schema stays as it is. */
-function orNull(node: Json): Json {
+export function orNull(node: Json): Json {
   if (!isObject(node)) return node;
   const { type } = node;
   if (typeof type === 'string' && !('const' in node)) {

@@ -222,3 +222,12 @@ test('what is read as text in requests is refused when it is none', () => {
     assert.throws(() => chat.check({ model: 'm', ...body }, 'generate'), { name: 'GatewayError', param });
   }
 });
+
+test('a nullable schema may list its values in any way', () => {
+  const parameters = { type: 'OBJECT', properties: { status: { type: 'STRING', enum: 1, nullable: true } } };
+  const body = {
+    contents: [{ parts: [{ text: 'x' }] }],
+    tools: [{ functionDeclarations: [{ name: 'f', parameters }] }],
+  };
+  assert.doesNotThrow(() => generate.decodeRequest(body));
+});

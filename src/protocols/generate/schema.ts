@@ -1,7 +1,7 @@
 /** Schemas: the OpenAPI form of older clients becomes JSON Schema, and JSON Schema is cut to what Gemini accepts. */
 
 import { isObject, type Json } from '../../core/json.ts';
-import type { SchemaDialect } from '../../core/json-schema.ts';
+import { orNull, type SchemaDialect } from '../../core/json-schema.ts';
 import { camelCase } from './spelling.ts';
 
 /** What `parametersJsonSchema` and `responseJsonSchema` may hold. */
@@ -49,7 +49,7 @@ export function fromSchemaForm(schema: Json): Json {
     const translated = translateKeyword(keyword, value);
     if (translated !== undefined) result[keyword] = translated;
   }
-  return nullable ? withNull(result) : result;
+  return nullable ? orNull(result) : result;
 }
 
 function translateKeyword(keyword: string, value: Json): Json {
@@ -67,12 +67,4 @@ function translateKeyword(keyword: string, value: Json): Json {
     default:
       return WIDE.has(keyword) && typeof value === 'string' ? Number(value) : value;
   }
-}
-
-function withNull(schema: Record<string, Json>): Json {
-  if (typeof schema.type === 'string') {
-    return { ...schema, type: [schema.type, 'null'], ...(schema.enum && { enum: [...schema.enum, null] }) };
-  }
-  if (schema.anyOf) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] };
-  return schema;
 }
