@@ -92,7 +92,7 @@ export interface Protocol {
   checkHeaders?(headers: Headers): void;
   /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules. */
   check(body: Json, action: 'generate' | 'count'): void;
-  /** The model and stream flag as the client gave them; the URL's win where the protocol has them there. */
+  /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for what the hub can't hold. */
   decodeRequest(body: Json): ChatRequest;
   encodeResponse(response: ChatResponse, options: EncoderOptions): Json;
   streamEncoder(options: EncoderOptions): StreamEncoder;
