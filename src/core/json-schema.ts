@@ -2,6 +2,7 @@
 
 import { GatewayError } from './errors.ts';
 import { copyJson, isObject, type Json } from './json.ts';
+import { orNull, withoutNullable, withoutTypeList } from './json-schema-null.ts';
 
 /**
  * What a target accepts. A keyword outside `keep` becomes its equivalent inside it where there is one (`oneOf` as `anyOf`,
@@ -74,7 +75,7 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
       else if (dialect.describe?.includes(keyword)) notes.push(`${keyword}: ${JSON.stringify(value)}`);
       else lose(inside.pointer);
     }
-    if (notes.length > 0) result.description = [result.description, `(${notes.join(', ')})`].filter(Boolean).join(' ');
+    if (notes.length > 0) result.description = described(result.description, `(${notes.join(', ')})`);
     return completed(result, whole, place);
   }
 
@@ -265,35 +266,7 @@ function* referencesIn(node: Json): Generator<string> {
   for (const value of Object.values(node)) yield* referencesIn(value);
 }
 
-function withoutNullable(node: Node): Node {
-  const { nullable, ...rest } = node;
-  if (nullable === undefined) return node;
-  return nullable === true ? orNull(rest) : rest;
-}
-
-function withoutTypeList(node: Node): Node {
-  if (!Array.isArray(node.type)) return node;
-  const { type, ...rest } = node;
-  const types = type.filter((name: unknown) => name !== 'null');
-  const nullable = types.length < type.length ? { nullable: true } : {};
-  if (types.length === 1) return { type: types[0], ...rest, ...nullable };
-  return { anyOf: types.map((name: string) => ({ type: name })), ...rest, ...nullable };
-}
-
-/** The schema, also satisfied by null; what is no schema stays as it is. */
-export function orNull(node: Json): Json {
-  if (!isObject(node)) return node;
-  const { type } = node;
-  if (typeof type === 'string' && !('const' in node)) {
-    if (type === 'null') return node;
-    return { ...node, type: [type, 'null'], ...(Array.isArray(node.enum) && { enum: [...node.enum, null] }) };
-  }
-  if (Array.isArray(type) && !('const' in node))
-    return type.includes('null') ? node : { ...node, type: [...type, 'null'] };
-  if (Array.isArray(node.anyOf)) {
-    const nullable = node.anyOf.some((branch: Json) => branch?.type === 'null');
-    return nullable ? node : { ...node, anyOf: [...node.anyOf, { type: 'null' }] };
-  }
-  if (Array.isArray(node.enum)) return node.enum.includes(null) ? node : { ...node, enum: [...node.enum, null] };
-  return '$ref' in node || 'const' in node ? { anyOf: [node, { type: 'null' }] } : node;
+/** A description with notes at its end; one that is no text is none. */
+function described(description: Json, notes: string): string {
+  return typeof description === 'string' && description !== '' ? `${description} ${notes}` : notes;
 }

@@ -231,3 +231,16 @@ test('a nullable schema may list its values in any way', () => {
   };
   assert.doesNotThrow(() => generate.decodeRequest(body));
 });
+
+test('numbers too large for a double stand where text is expected', () => {
+  const huge = read('{"number":1e400}').number;
+  const thinking = [{ type: 'thinking', thinking: [{ type: 'text', text: huge }] }];
+  assert.doesNotThrow(() => chat.decodeRequest({ messages: [{ role: 'assistant', content: thinking }] }));
+  const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 0, description: huge } } };
+  const request = generate.decodeRequest({
+    contents: [],
+    generationConfig: { responseMimeType: 'application/json', responseJsonSchema: schema },
+  });
+  request.turns.push({ role: 'user', parts: [{ type: 'text', text: 'x' }] });
+  assert.doesNotThrow(() => messages.encodeRequest(request, { origin: 'o', model: 'm', rules: {} }));
+});

@@ -65,7 +65,8 @@ function decodePart(part: Json, path: string): Part {
 export function thinkingText(part: Json): string {
   const { thinking } = part;
   if (typeof thinking === 'string') return thinking;
-  return Array.isArray(thinking) ? thinking.map((item) => item?.text ?? '').join('') : '';
+  const pieces: Json[] = Array.isArray(thinking) ? thinking : [];
+  return pieces.map((piece) => (typeof piece?.text === 'string' ? piece.text : '')).join('');
 }
 
 function decodeFile(file: Json): MediaPart {
