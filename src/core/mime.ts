@@ -41,6 +41,11 @@ const EXTENSIONS: Record<string, string> = {
   '3gp': 'video/3gpp',
 };
 
+/** The registered name of a type that clients often misspell. */
+export function registeredType(mime: string | undefined): string | undefined {
+  return mime === 'image/jpg' ? 'image/jpeg' : mime;
+}
+
 /** Bytes as Latin-1 text at an offset; those at `RIFF_FORMS` only count in a RIFF file. */
 const SIGNATURES: readonly { at: number; bytes: string; mime: string }[] = [
   { at: 0, bytes: '\x89PNG\r\n\x1a\n', mime: 'image/png' },

@@ -3,7 +3,7 @@
 import type { MediaPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { mimeOfName, sniffBase64 } from '../../core/mime.ts';
+import { mimeOfName, registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 /** A type is demanded; where neither the client nor the address tells it, the kind's usual one stands. */
@@ -27,7 +27,7 @@ export function encodeMedia(part: MediaPart, rules: ModelRules): Json {
 }
 
 export function mimeOfData({ mime, kind, data }: MediaPart): string {
-  return mime ?? sniffBase64(data ?? '') ?? USUAL[kind];
+  return registeredType(mime) ?? sniffBase64(data ?? '') ?? USUAL[kind];
 }
 
 function encodeUrl({ mime, kind }: MediaPart, url: string): Json {
@@ -36,5 +36,5 @@ function encodeUrl({ mime, kind }: MediaPart, url: string): Json {
       param: 'turns',
     });
   }
-  return { fileUri: url, mimeType: mime ?? mimeOfName(url) ?? USUAL[kind] };
+  return { fileUri: url, mimeType: registeredType(mime) ?? mimeOfName(url) ?? USUAL[kind] };
 }

@@ -41,12 +41,13 @@ export function encodeUsage(usage: Usage): Json {
     ...(toolInput > 0 && { toolUsePromptTokenCount: toolInput }),
     ...(reasoning > 0 && { thoughtsTokenCount: Math.min(reasoning, output) }),
     totalTokenCount: input + output,
-    ...(usage.tier && { serviceTier: usage.tier }),
+    ...(usage.tier && { serviceTier: usage.tier === 'default' ? 'standard' : usage.tier }),
     ...(usage.estimated && { estimated: true }),
   };
 }
 
+/** Only the modalities that occur, as the protocol's own answers have it. */
 function details(name: string, counts: Record<string, number | undefined>): Json {
-  const known = Object.entries(counts).filter(([, tokenCount]) => tokenCount !== undefined);
+  const known = Object.entries(counts).filter(([, tokenCount]) => tokenCount);
   return known.length > 0 ? { [name]: known.map(([modality, tokenCount]) => ({ modality, tokenCount })) } : {};
 }

@@ -3,7 +3,7 @@
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json.ts';
-import { sniffBase64 } from '../../core/mime.ts';
+import { registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/protocol.ts';
@@ -85,7 +85,7 @@ function encodeMedia(part: MediaPart, { rules }: Target): Json {
 
 function imageSource(part: MediaPart): Json {
   if (part.data === undefined) return referenceSource(part);
-  const mime = part.mime === 'image/jpg' ? 'image/jpeg' : (part.mime ?? sniffBase64(part.data));
+  const mime = registeredType(part.mime) ?? sniffBase64(part.data);
   if (mime === undefined || !IMAGES.includes(mime)) {
     throw unsupported(`The model takes images of type ${IMAGES.join(', ')}; this one is ${mime ?? 'of unknown type'}.`);
   }

@@ -54,7 +54,8 @@ export function encodeUsage(usage: Usage | undefined): Json {
   }
   if (usage?.reasoning !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoning };
   if (usage?.searches) wire.server_tool_use = { web_search_requests: usage.searches, web_fetch_requests: 0 };
-  if (usage?.tier && TIERS.includes(usage.tier)) wire.service_tier = usage.tier;
+  const tier = usage?.tier === 'default' ? 'standard' : usage?.tier;
+  if (tier && TIERS.includes(tier)) wire.service_tier = tier;
   if (usage?.estimated) wire.estimated = true;
   return wire;
 }
