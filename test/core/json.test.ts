@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
-import { copyJson, guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
+import { copyJson, guard, outline, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
 import { readBody } from '../../src/core/json-body.ts';
 import { readInSlices, writeInSlices } from '../../src/core/json-slices.ts';
 
@@ -135,4 +135,12 @@ test('writing in slices gives what writing at once gives', async () => {
       assert.equal((await writeInSlices({ json })).toString(), JSON.stringify({ json }));
     }),
   );
+});
+
+test('an outline tells values apart without their long texts', () => {
+  const image = (letter: string, length: number) => ({ role: 'user', data: letter.repeat(length) });
+  assert.ok(outline(image('a', 5_000_000)).length < 1100);
+  assert.equal(outline(image('a', 5000)), outline(image('a', 5000)));
+  assert.notEqual(outline(image('a', 5000)), outline(image('b', 5000)));
+  assert.notEqual(outline(image('a', 5000)), outline(image('a', 5001)));
 });

@@ -1,6 +1,6 @@
 /** Chat completions: the wire of OpenAI and of most other servers, towards clients and towards upstreams. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json, outline } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
@@ -33,7 +33,7 @@ export const chat: Protocol = {
   requestIdHeader: 'x-request-id',
   parameterName,
   conversation: ({ prompt_cache_key, session_id, messages }, headers) =>
-    String(prompt_cache_key ?? session_id ?? headers['x-session-id'] ?? JSON.stringify(beginning(messages))),
+    String(prompt_cache_key ?? session_id ?? headers['x-session-id'] ?? outline(beginning(messages))),
   encodeModel,
   encodeModels,
   encodeCount: (tokens) => ({ input_tokens: tokens }),

@@ -1,6 +1,6 @@
 /** The generateContent protocol of Gemini. */
 
-import { isObject, type Json, read } from '../../core/json.ts';
+import { isObject, type Json, outline, read } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
@@ -32,7 +32,7 @@ export const generate: Protocol = {
   requestIdHeader: 'x-request-id',
   parameterName,
   conversation: (body, headers) =>
-    String(headers['x-session-id'] ?? JSON.stringify((body.generateContentRequest ?? body).contents?.[0] ?? '')),
+    String(headers['x-session-id'] ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? '')),
   encodeModel,
   encodeModels,
   encodeCount: (tokens) => ({ totalTokens: tokens }),

@@ -1,6 +1,6 @@
 /** The messages protocol: Anthropic's wire format, towards clients and towards upstreams. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json, outline } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
 import { checkHeaders, credential, endpoints } from './endpoints.ts';
@@ -32,12 +32,7 @@ export const messages: Protocol = {
   requestIdHeader: 'request-id',
   parameterName,
   conversation: ({ metadata, messages }, headers) =>
-    String(
-      headers['x-claude-code-session-id'] ??
-        headers['x-session-id'] ??
-        metadata?.user_id ??
-        JSON.stringify(messages[0]),
-    ),
+    String(headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? metadata?.user_id ?? outline(messages[0])),
   encodeModel,
   encodeModels,
   encodeCount: (tokens) => ({ input_tokens: tokens }),
