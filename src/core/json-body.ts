@@ -11,10 +11,16 @@ const SMALL_VALUES = 10_000;
 
 export async function readBody(bytes: Buffer, limits?: JsonLimits): Promise<Json> {
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
+  await breatheBeside(bytes.length);
   const values = guard(bytes, limits);
   const body = await parse(bytes, values);
   if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
   return body;
+}
+
+/** Lets others have their turn between two steps that each walk through a large body. */
+export async function breatheBeside(size: number): Promise<void> {
+  if (size > SMALL_BYTES) await breathe();
 }
 
 async function parse(bytes: Buffer, values: number): Promise<Json> {

@@ -1,7 +1,7 @@
 /** A request to an upstream of the client's own protocol. */
 
 import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
-import { writeBody } from '../core/json-body.ts';
+import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
 import type { Call, Endpoint } from './call.ts';
 import type { StateMemory } from './memory.ts';
@@ -37,6 +37,7 @@ export async function relayed(call: Call, endpoint: Endpoint, { target, memory }
     return { path: 'edit', upstream: protocol, target, body: bytes, dropped: adapted?.dropped ?? [] };
   }
 
+  await breatheBeside(bytes.length);
   const renamed = respell(bytes, protocol, target);
   const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
   const spliced = prefix === '' ? renamed : insertFirst(renamed, prefix);
