@@ -146,7 +146,7 @@ export interface Protocol {
   // Watching a relayed answer.
   /** Where the model's name stands, as paths of member names. */
   readonly modelPaths: readonly (readonly string[])[];
-  /** A frame without these bytes carries no usage and is never parsed. */
+  /** A frame without these bytes carries no usage and is not parsed for it. */
   readonly usageMark: Buffer;
   usageOf(body: Json): Partial<Usage> | undefined;
   /** The error in a 200 body or in a frame's data, if it is one. */

@@ -115,6 +115,7 @@ async function send(url: URL, request: GuardedRequest, route: Route): Promise<Gu
   const client = new Client(url.origin, { connect, pipelining: 1, ...limits });
   const close = () => {
     signal.removeEventListener('abort', close);
+    // Whoever closes no longer cares how the connection ends.
     client.destroy().catch(() => {});
   };
   signal.addEventListener('abort', close);

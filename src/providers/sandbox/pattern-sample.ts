@@ -120,7 +120,9 @@ function compiled(text: string): RegExp | undefined {
   for (const flags of ['u', '']) {
     try {
       return new RegExp(`^(?:${text})$`, flags);
-    } catch {}
+    } catch {
+      // Not in these flags; without any it is no expression at all.
+    }
   }
   return undefined;
 }
