@@ -15,33 +15,42 @@ const ALLOWED: Record<string, string[]> = {
   catalog: [],
   net: [],
   telemetry: [],
-  keys: ['net', 'telemetry'],
+  store: [],
   config: [],
-  inference: ['protocols', 'catalog', 'net', 'telemetry'],
-  http: ['protocols', 'catalog', 'net', 'telemetry', 'keys', 'inference'],
+  keys: ['net', 'telemetry', 'store'],
+  jobs: ['telemetry', 'store'],
+  webhooks: ['net', 'telemetry', 'store', 'keys', 'jobs'],
+  inference: ['protocols', 'catalog', 'net', 'telemetry', 'store', 'keys'],
+  videos: ['catalog', 'net', 'telemetry', 'store', 'keys', 'jobs', 'webhooks', 'inference'],
+  http: ['protocols', 'catalog', 'net', 'telemetry', 'store', 'keys', 'jobs', 'webhooks', 'inference', 'videos'],
   models: ['protocols', 'providers', 'catalog', 'config', 'inference'],
-  gateway: ['protocols', 'providers', 'catalog', 'net', 'telemetry', 'keys', 'config', 'inference', 'http', 'models'],
-  cli: [
+  gateway: everything('gateway', 'cli', 'main'),
+  cli: everything('cli', 'main'),
+  main: ['cli'],
+};
+
+function everything(...but: string[]): string[] {
+  const areas = [
     'protocols',
     'providers',
     'catalog',
     'net',
     'telemetry',
-    'keys',
+    'store',
     'config',
-    'inference',
-    'http',
-    'models',
-    'gateway',
-  ],
-  main: ['cli'],
-};
+    'keys',
+    'jobs',
+    'webhooks',
+  ];
+  return [...areas, 'inference', 'videos', 'http', 'models', 'gateway', 'cli'].filter((area) => !but.includes(area));
+}
 
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */
 const RESTRICTED: Record<string, string[]> = {
   undici: ['inference', 'net'],
   fastify: ['http'],
   'node:http': ['http'],
+  pg: ['store'],
   'node:sqlite': ['store'],
   commander: ['cli'],
   yaml: ['config', 'cli'],

@@ -54,6 +54,7 @@ export function catalogModel(provider: string, entry: ModelEntry, vendor = provi
     expirationDate: entry.expirationDate ?? null,
     ...facts,
     rules: rulesOf(vendor, entry),
+    ...(entry.video && { video: entry.video }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What the catalog knows of a model: facts it publishes, and rules that requests to the model must obey. */
 
 import type { Effort } from './chat.ts';
+import type { VideoAbilities } from './video.ts';
 
 export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video';
 
@@ -39,6 +40,8 @@ export interface CatalogModel {
   supportedParameters: string[];
   expirationDate: string | null;
   rules: ModelRules;
+  /** What it accepts as a maker of videos; absent for all other models. */
+  video?: VideoAbilities;
 }
 
 /**

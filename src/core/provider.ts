@@ -2,6 +2,7 @@
 
 import type { Json } from './json.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
+import type { VideoApi } from './video.ts';
 
 export interface Provider {
   readonly id: string;
@@ -24,6 +25,8 @@ export interface Provider {
   readonly inlinesMedia?: boolean;
   /** It answers the protocol's own token counting. */
   readonly countsTokens?: boolean;
+  /** How it makes videos; absent where it makes none. */
+  readonly video?: VideoApi;
   /** Models that don't come from the catalog. */
   readonly models?: readonly CatalogModel[];
   /** An upstream inside this process instead of behind `baseUrl`. */
@@ -69,6 +72,7 @@ export interface ProviderSettings {
 }
 
 export interface LocalRequest {
+  method: string;
   path: string;
   headers: Record<string, string>;
   body: Buffer;

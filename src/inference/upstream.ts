@@ -16,7 +16,7 @@ export interface Deadlines {
 }
 
 export interface UpstreamRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Absolute; for a local upstream only its path counts. */
   url: string;
   headers: Record<string, string>;
@@ -211,7 +211,7 @@ function runLocal(request: UpstreamRequest, local: LocalUpstream, events: Transp
   async function run(): Promise<void> {
     const { pathname } = new URL(request.url);
     const { headers, body = Buffer.alloc(0) } = request;
-    const answer = await local({ path: pathname, headers, body, signal: stop.signal });
+    const answer = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
     events.head(answer.status, answer.headers);
     for await (const chunk of answer.body) {
       if (held) await held;

@@ -5,7 +5,7 @@ import type { Provider, ProviderSettings, ProviderType } from '../core/provider.
 
 export interface Description
   extends Omit<ProviderType, 'keyless' | 'create'>,
-    Pick<Provider, 'rules' | 'family' | 'adapt' | 'countsTokens'> {
+    Pick<Provider, 'rules' | 'family' | 'adapt' | 'countsTokens' | 'video'> {
   keyless?: boolean;
   /** The headers that carry a key. */
   credential(key: string): Record<string, string>;
@@ -16,7 +16,7 @@ export interface Description
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, headers, version, rules, family, adapt, countsTokens, ...about } = description;
+  const { credential, headers, version, rules, family, adapt, countsTokens, video, ...about } = description;
   return {
     ...about,
     keyless: about.keyless ?? false,
@@ -30,6 +30,7 @@ export function providerType(description: Description): ProviderType {
       ...(family && { family }),
       ...(adapt && { adapt }),
       ...(countsTokens && { countsTokens }),
+      ...(video && { video }),
     }),
   };
 }

@@ -34,7 +34,13 @@ export async function call(
   signal = new AbortController().signal,
 ): Promise<Reply> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
-  const answer = await createUpstream(clock)({ path: '/v1/chat/completions', headers: {}, body: bytes, signal });
+  const answer = await createUpstream(clock)({
+    method: 'POST',
+    path: '/v1/chat/completions',
+    headers: {},
+    body: bytes,
+    signal,
+  });
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of answer.body) chunks.push(chunk);

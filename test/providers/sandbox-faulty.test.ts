@@ -100,7 +100,7 @@ describe('an abort', () => {
   test('ends a stream at once', async () => {
     const client = new AbortController();
     const local = createUpstream(systemClock);
-    const answer = await local({ path: '/chat/completions', headers: {}, body, signal: client.signal });
+    const answer = await local({ method: 'POST', path: '/chat/completions', headers: {}, body, signal: client.signal });
     let received = 0;
     await assert.rejects(async () => {
       for await (const _ of answer.body) if (++received === 3) client.abort();
@@ -112,6 +112,7 @@ describe('an abort', () => {
     await assert.rejects(
       createUpstream(systemClock)({
         path: '/chat/completions',
+        method: 'POST',
         headers: {},
         body,
         signal: AbortSignal.abort(new Error('gone')),
@@ -125,6 +126,7 @@ test('another path does not exist', async () => {
   const signal = new AbortController().signal;
   const { status } = await createUpstream(systemClock)({
     path: '/v1/embeddings',
+    method: 'POST',
     headers: {},
     body: Buffer.from('{}'),
     signal,

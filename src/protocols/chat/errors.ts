@@ -7,29 +7,17 @@ import { lookUp } from '../../core/table.ts';
 
 const INVALID = 'invalid_request_error';
 
-/** The wire's `type` and `code`; the status is the error's own. */
-const NAMES: Record<ErrorCode, { type: string; code: string }> = {
-  invalid_request: { type: INVALID, code: 'invalid_request' },
-  unsupported_parameter: { type: INVALID, code: 'unsupported_parameter' },
-  unsupported_modality: { type: INVALID, code: 'unsupported_modality' },
-  unsupported_tool: { type: INVALID, code: 'unsupported_tool' },
-  context_length_exceeded: { type: INVALID, code: 'context_length_exceeded' },
-  content_policy_violation: { type: INVALID, code: 'content_policy_violation' },
-  invalid_api_key: { type: INVALID, code: 'invalid_api_key' },
-  insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
-  permission_denied: { type: 'permission_error', code: 'permission_denied' },
-  model_not_found: { type: INVALID, code: 'model_not_found' },
-  not_found: { type: INVALID, code: 'not_found' },
-  method_not_allowed: { type: INVALID, code: 'method_not_allowed' },
-  payload_too_large: { type: INVALID, code: 'payload_too_large' },
-  unsupported_media_type: { type: INVALID, code: 'unsupported_media_type' },
-  rate_limit_exceeded: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
-  client_closed: { type: INVALID, code: 'client_closed' },
-  internal_error: { type: 'server_error', code: 'internal_error' },
-  upstream_error: { type: 'server_error', code: 'upstream_error' },
+/** The wire's `type` and `code` where they are not `invalid_request_error` and our own code; the status is the error's own. */
+const NAMES: Partial<Record<ErrorCode, { type: string; code?: string }>> = {
+  insufficient_quota: { type: 'insufficient_quota' },
+  permission_denied: { type: 'permission_error' },
+  rate_limit_exceeded: { type: 'rate_limit_error' },
+  internal_error: { type: 'server_error' },
+  upstream_content_unavailable: { type: 'server_error' },
+  upstream_error: { type: 'server_error' },
   overloaded: { type: 'service_unavailable_error', code: 'server_is_overloaded' },
   unavailable: { type: 'service_unavailable_error', code: 'service_unavailable' },
-  timeout: { type: 'server_error', code: 'timeout' },
+  timeout: { type: 'server_error' },
 };
 
 /** What the names that servers give their errors mean, whatever status came with them. */
@@ -69,7 +57,7 @@ const CONTEXT_FULL = /context (length|window|size)|prompt (is )?too long|maximum
 const LONGEST_MESSAGE = 1000;
 
 export function encodeError(error: GatewayError): WireError {
-  const { type, code } = NAMES[error.code];
+  const { type, code = error.code } = NAMES[error.code] ?? { type: INVALID };
   const body = { error: { message: error.message, type, code, param: error.param ?? null } };
   return { status: error.status, body };
 }

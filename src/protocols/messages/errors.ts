@@ -14,21 +14,14 @@ interface WireKind {
 const INVALID: WireKind = { type: 'invalid_request_error' };
 const OVERLOADED: WireKind = { type: 'overloaded_error', status: 529 };
 
-const KINDS: Record<ErrorCode, WireKind> = {
-  invalid_request: INVALID,
-  unsupported_parameter: INVALID,
-  unsupported_modality: INVALID,
-  unsupported_tool: INVALID,
-  context_length_exceeded: INVALID,
-  content_policy_violation: INVALID,
+/** The wire's type where it is not `invalid_request_error`. */
+const KINDS: Partial<Record<ErrorCode, WireKind>> = {
   invalid_api_key: { type: 'authentication_error' },
   insufficient_quota: { type: 'billing_error' },
   permission_denied: { type: 'permission_error' },
   model_not_found: { type: 'not_found_error' },
   not_found: { type: 'not_found_error' },
-  method_not_allowed: INVALID,
   payload_too_large: { type: 'request_too_large' },
-  unsupported_media_type: INVALID,
   rate_limit_exceeded: { type: 'rate_limit_error' },
   client_closed: { type: 'api_error' },
   internal_error: { type: 'api_error' },
@@ -45,7 +38,7 @@ const TOO_LONG = 'prompt is too long';
 const THREAD_NOT_FOUND = { error_code: 'thread_not_found' };
 
 export function encodeError(error: GatewayError, requestId?: string): WireError {
-  const { type, status = ERRORS[error.code].status } = KINDS[error.code];
+  const { type, status = ERRORS[error.code].status } = KINDS[error.code] ?? INVALID;
   const unnamed = error.code === 'context_length_exceeded' && !error.message.includes(TOO_LONG);
   const message = unnamed ? `${TOO_LONG}: ${error.message}` : error.message;
   const details = error.param === 'thread' && error.code === 'not_found' && { details: THREAD_NOT_FOUND };

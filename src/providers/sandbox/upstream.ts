@@ -28,7 +28,10 @@ export function createUpstream(clock: Clock): LocalUpstream {
   };
 }
 
-async function respond({ path, body, signal }: Omit<LocalRequest, 'headers'>, clock: Clock): Promise<LocalAnswer> {
+async function respond(
+  { path, body, signal }: Pick<LocalRequest, 'path' | 'body' | 'signal'>,
+  clock: Clock,
+): Promise<LocalAnswer> {
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
   const request = decodeRequest(body, MAX_OUTPUT);
   const speak = lookUp(ANSWERS, request.model);

@@ -1,0 +1,3 @@
+/** Webhooks owed and sent. */
+
+export {};

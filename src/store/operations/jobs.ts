@@ -1,0 +1,3 @@
+/** Jobs: what is still to be done, and when. */
+
+export {};

@@ -1,0 +1,3 @@
+/** API keys and the secrets that webhooks are signed with. */
+
+export {};

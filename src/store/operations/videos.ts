@@ -1,0 +1,3 @@
+/** Video tasks, their submissions and what they cost. */
+
+export {};

@@ -1,0 +1,29 @@
+/** The store as the rest of the gateway sees it: named operations, each of them one transaction that is durable when it settles. */
+
+import type { Operation } from './operation.ts';
+import type { operations } from './operations/index.ts';
+
+export type Operations = typeof operations;
+export type OperationName = keyof Operations;
+export type ParametersOf<Name extends OperationName> =
+  Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never;
+export type ResultOf<Name extends OperationName> =
+  Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never;
+
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres';
+  /** Throws `StoreUnavailable` when the engine cannot do it now: nothing has changed then, or nobody can know. */
+  call<Name extends OperationName>(name: Name, parameters: ParametersOf<Name>): Promise<ResultOf<Name>>;
+  /** Unix milliseconds that all gateways on this store agree on. */
+  now(): number;
+  /** Whether a write would succeed now. */
+  health(): Promise<StoreHealth>;
+  /** Lets running operations finish. */
+  close(): Promise<void>;
+}
+
+export interface StoreHealth {
+  writable: boolean;
+  /** For the operator: why not. */
+  problem?: string;
+}
