@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { problems as schemaProblems } from '../core/check.ts';
 import { GatewayError, redact } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
+import { completeCallbacks, completeEncryption, completeNetwork, completeVideos, type Fault } from './delivery.ts';
 import { nearest } from './nearest.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
@@ -25,8 +26,6 @@ export interface ConfigSource {
   host?: string;
   port?: number;
 }
-
-type Fault = (path: string, message: string) => void;
 
 /** The named file, or the default one where it exists, as an absolute path. */
 export function configFile(named: string | undefined): string | undefined {
@@ -110,7 +109,11 @@ function complete(file: ConfigFile, { source, read, fault }: Completion): Config
   return {
     file: source.file,
     server: completeServer(file.server ?? {}, source, fault),
-    data: completeData(file.data ?? DEFAULTS.data, fault),
+    ...completeData(file.data ?? DEFAULTS.data, fault),
+    encryption: completeEncryption(file.encryption ?? {}, fault),
+    network: completeNetwork(file.network ?? {}),
+    callbacks: completeCallbacks(file.callbacks ?? {}, fault),
+    videos: completeVideos(file.videos ?? {}, fault),
     keys: completeKeys(file.keys ?? [], fault),
     providers: resolveProviders({
       entries: file.providers ?? {},
@@ -153,9 +156,12 @@ function milliseconds(text: string): number {
   return parseDuration(text) as number;
 }
 
-function completeData(data: string, fault: Fault): string {
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(data)) fault('data', 'must be a folder; databases are not supported yet');
-  return resolve(data);
+/** With a database, files still have their usual folder. */
+function completeData(data: string, fault: Fault): Pick<Config, 'data' | 'postgres'> {
+  const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
+  if (scheme === undefined) return { data: resolve(data) };
+  if (!/^postgres(ql)?$/i.test(scheme)) fault('data', 'must be a folder or a postgres:// URL');
+  return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
 }
 
 function completeKeys(entries: KeyEntry[], fault: Fault): ConfiguredKey[] {

@@ -1,7 +1,16 @@
 /** A configuration as it would stand in a file, with every default written out and every secret masked. */
 
 import { stringify } from 'yaml';
-import type { Config, ConfiguredKey, ModelEntry, ReadyProvider, ServerConfig } from './resolved.ts';
+import type {
+  CallbacksConfig,
+  Config,
+  ConfiguredKey,
+  EncryptionConfig,
+  ModelEntry,
+  ReadyProvider,
+  ServerConfig,
+  VideosConfig,
+} from './resolved.ts';
 import { formatDuration, formatSize } from './units.ts';
 
 /** YAML of the settings, then in comments which providers are ready and what the others wait for. */
@@ -9,7 +18,11 @@ export function describe(config: Config): string {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
   const settings = {
     server: describeServer(config.server),
-    data: config.data,
+    data: config.postgres ? config.postgres.mask() : config.data,
+    encryption: describeEncryption(config.encryption),
+    network: { dns_servers: config.network.dnsServers },
+    callbacks: describeCallbacks(config.callbacks),
+    videos: describeVideos(config.videos),
     keys: config.keys.map(describeKey),
     providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
   };
@@ -41,6 +54,32 @@ function describeServer({ host, port, publicUrl, prefixes, bodyLimit, deadlines,
     },
     keep_alive: formatDuration(keepAlive),
   };
+}
+
+function describeEncryption({ keys, keyFile }: EncryptionConfig): object {
+  const [key, ...previous] = keys.map((secret) => secret.mask());
+  return { key, previous_keys: previous.length > 0 ? previous : undefined, key_file: keyFile };
+}
+
+function describeCallbacks({ secret, ca, timeout, ...rest }: CallbacksConfig): object {
+  return snakeCased({
+    secret: secret?.mask(),
+    ...rest,
+    caFile: ca === undefined ? undefined : '(read)',
+    timeout: formatDuration(timeout),
+  });
+}
+
+function describeVideos({ mirror, maxSize, exposeUpstreamUrls, ...times }: VideosConfig): object {
+  const { type, ...s3 } = mirror;
+  const durations = Object.entries(times).map(([name, time]) => [name, time && formatDuration(time)]);
+  return snakeCased({
+    mirror: type,
+    s3: 'secretAccessKey' in s3 ? { ...s3, secretAccessKey: s3.secretAccessKey.mask() } : undefined,
+    maxSize: formatSize(maxSize),
+    exposeUpstreamUrls,
+    ...Object.fromEntries(durations),
+  });
 }
 
 function describeKey({ name, key, models, expires }: ConfiguredKey): object {

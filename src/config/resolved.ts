@@ -8,8 +8,14 @@ export interface Config {
   /** The file it was read from, absolute; absent when there is none. */
   file?: string;
   server: ServerConfig;
-  /** Folder of the embedded store, absolute. */
+  /** Folder of the embedded store and of files, absolute. */
   data: string;
+  /** The URL of the database that is the store instead; it may hold a password. */
+  postgres?: Secret;
+  encryption: EncryptionConfig;
+  network: NetworkConfig;
+  callbacks: CallbacksConfig;
+  videos: VideosConfig;
   keys: ConfiguredKey[];
   /** What is named in the file first, in its order; then what the environment switches on or could switch on. */
   providers: ProviderConfig[];
@@ -27,6 +33,61 @@ export interface ServerConfig {
   deadlines: Deadlines;
   /** Milliseconds of silence after which a stream gets a sign of life. */
   keepAlive: number;
+}
+
+/** What stored secrets are encrypted with: a key of the configuration, or else of a file. */
+export interface EncryptionConfig {
+  /** The first one encrypts; empty means the file's. */
+  keys: Secret[];
+  /** Absolute; made at first start where it is the default one. */
+  keyFile?: string;
+}
+
+export interface NetworkConfig {
+  /** `ip:port`; empty means the system's. */
+  dnsServers: string[];
+}
+
+export interface CallbacksConfig {
+  /** Signs the webhooks of keys without a secret of their own. */
+  secret?: Secret;
+  allowCidrs: string[];
+  allowHosts: string[];
+  denyCidrs: string[];
+  /** PEM, as read from the file. */
+  ca?: string;
+  /** Milliseconds for one attempt. */
+  timeout: number;
+  honorRetryAfter: boolean;
+  standardHeaders: boolean;
+}
+
+export interface VideosConfig {
+  mirror: MirrorConfig;
+  /** Bytes. */
+  maxSize: number;
+  /** Milliseconds, as the others below. */
+  urlLifetime: number;
+  keepMedia: number;
+  keepRecords: number;
+  /** Until a task without an end is given up. */
+  expires: number;
+  exposeUpstreamUrls: boolean;
+  /** Absent means that equal requests make tasks of their own. */
+  dedupeWindow?: number;
+}
+
+export type MirrorConfig = { type: 'local' } | { type: 'off' } | ({ type: 's3' } & S3Config);
+
+export interface S3Config {
+  endpoint: string;
+  region: string;
+  bucket: string;
+  /** Beginning of every object's name; may be empty. */
+  prefix: string;
+  accessKeyId: string;
+  secretAccessKey: Secret;
+  pathStyle: boolean;
 }
 
 /** How long to wait for an upstream, in milliseconds. */

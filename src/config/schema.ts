@@ -1,6 +1,8 @@
 /** The configuration file as a schema: what is validated, and what editors complete from `config.schema.json`. */
 
-import { type Static, type TString, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import { callbacks, encryption, network, videos } from './delivery-schema.ts';
+import { duration, prefix, webAddress } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */
@@ -17,32 +19,6 @@ export const DEFAULTS = {
   keepAlive: '15s',
   data: './data',
 };
-
-function duration(description: string, byDefault: string): TString {
-  return Type.String({
-    description,
-    default: byDefault,
-    pattern: '^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}[sm]|[1-9][0-9]?h)$',
-    errorMessage: 'must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
-  });
-}
-
-function prefix(description: string, byDefault: string): TString {
-  return Type.String({
-    description,
-    default: byDefault,
-    pattern: '^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$',
-    errorMessage: 'must be path segments without slashes at the ends, e.g. anthropic',
-  });
-}
-
-function webAddress(description: string): TString {
-  return Type.String({
-    description,
-    pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
-    errorMessage: 'must be an http:// or https:// URL without credentials, query or fragment',
-  });
-}
 
 const modelGlobs = Type.Array(Type.String({ minLength: 1 }), {
   description: 'Models the key may use, as globs of <provider>/<model>, e.g. openai/*. Absent means all.',
@@ -160,9 +136,14 @@ export const configSchema = Type.Object(
       Type.String({
         minLength: 1,
         default: DEFAULTS.data,
-        description: 'Folder of the embedded store, relative to the working directory.',
+        description:
+          'Folder of the embedded store and of files, relative to the working directory; or a postgres:// URL, which several gateways may share.',
       }),
     ),
+    encryption: Type.Optional(encryption),
+    network: Type.Optional(network),
+    callbacks: Type.Optional(callbacks),
+    videos: Type.Optional(videos),
     keys: Type.Optional(
       Type.Array(key, { description: 'API keys kept in the configuration, beside those in the store.' }),
     ),

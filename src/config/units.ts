@@ -1,7 +1,7 @@
 /** Durations and sizes as people write them. */
 
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const BYTES: Record<string, number> = { KiB: 1024, MiB: 1024 * 1024 };
+const BYTES: Record<string, number> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
 /** Milliseconds of e.g. `90s` or `30d`; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
@@ -30,7 +30,7 @@ export function formatDuration(milliseconds: number): string {
 }
 
 export function formatSize(bytes: number): string {
-  const unit = bytes % (1024 * 1024) === 0 ? 'MiB' : 'KiB';
+  const unit = ['GiB', 'MiB'].find((name) => bytes % (BYTES[name] as number) === 0) ?? 'KiB';
   return `${bytes / (BYTES[unit] as number)}${unit}`;
 }
 

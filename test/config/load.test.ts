@@ -136,7 +136,9 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
   {
     about: 'an unknown field that is like none',
     text: 'telemetry: true',
-    faults: ['1: telemetry: unknown field; allowed: server, data, keys, providers'],
+    faults: [
+      '1: telemetry: unknown field; allowed: server, data, encryption, network, callbacks, videos, keys, providers',
+    ],
   },
   {
     about: 'every fault at once, in the order of the file',
@@ -149,9 +151,44 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     ],
   },
   {
-    about: 'a database, which is not supported',
-    text: 'data: postgres://localhost/polygate',
-    faults: ['1: data: must be a folder; databases are not supported yet'],
+    about: 'a key and a key file',
+    text: `encryption: { key: ${'A'.repeat(43)}=, key_file: k }`,
+    faults: ['1: encryption.key_file: stands beside key; give one of them'],
+  },
+  {
+    about: 'a short encryption key',
+    text: 'encryption: { key: abc }',
+    faults: ['1: encryption.key: must be 32 bytes as base64, e.g. from: openssl rand -base64 32'],
+  },
+  {
+    about: 'a callback time-out beyond what is allowed',
+    text: 'callbacks: { timeout: 31s }',
+    faults: ['1: callbacks.timeout: must be 1s to 30s'],
+  },
+  {
+    about: 'a certificate that is not there',
+    text: 'callbacks: { ca_file: /no/such.pem }',
+    faults: ["1: callbacks.ca_file: /no/such.pem: ENOENT: no such file or directory, open '/no/such.pem'"],
+  },
+  {
+    about: 'an S3 mirror without its address',
+    text: 'videos: { mirror: s3 }',
+    faults: ['1: videos.s3: is needed for mirror: s3'],
+  },
+  {
+    about: 'an S3 store that nothing uses',
+    text: 'videos: { s3: { endpoint: https://s3.example.com, bucket: videos, access_key_id: a, secret_access_key: b } }',
+    faults: ['1: videos.s3: has no effect; set mirror: s3'],
+  },
+  {
+    about: 'signed URLs that hold too long',
+    text: 'videos: { url_lifetime: 8d }',
+    faults: ['1: videos.url_lifetime: must be 1h to 168h'],
+  },
+  {
+    about: 'a database that is not supported',
+    text: 'data: mysql://localhost/polygate',
+    faults: ['1: data: must be a folder or a postgres:// URL'],
   },
   {
     about: 'prefixes that get in the way of others',

@@ -1,0 +1,129 @@
+/** The parts of the configuration file that say how videos are kept and how their webhooks are delivered. */
+
+import { type Static, Type } from 'typebox';
+import { addressRange, duration, keeping, secretText, size, webAddress } from './fields.ts';
+
+/** What holds where the file says nothing, in the file's own spelling. */
+export const DELIVERY_DEFAULTS = {
+  timeout: '10s',
+  maxSize: '2GiB',
+  urlLifetime: '24h',
+  keepMedia: '7d',
+  keepRecords: '90d',
+  expires: '24h',
+  region: 'us-east-1',
+};
+
+const closed = { additionalProperties: false };
+
+export const encryption = Type.Object(
+  {
+    key: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9+/_-]{43}=?$',
+        errorMessage: 'must be 32 bytes as base64, e.g. from: openssl rand -base64 32',
+        description: `What stored secrets are encrypted with, usually "\${POLYGATE_ENCRYPTION_KEY}": 32 bytes as base64.`,
+      }),
+    ),
+    previous_keys: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/_-]{43}=?$' }), {
+        description: 'Earlier keys, which still decrypt.',
+      }),
+    ),
+    key_file: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'File with the key instead; by default encryption.key in the data folder, made at first start.',
+      }),
+    ),
+  },
+  { ...closed, description: 'How webhook secrets are kept.' },
+);
+
+export const network = Type.Object(
+  {
+    dns_servers: Type.Optional(
+      Type.Array(Type.String({ pattern: '^(\\d+\\.\\d+\\.\\d+\\.\\d+|\\[[0-9a-fA-F:]+\\])(:\\d{1,5})?$' }), {
+        description: 'Resolvers to ask for foreign names instead of the system’s, e.g. 10.0.0.2:53.',
+      }),
+    ),
+  },
+  { ...closed, description: 'How names of foreign addresses are resolved.' },
+);
+
+export const callbacks = Type.Object(
+  {
+    secret: Type.Optional(
+      secretText('Signs webhooks of API keys without a secret of their own, such as those of this file.'),
+    ),
+    allow_cidrs: Type.Optional(
+      Type.Array(addressRange(), { description: 'Private addresses that receivers may have. Empty by default.' }),
+    ),
+    allow_hosts: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: 'Names of receivers whose addresses are not judged. Empty by default.',
+      }),
+    ),
+    deny_cidrs: Type.Optional(Type.Array(addressRange(), { description: 'Addresses that are refused as well.' })),
+    ca_file: Type.Optional(
+      Type.String({ minLength: 1, description: 'PEM of a certificate authority to trust beside the public ones.' }),
+    ),
+    timeout: Type.Optional(duration('For one attempt in all, 1s to 30s.', DELIVERY_DEFAULTS.timeout)),
+    honor_retry_after: Type.Optional(
+      Type.Boolean({ default: false, description: 'Wait longer where a receiver asks for it, 10 minutes at most.' }),
+    ),
+    standard_headers: Type.Optional(
+      Type.Boolean({ default: true, description: 'Send the headers of Standard Webhooks as well.' }),
+    ),
+  },
+  { ...closed, description: 'How webhooks are delivered, and to whom.' },
+);
+
+const s3 = Type.Object(
+  {
+    endpoint: webAddress('Address of the store, e.g. https://s3.eu-central-1.amazonaws.com.'),
+    region: Type.Optional(Type.String({ minLength: 1, default: DELIVERY_DEFAULTS.region, description: 'Its region.' })),
+    bucket: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$', description: 'Name of the bucket.' }),
+    prefix: Type.Optional(Type.String({ description: 'Beginning of every object’s name, e.g. polygate/.' })),
+    access_key_id: Type.String({ minLength: 1, description: `Usually "\${S3_ACCESS_KEY_ID}".` }),
+    secret_access_key: Type.String({ minLength: 1, description: `Usually "\${S3_SECRET_ACCESS_KEY}".` }),
+    path_style: Type.Optional(
+      Type.Boolean({ default: true, description: 'The bucket stands in the path instead of the host name.' }),
+    ),
+  },
+  { ...closed, description: 'An S3-compatible store.' },
+);
+
+export const videos = Type.Object(
+  {
+    mirror: Type.Optional(
+      Type.Union([Type.Literal('local'), Type.Literal('s3'), Type.Literal('off')], {
+        default: 'local',
+        description: 'Where finished videos are kept: in the data folder, in an S3-compatible store, or not at all.',
+      }),
+    ),
+    s3: Type.Optional(s3),
+    max_size: Type.Optional(size('Largest video that is mirrored.', DELIVERY_DEFAULTS.maxSize)),
+    url_lifetime: Type.Optional(keeping('How long signed URLs hold, 7d at most.', DELIVERY_DEFAULTS.urlLifetime)),
+    keep_media: Type.Optional(keeping('How long mirrored videos are kept.', DELIVERY_DEFAULTS.keepMedia)),
+    keep_records: Type.Optional(keeping('How long tasks are kept after their end.', DELIVERY_DEFAULTS.keepRecords)),
+    expires: Type.Optional(
+      keeping('Until a task that does not end is given up, 48h at most.', DELIVERY_DEFAULTS.expires),
+    ),
+    expose_upstream_urls: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: 'Show public result URLs of upstreams; else the gateway’s own stand in unsigned_urls.',
+      }),
+    ),
+    dedupe_window: Type.Optional(
+      duration('Within it, an equal request of the same key gives the same task. Off by default.', '1ms'),
+    ),
+  },
+  { ...closed, description: 'How videos are made and kept.' },
+);
+
+export type EncryptionEntry = Static<typeof encryption>;
+export type NetworkEntry = Static<typeof network>;
+export type CallbacksEntry = Static<typeof callbacks>;
+export type VideosEntry = Static<typeof videos>;

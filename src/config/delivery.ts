@@ -1,0 +1,121 @@
+/** The settings of videos and their webhooks, complete. */
+
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Secret } from '../core/secret.ts';
+import {
+  type CallbacksEntry,
+  DELIVERY_DEFAULTS as DEFAULTS,
+  type EncryptionEntry,
+  type NetworkEntry,
+  type VideosEntry,
+} from './delivery-schema.ts';
+import type { CallbacksConfig, EncryptionConfig, MirrorConfig, NetworkConfig, VideosConfig } from './resolved.ts';
+import { parseDuration, parseSize } from './units.ts';
+
+export type Fault = (path: string, message: string) => void;
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+const DAY = 24 * HOUR;
+
+export function completeEncryption(entry: EncryptionEntry, fault: Fault): EncryptionConfig {
+  if (entry.key && entry.key_file) fault('encryption.key_file', 'stands beside key; give one of them');
+  const keys = [...(entry.key ? [entry.key] : []), ...(entry.previous_keys ?? [])];
+  if (!entry.key && keys.length > 0) fault('encryption.previous_keys', 'needs key beside it');
+  return {
+    keys: keys.map((key) => new Secret(key)),
+    keyFile: entry.key_file ? resolve(entry.key_file) : undefined,
+  };
+}
+
+export function completeNetwork(entry: NetworkEntry): NetworkConfig {
+  const withPort = (server: string) => (/:\d+$/.test(server) && !server.endsWith(']') ? server : `${server}:53`);
+  return { dnsServers: (entry.dns_servers ?? []).map(withPort) };
+}
+
+export function completeCallbacks(entry: CallbacksEntry, fault: Fault): CallbacksConfig {
+  return {
+    secret: entry.secret ? new Secret(entry.secret) : undefined,
+    allowCidrs: entry.allow_cidrs ?? [],
+    allowHosts: entry.allow_hosts ?? [],
+    denyCidrs: entry.deny_cidrs ?? [],
+    ca: entry.ca_file ? certificate(entry.ca_file, fault) : undefined,
+    timeout: between(entry.timeout ?? DEFAULTS.timeout, {
+      path: 'callbacks.timeout',
+      least: SECOND,
+      most: 30 * SECOND,
+      words: '1s to 30s',
+      fault,
+    }),
+    honorRetryAfter: entry.honor_retry_after ?? false,
+    standardHeaders: entry.standard_headers ?? true,
+  };
+}
+
+export function completeVideos(entry: VideosEntry, fault: Fault): VideosConfig {
+  const time = (name: 'url_lifetime' | 'expires', most: number, byDefault: string) =>
+    between(entry[name] ?? byDefault, {
+      path: `videos.${name}`,
+      least: HOUR,
+      most,
+      words: `1h to ${most / HOUR}h`,
+      fault,
+    });
+  return {
+    mirror: completeMirror(entry, fault),
+    maxSize: parseSize(entry.max_size ?? DEFAULTS.maxSize) as number,
+    urlLifetime: time('url_lifetime', 7 * DAY, DEFAULTS.urlLifetime),
+    keepMedia: parseDuration(entry.keep_media ?? DEFAULTS.keepMedia) as number,
+    keepRecords: parseDuration(entry.keep_records ?? DEFAULTS.keepRecords) as number,
+    expires: time('expires', 2 * DAY, DEFAULTS.expires),
+    exposeUpstreamUrls: entry.expose_upstream_urls ?? true,
+    dedupeWindow: entry.dedupe_window ? parseDuration(entry.dedupe_window) : undefined,
+  };
+}
+
+function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: Fault): MirrorConfig {
+  if (mirror !== 's3') {
+    if (s3) fault('videos.s3', 'has no effect; set mirror: s3');
+    return { type: mirror ?? 'local' };
+  }
+  if (!s3) {
+    fault('videos.s3', 'is needed for mirror: s3');
+    return { type: 'off' };
+  }
+  return {
+    type: 's3',
+    endpoint: s3.endpoint.replace(/\/+$/, ''),
+    region: s3.region ?? DEFAULTS.region,
+    bucket: s3.bucket,
+    prefix: s3.prefix ?? '',
+    accessKeyId: s3.access_key_id,
+    secretAccessKey: new Secret(s3.secret_access_key),
+    pathStyle: s3.path_style ?? true,
+  };
+}
+
+function certificate(file: string, fault: Fault): string | undefined {
+  try {
+    const text = readFileSync(resolve(file), 'utf8');
+    if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+    fault('callbacks.ca_file', `${file} holds no PEM certificate`);
+  } catch (error) {
+    fault('callbacks.ca_file', `${file}: ${(error as Error).message}`);
+  }
+  return undefined;
+}
+
+interface Bounds {
+  path: string;
+  least: number;
+  most: number;
+  words: string;
+  fault: Fault;
+}
+
+function between(text: string, { path, least, most, words, fault }: Bounds): number {
+  const value = parseDuration(text) as number;
+  if (value < least || value > most) fault(path, `must be ${words}`);
+  return value;
+}

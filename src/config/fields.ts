@@ -1,0 +1,57 @@
+/** Kinds of values that several sections of the configuration file have. */
+
+import { type TString, Type } from 'typebox';
+
+export function duration(description: string, byDefault: string): TString {
+  return Type.String({
+    description,
+    default: byDefault,
+    pattern: '^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}[sm]|[1-9][0-9]?h)$',
+    errorMessage: 'must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
+  });
+}
+
+export function prefix(description: string, byDefault: string): TString {
+  return Type.String({
+    description,
+    default: byDefault,
+    pattern: '^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$',
+    errorMessage: 'must be path segments without slashes at the ends, e.g. anthropic',
+  });
+}
+
+export function webAddress(description: string): TString {
+  return Type.String({
+    description,
+    pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+    errorMessage: 'must be an http:// or https:// URL without credentials, query or fragment',
+  });
+}
+
+/** A time that is counted in days. */
+export function keeping(description: string, byDefault: string): TString {
+  return Type.String({
+    description,
+    default: byDefault,
+    pattern: '^[1-9][0-9]{0,3}(h|d)$',
+    errorMessage: 'must be hours or days such as 24h or 7d',
+  });
+}
+
+export function size(description: string, byDefault: string): TString {
+  return Type.String({
+    description,
+    default: byDefault,
+    pattern: '^[1-9][0-9]{0,6}(KiB|MiB|GiB)$',
+    errorMessage: 'must be a size such as 512KiB, 20MiB or 2GiB',
+  });
+}
+
+/** An address range, or a single address. */
+export function addressRange(): TString {
+  return Type.String({ minLength: 1, description: 'E.g. 10.0.0.0/8, fd00::/8 or one address.' });
+}
+
+export function secretText(description: string): TString {
+  return Type.String({ minLength: 16, description });
+}

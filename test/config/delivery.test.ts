@@ -1,0 +1,47 @@
+/** The settings of videos and webhooks. */
+
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { configOf } from './sources.ts';
+
+describe('videos and webhooks', () => {
+  test('have defaults', () => {
+    const { videos, callbacks, network, encryption } = configOf('');
+    assert.deepEqual(videos.mirror, { type: 'local' });
+    assert.equal(videos.maxSize, 2 * 1024 ** 3);
+    assert.equal(videos.urlLifetime, 24 * 3600_000);
+    assert.equal(videos.keepMedia, 7 * 24 * 3600_000);
+    assert.equal(videos.dedupeWindow, undefined);
+    assert.equal(callbacks.timeout, 10_000);
+    assert.equal(callbacks.secret, undefined);
+    assert.deepEqual(callbacks.allowCidrs, []);
+    assert.deepEqual(network.dnsServers, []);
+    assert.deepEqual(encryption.keys, []);
+  });
+
+  test('are taken from the file', () => {
+    const { videos, callbacks, network } = configOf(`
+network: { dns_servers: [10.0.0.2, "10.0.0.3:5353", "[::1]"] }
+callbacks: { secret: whsec_0123456789abcdef, allow_cidrs: [10.0.0.0/8], honor_retry_after: true }
+videos:
+  mirror: s3
+  s3: { endpoint: https://s3.example.com/, bucket: videos, access_key_id: id, secret_access_key: secret-of-the-store }
+`);
+    assert.deepEqual(network.dnsServers, ['10.0.0.2:53', '10.0.0.3:5353', '[::1]:53']);
+    assert.equal(callbacks.secret?.reveal(), 'whsec_0123456789abcdef');
+    assert.ok(callbacks.honorRetryAfter);
+    const { mirror } = videos;
+    assert.ok(mirror.type === 's3');
+    assert.equal(mirror.endpoint, 'https://s3.example.com');
+    assert.equal(mirror.secretAccessKey.reveal(), 'secret-of-the-store');
+    assert.ok(!JSON.stringify(videos).includes('secret-of-the-store'));
+  });
+
+  test('a database is a secret and files keep their folder', () => {
+    const { data, postgres } = configOf('data: postgres://user:password@db/polygate');
+    assert.equal(data, resolve('data'));
+    assert.equal(postgres?.reveal(), 'postgres://user:password@db/polygate');
+    assert.ok(!String(postgres).includes('password'));
+  });
+});
