@@ -1,8 +1,9 @@
 /** Every operation of the store by its name. */
 
 import * as deliveries from './deliveries.ts';
+import * as engine from './engine.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as videos from './videos.ts';
 
-export const operations = { ...keys, ...jobs, ...videos, ...deliveries };
+export const operations = { ...engine, ...keys, ...jobs, ...videos, ...deliveries };

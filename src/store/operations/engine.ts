@@ -1,0 +1,20 @@
+/** What the store asks of itself. */
+
+import { reading, writing } from '../operation.ts';
+
+/** A write that is as small as a write can be. */
+export const probeState = writing<object, number>('state', (transaction) =>
+  transaction.run(
+    `INSERT INTO version (subject, value) VALUES ('probe', 1)
+     ON CONFLICT (subject) DO UPDATE SET value = version.value + 1`,
+  ),
+);
+
+export const probeUsage = reading<object, number>('usage', async (transaction) => {
+  return (await transaction.all('SELECT 1 AS one')).length;
+});
+
+/** Takes every lease back, for an owner that knows that all former holders are dead. */
+export const releaseLeases = writing<object, number>('state', (transaction) =>
+  transaction.run("UPDATE job SET lease = '', lease_until = 0 WHERE lease <> '' OR lease_until > 0"),
+);

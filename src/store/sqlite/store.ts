@@ -1,0 +1,104 @@
+/** The embedded store: two SQLite files in a folder, each with a writer thread. */
+
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { GatewayError } from '../../core/errors.ts';
+import { healthOf } from '../health.ts';
+import type { Database, Operation } from '../operation.ts';
+import type { OperationName, Store } from '../store.ts';
+import { StoreUnavailable } from '../unavailable.ts';
+import { own } from './ownership.ts';
+import { createWriter, type Writer } from './writer.ts';
+
+/** Older ones may damage a file that two connections write to. */
+const OLDEST_SQLITE = [3, 51, 3];
+/** Milliseconds to wait for another process's lock. */
+const PATIENCE = 5000;
+
+export interface SqliteOptions {
+  folder: string;
+  /** A gateway owns its folder; the command line works beside it as a guest. */
+  role: 'owner' | 'guest';
+  /** The module that exports `operations`. */
+  operations: URL;
+  migrations: URL;
+  patience?: number;
+  maxPages?: number;
+}
+
+export interface SqliteStore extends Store {
+  readonly engine: 'sqlite';
+  /** Ends a writer as a crash would; the next call starts another. */
+  crash(database: Database): Promise<void>;
+}
+
+export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
+  refuseOldSqlite(process.versions.sqlite ?? '0');
+  const folder = resolve(options.folder);
+  const { operations }: { operations: Record<string, Operation<unknown, unknown>> } = await import(
+    options.operations.href
+  );
+  makeFolder(folder);
+  const ownership = options.role === 'owner' ? own(folder) : undefined;
+  const writers: Record<Database, Writer> = { state: writer('state'), usage: writer('usage') };
+
+  function writer(database: Database): Writer {
+    const { migrations, patience = PATIENCE, maxPages } = options;
+    return createWriter({
+      path: join(folder, `${database}.db`),
+      database,
+      migrations: migrations.href,
+      operations: options.operations.href,
+      patience,
+      maxPages,
+    });
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([writers.state.close(), writers.usage.close()]);
+    ownership?.release();
+  }
+
+  const store: SqliteStore = {
+    engine: 'sqlite',
+    call: (name, parameters) => writers[operations[name]?.database ?? 'state'].call(name, parameters) as never,
+    now: Date.now,
+    health: () => healthOf(store),
+    crash: (database) => writers[database].crash(),
+    close,
+  };
+  try {
+    await Promise.all([writers.state.ready(), writers.usage.ready()]);
+    // Whoever held a lease before is dead, for there is one owner at a time.
+    if (ownership) await store.call('releaseLeases' as OperationName, {} as never);
+  } catch (error) {
+    await close();
+    throw error instanceof StoreUnavailable
+      ? new GatewayError('unavailable', `The store in ${folder} cannot be opened: ${error.problem}.`, { cause: error })
+      : error;
+  }
+  return store;
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new GatewayError('unavailable', `The folder ${folder} cannot be made: ${message}.`, { cause: error });
+  }
+}
+
+function refuseOldSqlite(version: string): void {
+  const parts = version.split('.').map(Number);
+  for (const [index, needed] of OLDEST_SQLITE.entries()) {
+    const part = parts[index] ?? 0;
+    if (part > needed) return;
+    if (part < needed) {
+      throw new GatewayError(
+        'unavailable',
+        `SQLite ${OLDEST_SQLITE.join('.')} or newer is needed and this Node has ${version}; use a newer Node.`,
+      );
+    }
+  }
+}

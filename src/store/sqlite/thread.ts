@@ -1,0 +1,71 @@
+/** The thread that owns the connection to one SQLite file. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { type DatabaseOptions, openDatabase } from './database.ts';
+import { encodeFailure, engineError, type Failure } from './failure.ts';
+import { type Answer, type AnyOperation, type Call, runGroup } from './group.ts';
+import { createSession } from './transaction.ts';
+
+export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
+  /** URL of the folder of the migrations. */
+  migrations: string;
+  /** URL of the module that exports `operations`. */
+  operations: string;
+}
+
+export type ToThread = { type: 'call'; call: Call } | { type: 'close' };
+export type FromThread =
+  | { type: 'ready' }
+  | { type: 'unusable'; failure: Failure }
+  | { type: 'answers'; answers: Answer[] };
+
+/** Most calls of one transaction. */
+const GROUP = 1000;
+
+const port = parentPort;
+if (port) {
+  const tell = (message: FromThread) => port.postMessage(message);
+  try {
+    await serve(workerData, tell);
+    tell({ type: 'ready' });
+  } catch (error) {
+    tell({ type: 'unusable', failure: encodeFailure(engineError(error)) });
+    port.close();
+  }
+}
+
+async function serve(options: ThreadOptions, tell: (message: FromThread) => void): Promise<void> {
+  const { operations }: { operations: Record<string, AnyOperation> } = await import(options.operations);
+  const connection = openDatabase({ ...options, migrations: new URL(options.migrations) });
+  const session = createSession(connection);
+  const queue: Call[] = [];
+  let running = false;
+  let closing = false;
+
+  function operation(name: string): AnyOperation {
+    const found = operations[name];
+    if (!found) throw new Error(`no operation ${name}`);
+    return found;
+  }
+
+  async function run(): Promise<void> {
+    while (queue.length > 0) {
+      tell({ type: 'answers', answers: await runGroup(queue.splice(0, GROUP), { connection, session, operation }) });
+    }
+    running = false;
+    if (closing) end();
+  }
+
+  function end(): void {
+    connection.close();
+    port?.close();
+  }
+
+  port?.on('message', (message: ToThread) => {
+    if (message.type === 'call') queue.push(message.call);
+    else closing = true;
+    if (running) return;
+    running = true;
+    setImmediate(run);
+  });
+}

@@ -1,0 +1,126 @@
+/** This side of a writer thread: calls in, answers out, and a new thread in place of one that died. */
+
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../unavailable.ts';
+import { decodeFailure } from './failure.ts';
+import type { FromThread, ThreadOptions, ToThread } from './thread.ts';
+
+/** Milliseconds between attempts to start a thread: doubled by each failure in a row. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 15_000;
+
+const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+
+export interface Writer {
+  /** Resolves when the thread serves the file, or throws why it cannot. */
+  ready(): Promise<void>;
+  call(name: string, parameters: unknown): Promise<unknown>;
+  /** Ends the thread as a crash would. */
+  crash(): Promise<void>;
+  /** Lets what was called finish. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+interface Thread {
+  worker: Worker;
+  waiting: Map<number, Waiting>;
+  ready: Promise<void>;
+  ended: Promise<void>;
+}
+
+export function createWriter(options: ThreadOptions): Writer {
+  let thread: Thread | undefined;
+  let failures = 0;
+  let notBefore = Number.NEGATIVE_INFINITY;
+  let lastId = 0;
+  let closed = false;
+
+  function running(): Thread {
+    if (closed) throw new StoreUnavailable('the store is closed');
+    if (thread) return thread;
+    if (performance.now() < notBefore) throw new StoreUnavailable('the writer failed and is not started again yet');
+    thread = startThread(options, (served) => {
+      thread = undefined;
+      failures = served ? 0 : failures + 1;
+      if (failures > 0) notBefore = performance.now() + Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (failures - 1));
+    });
+    return thread;
+  }
+
+  return {
+    ready: async () => running().ready,
+    async call(name, parameters) {
+      const { worker, waiting } = running();
+      lastId += 1;
+      const id = lastId;
+      return new Promise((resolve, reject) => {
+        send(worker, { type: 'call', call: { id, name, parameters } });
+        if (waiting.size === 0) worker.ref();
+        waiting.set(id, { resolve, reject });
+      });
+    },
+    async crash() {
+      await thread?.worker.terminate();
+    },
+    async close() {
+      closed = true;
+      if (!thread) return;
+      thread.worker.ref();
+      send(thread.worker, { type: 'close' });
+      await thread.ended;
+    },
+  };
+}
+
+function send(worker: Worker, message: ToThread): void {
+  worker.postMessage(message);
+}
+
+/** `onEnd` learns whether it ever served. The process may end while nobody waits for an answer. */
+function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): Thread {
+  const worker = new Worker(THREAD, { workerData: options, execArgv: [], name: `store ${options.database}` });
+  const waiting = new Map<number, Waiting>();
+  let served = false;
+  let problem: Error = new StoreUnavailable('the writer ended');
+
+  const ready = new Promise<void>((resolve, reject) => {
+    worker.on('message', (message: FromThread) => {
+      switch (message.type) {
+        case 'ready':
+          served = true;
+          if (waiting.size === 0) worker.unref();
+          return resolve();
+        case 'unusable':
+          problem = decodeFailure(message.failure);
+          return;
+        case 'answers':
+          for (const answer of message.answers) {
+            const caller = waiting.get(answer.id);
+            waiting.delete(answer.id);
+            if ('failure' in answer) caller?.reject(decodeFailure(answer.failure));
+            else caller?.resolve(answer.result);
+          }
+          if (waiting.size === 0) worker.unref();
+      }
+    });
+    worker.on('error', (error) => {
+      problem = new StoreUnavailable(`the writer ended: ${(error as Error).message}`, error);
+    });
+    worker.on('exit', () => reject(problem));
+  });
+  ready.catch(() => undefined);
+  const ended = new Promise<void>((resolve) => {
+    worker.on('exit', () => {
+      onEnd(served);
+      for (const { reject } of waiting.values()) reject(problem);
+      resolve();
+    });
+  });
+  return { worker, waiting, ready, ended };
+}
