@@ -117,7 +117,7 @@ export const videos = Type.Object(
       }),
     ),
     dedupe_window: Type.Optional(
-      duration('Within it, an equal request of the same key gives the same task. Off by default.', '1ms'),
+      duration('Within it, an equal request of the same key gives the same task. Off by default.'),
     ),
   },
   { ...closed, description: 'How videos are made and kept.' },

@@ -2,10 +2,10 @@
 
 import { type TString, Type } from 'typebox';
 
-export function duration(description: string, byDefault: string): TString {
+export function duration(description: string, byDefault?: string): TString {
   return Type.String({
     description,
-    default: byDefault,
+    ...(byDefault !== undefined && { default: byDefault }),
     pattern: '^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}[sm]|[1-9][0-9]?h)$',
     errorMessage: 'must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
   });

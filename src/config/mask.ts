@@ -108,7 +108,7 @@ function describeModel(model: ModelEntry): object {
   return snakeCased({ ...rest, maxCompletionTokens: maxOutput });
 }
 
-/** Names of prices are left as they are: they are words of the catalog already in this case. */
+/** Names of prices are words of the catalog and left as they are. */
 function snakeCased(value: object): object {
   const renamed = Object.entries(value).map(([name, inner]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -2,6 +2,7 @@
 
 import { type TInteger, type TSchema, Type } from 'typebox';
 import type { ModelRules } from '../core/model.ts';
+import type { VideoAbilities } from '../core/video.ts';
 
 type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
@@ -66,6 +67,45 @@ const price = Type.String({
   errorMessage: 'must be a decimal number of USD in quotes, e.g. "0.0000025"',
 });
 
+function texts(description: string): TSchema {
+  return Type.Array(Type.String({ minLength: 1 }), { description });
+}
+
+const video = {
+  durations: Type.Array(count('Seconds.'), { description: 'Lengths in seconds.' }),
+  resolutions: texts('E.g. 720p.'),
+  aspect_ratios: texts('E.g. 16:9.'),
+  sizes: texts('E.g. 1280x720.'),
+  frames: Type.Array(oneOf(['first_frame', 'last_frame'], 'A frame.'), { description: 'Frames that can be given.' }),
+  references: Type.Object(
+    {
+      image: Type.Optional(count('Images.')),
+      video: Type.Optional(count('Videos.')),
+      audio: Type.Optional(count('Sounds.')),
+    },
+    { additionalProperties: false, description: 'How many references of each type it takes.' },
+  ),
+  audio: flag('Sound can be asked for or declined.'),
+  seed: flag('A seed is accepted.'),
+  negative_prompt: flag('A negative prompt is accepted.'),
+  count: count('Videos of one task at most.'),
+  prompt_optional: flag('An image alone is enough.'),
+  image_required: flag('It needs an image.'),
+  passthrough: texts('Keys of provider.options that are passed on.'),
+  defaults: Type.Object(
+    {
+      duration: Type.Optional(count('Seconds.')),
+      resolution: Type.Optional(Type.String({ description: 'E.g. 720p.' })),
+      aspect_ratio: Type.Optional(Type.String({ description: 'E.g. 16:9.' })),
+      size: Type.Optional(Type.String({ description: 'E.g. 1280x720.' })),
+    },
+    { additionalProperties: false, description: 'What holds where the caller says nothing.' },
+  ),
+  prices: Type.Record(Type.String(), price, {
+    description: 'USD as quoted decimals: per-video-second, per-video-second-1080p, per-video, ...',
+  }),
+} satisfies Record<SnakeCase<keyof VideoAbilities>, TSchema>;
+
 export const modelSchema = Type.Object(
   {
     id: Type.String({ minLength: 1, description: 'Id of the model as the upstream knows it.' }),
@@ -83,6 +123,12 @@ export const modelSchema = Type.Object(
       Type.Array(Type.String(), { description: 'Request parameters the catalog lists, e.g. temperature, tools.' }),
     ),
     created: Type.Optional(Type.Integer({ minimum: 0, description: 'When it appeared, in Unix seconds.' })),
+    video: Type.Optional(
+      Type.Partial(Type.Object(video), {
+        additionalProperties: false,
+        description: 'What it accepts as a maker of videos; with it the model is one.',
+      }),
+    ),
     rules: Type.Optional(
       Type.Partial(Type.Object(rules), {
         additionalProperties: false,

@@ -1,9 +1,9 @@
 /** Which providers are on: those of the file, then those that the environment switches on. */
 
 import type { Json } from '../core/json.ts';
-import type { ModelRules } from '../core/model.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { Secret } from '../core/secret.ts';
+import type { VideoAbilities } from '../core/video.ts';
 import { nearest } from './nearest.ts';
 import type { ModelEntry, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
@@ -107,14 +107,20 @@ function modelEntry(settings: ModelSettings): ModelEntry {
     maxOutput: max_completion_tokens,
     pricing: settings.pricing,
     inputModalities: input_modalities as ModelEntry['inputModalities'],
-    outputModalities: output_modalities as ModelEntry['outputModalities'],
+    outputModalities: (output_modalities ?? (settings.video && ['video'])) as ModelEntry['outputModalities'],
     supportedParameters: supported_parameters,
     created: settings.created,
     rules: settings.rules ? camelCased(settings.rules) : undefined,
+    video: settings.video ? videoAbilities(settings.video) : undefined,
   });
 }
 
-function camelCased(rules: Json): ModelRules {
+function videoAbilities({ prices, ...settings }: Json): VideoAbilities {
+  const { defaults, ...abilities } = camelCased(settings);
+  return withoutNulls({ ...abilities, defaults: defaults ? camelCased(defaults) : undefined, prices });
+}
+
+function camelCased(rules: Json): Json {
   const renamed = Object.entries(rules).map(([name, value]) => [
     name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
     value,

@@ -3,6 +3,7 @@
 import type { Modality, ModelRules, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/protocol.ts';
 import type { Secret } from '../core/secret.ts';
+import type { VideoAbilities } from '../core/video.ts';
 
 export interface Config {
   /** The file it was read from, absolute; absent when there is none. */
@@ -149,4 +150,6 @@ export interface ModelEntry {
   /** Unix seconds. */
   created?: number;
   rules?: ModelRules;
+  /** What it accepts as a maker of videos. */
+  video?: VideoAbilities;
 }

@@ -169,3 +169,26 @@ describe('a provider is refused with its place and what is allowed', () => {
     test(faults[0]?.slice(3, 60) ?? '', () => assert.deepEqual(faultsOf(text), faults));
   }
 });
+
+test('a model of the configuration can make videos', () => {
+  const { models } = ready(
+    'gw',
+    `providers:
+  gw:
+    type: openai-compatible
+    base_url: http://127.0.0.1:1/v1
+    models:
+      - id: film
+        video: { durations: [4, 8], aspect_ratios: ["16:9"], negative_prompt: true, defaults: { aspect_ratio: "16:9" }, prices: { per-video-second: "0.1" } }
+`,
+  );
+  assert.ok(Array.isArray(models));
+  assert.deepEqual(models[0]?.outputModalities, ['video']);
+  assert.deepEqual(models[0]?.video, {
+    durations: [4, 8],
+    aspectRatios: ['16:9'],
+    negativePrompt: true,
+    defaults: { aspectRatio: '16:9' },
+    prices: { 'per-video-second': '0.1' },
+  });
+});
