@@ -60,6 +60,8 @@ export interface ProviderType {
   readonly catalog?: string;
   /** Where the server lists its models, below the base URL; absent where it doesn't. */
   readonly modelsPath?: string;
+  /** Where the server lists the models that make videos, as OpenRouter does; absent where it doesn't. */
+  readonly videoModelsPath?: string;
   /** Throws `invalid_request` for a missing or malformed base URL. */
   create(settings: ProviderSettings): Provider;
 }

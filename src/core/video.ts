@@ -33,8 +33,8 @@ export interface VideoAbilities {
   /** What holds where the caller says nothing. */
   defaults?: { duration?: number; resolution?: string; aspectRatio?: string; size?: string };
   /**
-   * USD as decimal strings, by OpenRouter's names: `per-video-second`, `per-video-second-1080p`,
-   * `per-video-second-audio`, `per-video-second-1080p-audio`, `per-video`.
+   * USD as decimal strings: `per-video-second`, `per-video-second-1080p`, `per-video-second-audio`,
+   * `per-video-second-1080p-audio`, `per-video`, `per-video-token`, `per-video-token-audio`.
    */
   prices?: Record<string, string>;
 }
@@ -124,6 +124,8 @@ export type VideoAsset = { mime?: string } & ({ url: string } | { path: string }
 export interface VideoCharge {
   /** Seconds of video made. */
   seconds?: number;
+  /** What models with a price `per-video-token` are charged by. */
+  tokens?: number;
   /** USD as a decimal string. */
   cost?: string;
 }
@@ -144,7 +146,12 @@ export type PollResult =
   | { type: 'follow'; call: VideoCall<PollResult> }
   | { type: 'unreadable' };
 
-export type CancelResult = { type: 'accepted' } | { type: 'too-late' } | { type: 'unreadable' };
+export type CancelResult =
+  | { type: 'accepted' }
+  | { type: 'too-late' }
+  /** The state was asked for first, because cancelling would harm a task that is no longer queued. */
+  | { type: 'follow'; call: VideoCall<CancelResult> }
+  | { type: 'unreadable' };
 
 export interface SubmitContext {
   /** Ours: unguessable, stored before the request is sent, for providers that keep a caller's id. */
