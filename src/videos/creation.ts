@@ -1,0 +1,37 @@
+/** A request for a video after every check: what is stored of it, and what was left out. */
+
+import { createHash } from 'node:crypto';
+import type { Json } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { VideoRequest } from '../core/video.ts';
+
+export interface Creation {
+  model: CatalogModel;
+  request: VideoRequest;
+  callbackUrl?: string;
+  /** Seconds after which the task expires; absent leaves it to the gateway. */
+  expiresAfter?: number;
+  metadata?: Record<string, string>;
+  /** Whom the caller made it for. */
+  user?: string;
+  /** Fields that were not needed, as the caller spelled them. */
+  dropped: string[];
+}
+
+/** Equal for requests that mean the same, however they were written. */
+export function digestOf({ model, dropped: _dropped, ...meant }: Creation): string {
+  return createHash('sha256')
+    .update(JSON.stringify(ordered({ model: model.id, ...meant })))
+    .digest('base64url');
+}
+
+function ordered(value: Json): Json {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, ordered(value[name])]),
+  );
+}

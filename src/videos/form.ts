@@ -1,0 +1,88 @@
+/** A multipart form as the JSON that it stands for: files become data URIs, names in brackets become objects and lists. */
+
+import { GatewayError } from '../core/errors.ts';
+import { isObject, type Json, read } from '../core/json.ts';
+import { sniffMime } from '../core/mime.ts';
+import { refuse } from './refusal.ts';
+
+type Fields = Record<string, Json>;
+
+const INTEGERS = new Set(['duration', 'seconds', 'seed', 'n', 'execution_expires_after']);
+const FLAGS = new Set(['generate_audio']);
+const STRUCTURED = new Set(['frame_images', 'input_references', 'input_reference', 'provider', 'metadata']);
+const MAX_PARTS = 200;
+const MAX_DEPTH = 5;
+
+/** Throws `invalid_request`. `type` is the `Content-Type` with its boundary. */
+export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
+  const entries = [...(await parse(bytes, type))];
+  if (entries.length > MAX_PARTS)
+    throw new GatewayError('invalid_request', `The form has more than ${MAX_PARTS} parts.`);
+  const fields: Fields = Object.create(null);
+  for (const [name, value] of entries) {
+    put(fields, pathOf(name), typeof value === 'string' ? fieldValue(name, value) : await fileOf(name, value));
+  }
+  return fields;
+}
+
+async function parse(bytes: Buffer, type: string): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+  } catch (cause) {
+    throw new GatewayError('invalid_request', 'The body is not a valid multipart form.', { cause });
+  }
+}
+
+/** `metadata[color]` is `['metadata', 'color']`, and `input_references[]` is `['input_references', '']`. */
+function pathOf(name: string): string[] {
+  const [, first, rest = ''] = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(name) ?? [];
+  if (first === undefined)
+    throw new GatewayError('invalid_request', `The form has a field with the name "${name.slice(0, 100)}".`);
+  const path = [first, ...[...rest.matchAll(/\[([^[\]]*)\]/g)].map(([, key = '']) => key)];
+  if (path.length > MAX_DEPTH) refuse(first, `nests deeper than ${MAX_DEPTH} levels.`);
+  return path;
+}
+
+function put(target: Fields | Json[], [key = '', ...rest]: string[], value: Json): void {
+  const place = Array.isArray(target) ? (/^\d+$/.test(key) ? Number(key) : target.length) : key;
+  if (Array.isArray(target) && Number(place) > target.length) refuse(key, 'leaves out items of its list.');
+  const at = target as Fields;
+  if (rest.length === 0) {
+    at[place] = value;
+    return;
+  }
+  const isList = rest[0] === '' || /^\d+$/.test(rest[0] ?? '');
+  at[place] ??= isList ? [] : Object.create(null);
+  if (!isObject(at[place]) && !Array.isArray(at[place]))
+    refuse(key, 'is given both as a value and as a group of fields.');
+  put(at[place], rest, value);
+}
+
+function fieldValue(name: string, text: string): Json {
+  if (INTEGERS.has(name) && /^-?\d{1,16}$/.test(text)) return Number(text);
+  if (FLAGS.has(name) && /^(true|false)$/.test(text)) return text === 'true';
+  if (!STRUCTURED.has(name) || !/^\s*[[{]/.test(text)) return text;
+  try {
+    return read(text);
+  } catch {
+    return refuse(name, 'is not valid JSON.');
+  }
+}
+
+/** A file stands where a URL would stand in JSON. */
+async function fileOf(name: string, file: File): Promise<Json> {
+  const bytes = Buffer.from(await file.arrayBuffer());
+  const claimed = file.type === '' || file.type === 'application/octet-stream' ? undefined : file.type;
+  const mime = sniffMime(bytes) ?? claimed ?? 'application/octet-stream';
+  const url = `data:${mime.replace(/;.*$/s, '')};base64,${bytes.toString('base64')}`;
+  switch (pathOf(name)[0]) {
+    case 'input_reference':
+      return { image_url: url };
+    case 'input_references': {
+      const type = `${mime.split('/')[0]}_url`;
+      return { type, [type]: { url } };
+    }
+    default:
+      return refuse(name, 'does not take a file; files go into input_reference or input_references[].');
+  }
+}

@@ -1,0 +1,61 @@
+/** Images, videos and sounds that come with a request: behind a URL, or in a data URI. */
+
+import { GatewayError } from '../core/errors.ts';
+import { registeredType, sniffBase64 } from '../core/mime.ts';
+import type { ReferenceType, VideoInput } from '../core/video.ts';
+import type { Policy } from '../net/policy.ts';
+import { checkUrl } from '../net/url.ts';
+import { refuse } from './refusal.ts';
+
+const MEBIBYTE = 1024 * 1024;
+export const MAX_INPUT_BYTES = 20 * MEBIBYTE;
+
+export interface InputPlace {
+  /** The field as the caller wrote it. */
+  param: string;
+  type: ReferenceType;
+  policy: Policy;
+}
+
+/** Throws `invalid_request`, or `payload_too_large` for more than 20 MiB. */
+export function readInput(text: string, place: InputPlace): VideoInput {
+  if (/^data:/i.test(text)) return readDataUri(text, place);
+  try {
+    return { url: checkUrl(text, place.policy).href };
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    throw new GatewayError(
+      'invalid_request',
+      `${place.param} must be an https URL or a base64 data URI: ${thrown.message}`,
+      {
+        param: place.param,
+        cause: thrown,
+      },
+    );
+  }
+}
+
+function readDataUri(text: string, { param, type }: InputPlace): VideoInput {
+  const comma = text.indexOf(',');
+  const [claimed = '', ...flags] = text.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
+  const data = text.slice(comma + 1);
+  if (comma < 0 || flags.at(-1)?.trim() !== 'base64' || !isBase64(data)) {
+    refuse(param, `must be a data URI with base64, such as data:${type}/...;base64,...`);
+  }
+  if (bytesOf(data) > MAX_INPUT_BYTES) {
+    throw new GatewayError('payload_too_large', `${param} holds more than ${MAX_INPUT_BYTES} bytes.`, { param });
+  }
+  const named = claimed === 'application/octet-stream' ? '' : claimed;
+  const mime = registeredType(named === '' ? sniffBase64(data) : named);
+  if (!mime?.startsWith(`${type}/`))
+    refuse(param, `must hold ${type === 'image' ? 'an' : 'a'} ${type}, not ${mime ?? 'bytes of an unknown type'}.`);
+  return { data, mime };
+}
+
+function isBase64(data: string): boolean {
+  return data.length > 0 && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
+}
+
+function bytesOf(data: string): number {
+  return (data.length / 4) * 3 - (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);
+}

@@ -1,0 +1,23 @@
+/** How a field of a request for a video is refused. */
+
+import { GatewayError } from '../core/errors.ts';
+
+export interface Unsupported {
+  param: string;
+  value: unknown;
+  /** Empty or absent: the model does not take the field at all. */
+  allowed?: readonly (string | number)[] | undefined;
+  model: string;
+}
+
+export function refuseValue({ param, value, allowed = [], model }: Unsupported): never {
+  const message =
+    allowed.length === 0
+      ? `${param} is not supported by ${model}; leave it out.`
+      : `${param} ${JSON.stringify(value)} is not supported by ${model}; allowed: ${allowed.join(', ')}.`;
+  throw new GatewayError('unsupported_parameter_value', message, { param });
+}
+
+export function refuse(param: string, message: string): never {
+  throw new GatewayError('invalid_request', `${param} ${message}`, { param });
+}
