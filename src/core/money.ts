@@ -1,0 +1,50 @@
+/** Money as an integer of 1e-12 USD inside and as a decimal string outside; never floating point. */
+
+const DECIMALS = 12;
+const UNIT = 10n ** BigInt(DECIMALS);
+const DECIMAL = /^(-?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,2}))?$/;
+
+/** What fits into a store's integer: about nine million USD. */
+const MAX_MONEY = 2n ** 63n - 1n;
+
+interface Scaled {
+  /** All digits as an integer, with its sign. */
+  digits: bigint;
+  /** How many of them stand behind the point; negative for so many zeros more. */
+  places: number;
+}
+
+/** Rounded half away from zero. Throws RangeError for what is no number or no sum that can be kept. */
+export function moneyOf(decimal: string): bigint {
+  return times(UNIT, decimal);
+}
+
+/** Without exponent and needless zeros: `3.2`, `0`. */
+export function decimalOf(money: bigint): string {
+  const sign = money < 0n ? '-' : '';
+  const digits = String(money < 0n ? -money : money).padStart(DECIMALS + 1, '0');
+  const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');
+  const whole = digits.slice(0, -DECIMALS);
+  return sign + (fraction === '' ? whole : `${whole}.${fraction}`);
+}
+
+/** `factor` is a decimal, e.g. a number of seconds or tokens; rounded half away from zero. Throws RangeError as above. */
+export function times(money: bigint, factor: string): bigint {
+  const { digits, places } = scaled(factor);
+  const product = money * digits;
+  const result = places <= 0 ? product * 10n ** BigInt(-places) : divide(product, 10n ** BigInt(places));
+  if (result > MAX_MONEY || result < -MAX_MONEY) throw new RangeError(`${factor} is beyond what can be counted.`);
+  return result;
+}
+
+function divide(dividend: bigint, divisor: bigint): bigint {
+  const half = dividend < 0n ? -(divisor / 2n) : divisor / 2n;
+  return (dividend + half) / divisor;
+}
+
+function scaled(decimal: string): Scaled {
+  const match = DECIMAL.exec(decimal);
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match ?? [];
+  if (!match || whole + fraction === '') throw new RangeError(`"${decimal}" is no decimal number.`);
+  return { digits: BigInt(sign + whole + fraction), places: fraction.length - Number(exponent) };
+}
