@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { problems as schemaProblems } from '../core/check.ts';
 import { GatewayError, redact } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
+import { completeAdmin, completeLimits, completeSettings, completeTelemetry, completeUsage } from './accounting.ts';
 import { completeCallbacks, completeEncryption, completeNetwork, completeVideos, type Fault } from './delivery.ts';
 import { nearest } from './nearest.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
@@ -114,6 +115,10 @@ function complete(file: ConfigFile, { source, read, fault }: Completion): Config
     network: completeNetwork(file.network ?? {}),
     callbacks: completeCallbacks(file.callbacks ?? {}, fault),
     videos: completeVideos(file.videos ?? {}, fault),
+    usage: completeUsage(file.usage ?? {}),
+    limits: completeLimits(file.limits ?? {}),
+    admin: completeAdmin(file.admin ?? {}),
+    telemetry: completeTelemetry(file.telemetry ?? {}),
     keys: completeKeys(file.keys ?? [], fault),
     providers: resolveProviders({
       entries: file.providers ?? {},
@@ -165,12 +170,19 @@ function completeData(data: string, fault: Fault): Pick<Config, 'data' | 'postgr
 }
 
 function completeKeys(entries: KeyEntry[], fault: Fault): ConfiguredKey[] {
-  return entries.map(({ name, key, models, expires }, index) => {
+  return entries.map((entry, index) => {
+    const { name, key, models, expires } = entry;
     const moment = expires ? parseMoment(expires) : undefined;
     if (expires && moment === undefined) fault(`keys[${index}].expires`, 'must be a date that exists');
     if (entries.findIndex((other) => other.name === name) < index) {
       fault(`keys[${index}].name`, `is taken by another key, "${name}"`);
     }
-    return { name, key: new Secret(key), models: models ?? undefined, expires: moment };
+    return {
+      name,
+      key: new Secret(key),
+      models: models ?? undefined,
+      expires: moment,
+      settings: completeSettings(entry),
+    };
   });
 }

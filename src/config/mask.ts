@@ -1,6 +1,7 @@
 /** A configuration as it would stand in a file, with every default written out and every secret masked. */
 
 import { stringify } from 'yaml';
+import type { Secret } from '../core/secret.ts';
 import type {
   CallbacksConfig,
   Config,
@@ -9,6 +10,8 @@ import type {
   ModelEntry,
   ReadyProvider,
   ServerConfig,
+  TelemetryConfig,
+  UsageConfig,
   VideosConfig,
 } from './resolved.ts';
 import { formatDuration, formatSize } from './units.ts';
@@ -23,6 +26,10 @@ export function describe(config: Config): string {
     network: { dns_servers: config.network.dnsServers },
     callbacks: describeCallbacks(config.callbacks),
     videos: describeVideos(config.videos),
+    usage: describeUsage(config.usage),
+    limits: snakeCased(config.limits),
+    admin: config.admin && { ...config.admin, token: config.admin.token.mask() },
+    telemetry: describeTelemetry(config.telemetry),
     keys: config.keys.map(describeKey),
     providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
   };
@@ -82,24 +89,39 @@ function describeVideos({ mirror, maxSize, exposeUpstreamUrls, ...times }: Video
   });
 }
 
-function describeKey({ name, key, models, expires }: ConfiguredKey): object {
+function describeUsage({ keep, maxSize, ...rest }: UsageConfig): object {
+  return snakeCased({ ...rest, keep: formatDuration(keep), maxSize: formatSize(maxSize) });
+}
+
+function describeTelemetry({ otlp, propagate }: TelemetryConfig): object {
+  return { otlp: otlp && { ...otlp, headers: masked(otlp.headers) }, propagate };
+}
+
+/** The limits of models stand under globs, which are left as they are. */
+function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
+  const { modelLimits = {}, ...rest } = settings;
+  const limits = Object.entries(modelLimits).map(([glob, limit]) => [glob, snakeCased(limit)]);
   return {
     name,
     key: key.mask(),
-    models,
     expires: expires === undefined ? undefined : new Date(expires).toISOString(),
+    ...snakeCased(rest),
+    model_limits: limits.length > 0 ? Object.fromEntries(limits) : undefined,
   };
 }
 
+function masked(headers: Record<string, Secret>): object {
+  return Object.fromEntries(Object.entries(headers).map(([name, secret]) => [name, secret.mask()]));
+}
+
 function describeProvider({ type, apiKeys, baseUrl, models, headers }: ReadyProvider): object {
-  const names = Object.keys(headers);
   const [key, ...more] = apiKeys.map((secret) => secret.mask());
   return {
     type,
     ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
     base_url: baseUrl,
     models: Array.isArray(models) ? models.map(describeModel) : models,
-    headers: names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, headers[name]?.mask()])),
+    headers: Object.keys(headers).length === 0 ? undefined : masked(headers),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The configuration as the rest of the gateway uses it: complete, checked, without references to the environment. */
 
+import type { KeySettings, Limits } from '../core/key-settings.ts';
 import type { Modality, ModelRules, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/protocol.ts';
 import type { Secret } from '../core/secret.ts';
@@ -17,6 +18,12 @@ export interface Config {
   network: NetworkConfig;
   callbacks: CallbacksConfig;
   videos: VideosConfig;
+  usage: UsageConfig;
+  /** Of every key that has none of its own. */
+  limits: Limits;
+  /** Absent means that there is no admin API. */
+  admin?: AdminConfig;
+  telemetry: TelemetryConfig;
   keys: ConfiguredKey[];
   /** What is named in the file first, in its order; then what the environment switches on or could switch on. */
   providers: ProviderConfig[];
@@ -61,6 +68,26 @@ export interface CallbacksConfig {
   timeout: number;
   honorRetryAfter: boolean;
   standardHeaders: boolean;
+}
+
+export interface UsageConfig {
+  durability: 'strict' | 'batched';
+  /** Milliseconds that records of single requests are kept. */
+  keep: number;
+  /** Bytes that they may take. */
+  maxSize: number;
+}
+
+export interface AdminConfig {
+  token: Secret;
+  host: string;
+  port: number;
+}
+
+export interface TelemetryConfig {
+  otlp?: { endpoint: string; headers: Record<string, Secret> };
+  /** Trace context is passed on to upstreams. */
+  propagate: boolean;
 }
 
 export interface VideosConfig {
@@ -108,6 +135,8 @@ export interface ConfiguredKey {
   models?: string[];
   /** Unix milliseconds. */
   expires?: number;
+  /** What it may do, `models` included. */
+  settings: KeySettings;
 }
 
 export type ProviderConfig = ReadyProvider | WaitingProvider;

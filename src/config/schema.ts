@@ -1,6 +1,7 @@
 /** The configuration file as a schema: what is validated, and what editors complete from `config.schema.json`. */
 
 import { type Static, Type } from 'typebox';
+import { admin, keySettings, limits, telemetry, usage } from './accounting-schema.ts';
 import { callbacks, encryption, network, videos } from './delivery-schema.ts';
 import { duration, prefix, webAddress } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
@@ -91,6 +92,7 @@ const key = Type.Object(
         description: 'Moment from which the key is refused; a date alone means its beginning in UTC.',
       }),
     ),
+    ...keySettings,
   },
   { additionalProperties: false, description: 'An API key of the gateway.' },
 );
@@ -144,6 +146,10 @@ export const configSchema = Type.Object(
     network: Type.Optional(network),
     callbacks: Type.Optional(callbacks),
     videos: Type.Optional(videos),
+    usage: Type.Optional(usage),
+    limits: Type.Optional(limits),
+    admin: Type.Optional(admin),
+    telemetry: Type.Optional(telemetry),
     keys: Type.Optional(
       Type.Array(key, { description: 'API keys kept in the configuration, beside those in the store.' }),
     ),

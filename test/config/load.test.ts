@@ -135,9 +135,9 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
   },
   {
     about: 'an unknown field that is like none',
-    text: 'telemetry: true',
+    text: 'clusters: true',
     faults: [
-      '1: telemetry: unknown field; allowed: server, data, encryption, network, callbacks, videos, keys, providers',
+      '1: clusters: unknown field; allowed: server, data, encryption, network, callbacks, videos, usage, limits, admin, telemetry, keys, providers',
     ],
   },
   {

@@ -1,0 +1,61 @@
+/** The settings of use, administration and telemetry, complete. */
+
+import type { KeySettings, Limits } from '../core/key-settings.ts';
+import { Secret } from '../core/secret.ts';
+import {
+  type AdminEntry,
+  ACCOUNTING_DEFAULTS as DEFAULTS,
+  type LimitsEntry,
+  type TelemetryEntry,
+  type UsageEntry,
+} from './accounting-schema.ts';
+import type { AdminConfig, TelemetryConfig, UsageConfig } from './resolved.ts';
+import type { KeyEntry } from './schema.ts';
+import { parseDuration, parseSize } from './units.ts';
+
+export function completeUsage(entry: UsageEntry): UsageConfig {
+  return {
+    durability: entry.durability ?? DEFAULTS.durability,
+    keep: parseDuration(entry.keep ?? DEFAULTS.keep) as number,
+    maxSize: parseSize(entry.max_size ?? DEFAULTS.maxSize) as number,
+  };
+}
+
+export function completeAdmin(entry: AdminEntry): AdminConfig | undefined {
+  if (!entry.token) return undefined;
+  const { host, port } = entry;
+  return { token: new Secret(entry.token), host: host ?? DEFAULTS.adminHost, port: port ?? DEFAULTS.adminPort };
+}
+
+export function completeTelemetry({ otlp, propagate }: TelemetryEntry): TelemetryConfig {
+  const headers = Object.entries(otlp?.headers ?? {}).map(([name, value]) => [name, new Secret(value)]);
+  return {
+    otlp: otlp ? { endpoint: otlp.endpoint.replace(/\/+$/, ''), headers: Object.fromEntries(headers) } : undefined,
+    propagate: propagate ?? false,
+  };
+}
+
+export function completeLimits(entry: LimitsEntry): Limits {
+  return withoutNulls({
+    requestsPerMinute: entry.requests_per_minute,
+    tokensPerMinute: entry.tokens_per_minute,
+    concurrentRequests: entry.concurrent_requests,
+  });
+}
+
+export function completeSettings(entry: KeyEntry): KeySettings {
+  const modelLimits = Object.entries(entry.model_limits ?? {}).map(([glob, limits]) => [glob, completeLimits(limits)]);
+  return withoutNulls({
+    models: entry.models,
+    surfaces: entry.surfaces,
+    readOnly: entry.read_only,
+    cidrs: entry.cidrs,
+    limits: entry.limits ? completeLimits(entry.limits) : undefined,
+    modelLimits: modelLimits.length > 0 ? Object.fromEntries(modelLimits) : undefined,
+    budgets: entry.budgets ? withoutNulls(entry.budgets) : undefined,
+  });
+}
+
+function withoutNulls<Value extends object>(value: { [Name in keyof Value]: Value[Name] | null | undefined }): Value {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner != null)) as Value;
+}

@@ -1,0 +1,58 @@
+/** The settings of use, limits, administration and telemetry. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { configOf, faultsOf } from './sources.ts';
+
+describe('use and limits', () => {
+  test('have defaults', () => {
+    const { usage, limits, admin, telemetry } = configOf('');
+    assert.deepEqual(usage, { durability: 'strict', keep: 30 * 24 * 3600_000, maxSize: 5 * 1024 ** 3 });
+    assert.deepEqual(limits, {});
+    assert.equal(admin, undefined);
+    assert.deepEqual(telemetry, { otlp: undefined, propagate: false });
+  });
+
+  test('a key may do what its settings say', () => {
+    const { keys } = configOf(`
+keys:
+  - name: ci
+    key: a-key-of-sixteen-characters
+    models: ["openai/*"]
+    surfaces: [chat, videos]
+    cidrs: [10.0.0.0/8]
+    limits: { requests_per_minute: 60 }
+    model_limits: { "openai/*": { tokens_per_minute: 1000 } }
+    budgets: { day: "2.50" }
+`);
+    assert.deepEqual(keys[0]?.settings, {
+      models: ['openai/*'],
+      surfaces: ['chat', 'videos'],
+      cidrs: ['10.0.0.0/8'],
+      limits: { requestsPerMinute: 60 },
+      modelLimits: { 'openai/*': { tokensPerMinute: 1000 } },
+      budgets: { day: '2.50' },
+    });
+  });
+
+  test('the admin API needs a long token', () => {
+    assert.equal(configOf(`admin: { token: ${'t'.repeat(32)} }`).admin?.port, 8081);
+    assert.deepEqual(faultsOf('admin: { token: short }'), [
+      '1: admin.token: must be at least 32 characters, e.g. from: openssl rand -hex 32',
+    ]);
+  });
+
+  test('money, addresses and surfaces are checked', () => {
+    const text = 'keys: [{ name: a, key: a-key-of-sixteen-characters, ';
+    assert.deepEqual(faultsOf(`${text} budgets: { day: 2.5 } }]`), [
+      '1: keys[0].budgets.day: must be a string, not 2.5',
+    ]);
+    assert.deepEqual(faultsOf(`${text} budgets: { day: "-1" } }]`), [
+      '1: keys[0].budgets.day: must be USD in quotes, e.g. "25.00"',
+    ]);
+    assert.deepEqual(faultsOf(`${text} cidrs: [example.com] }]`), [
+      '1: keys[0].cidrs[0]: must be an address range such as 10.0.0.0/8 or fd00::/8, or one address',
+    ]);
+    assert.equal(faultsOf(`${text} surfaces: [audio] }]`).length, 1);
+  });
+});
