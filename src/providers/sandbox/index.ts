@@ -4,6 +4,7 @@ import type { ProviderType } from '../../core/provider.ts';
 import { systemClock } from './delivery.ts';
 import { modelsOf } from './models.ts';
 import { createUpstream } from './upstream.ts';
+import { sandboxVideo } from './video/wire.ts';
 
 export const sandbox: ProviderType = {
   id: 'sandbox',
@@ -20,6 +21,7 @@ export const sandbox: ProviderType = {
     environment: [],
     headers: () => ({}),
     models: modelsOf(id),
+    video: sandboxVideo,
     local: createUpstream(systemClock),
   }),
 };

@@ -1,6 +1,8 @@
 /** What the catalog says of the sandbox's models, above all that none of them is an AI model. */
 
 import type { CatalogModel } from '../../core/model.ts';
+import { ASPECT_RATIOS, RESOLUTIONS, SIZES } from './video/sizes.ts';
+import { MAX_COUNT, MAX_SECONDS } from './video/task.ts';
 
 /** Tokens of the messages together. */
 export const CONTEXT_LENGTH = 131_072;
@@ -61,26 +63,39 @@ const CREATED = 1_793_491_200;
 
 /** The models of a sandbox that is called `provider`. */
 export function modelsOf(provider: string): CatalogModel[] {
-  return MODELS.map(({ id, name, description, parameters = [], reasons = false }) => ({
+  return [...MODELS.map((facts) => chatModel(provider, facts)), videoModel(provider)];
+}
+
+type Identity = 'id' | 'provider' | 'upstreamId' | 'canonicalSlug' | 'created' | 'ownedBy' | 'version';
+type Common = Identity | 'contextLength' | 'tokenizer' | 'instructType' | 'isModerated' | 'expirationDate';
+
+function common(provider: string, id: string): Pick<CatalogModel, Common> {
+  return {
     id: `${provider}/${id}`,
     provider,
     upstreamId: id,
     canonicalSlug: `${provider}/${id}`,
-    name,
-    description,
     created: CREATED,
     ownedBy: 'sandbox',
     version: '1',
     contextLength: CONTEXT_LENGTH,
+    tokenizer: 'sandbox',
+    instructType: null,
+    isModerated: false,
+    expirationDate: null,
+  };
+}
+
+function chatModel(provider: string, { id, name, description, parameters = [], reasons = false }: Facts): CatalogModel {
+  return {
+    ...common(provider, id),
+    name,
+    description,
     maxOutput: MAX_OUTPUT,
     inputModalities: ['text', 'image', 'file', 'audio', 'video'],
     outputModalities: ['text'],
-    tokenizer: 'sandbox',
-    instructType: null,
     pricing: { prompt: '0', completion: '0' },
-    isModerated: false,
     supportedParameters: [...COMMON_PARAMETERS, ...parameters],
-    expirationDate: null,
     rules: {
       maxOutput: MAX_OUTPUT,
       sampling: 'always',
@@ -98,5 +113,31 @@ export function modelsOf(provider: string): CatalogModel[] {
       schema: true,
       inputModalities: ['text', 'image', 'file', 'audio', 'video'],
     },
-  }));
+  };
+}
+
+function videoModel(provider: string): CatalogModel {
+  return {
+    ...common(provider, 'video'),
+    name: 'Sandbox Video (no AI)',
+    description:
+      'No AI model: makes a plain video in which a bar grows, or fails, hangs or expires if the prompt says so.',
+    maxOutput: 0,
+    inputModalities: ['text', 'image'],
+    outputModalities: ['video'],
+    pricing: { prompt: '0', completion: '0' },
+    supportedParameters: [],
+    rules: {},
+    video: {
+      durations: Array.from({ length: MAX_SECONDS }, (_, index) => index + 1),
+      resolutions: RESOLUTIONS,
+      aspectRatios: ASPECT_RATIOS,
+      sizes: SIZES,
+      frames: ['first_frame', 'last_frame'],
+      seed: true,
+      count: MAX_COUNT,
+      defaults: { duration: 4, resolution: '720p', aspectRatio: '16:9' },
+      prices: { 'per-video-second': '0' },
+    },
+  };
 }

@@ -11,6 +11,7 @@ import { CONTEXT_LENGTH, MAX_OUTPUT } from './models.ts';
 import { reasoner } from './reasoner.ts';
 import { decodeRequest, type SandboxRequest } from './request.ts';
 import { tools } from './tools.ts';
+import { createVideoServer, VIDEO_PATH } from './video/server.ts';
 import { encodeError, encodeFrames, encodeWhole } from './wire.ts';
 
 const ANSWERS: Record<string, (request: SandboxRequest) => Answer> = { echo, tools, reasoner, faulty };
@@ -18,20 +19,18 @@ const ANSWERS: Record<string, (request: SandboxRequest) => Answer> = { echo, too
 const SMOOTH: Script = { fault: { type: 'none' }, slow: 0, pause: 0 };
 
 export function createUpstream(clock: Clock): LocalUpstream {
-  return async ({ path, body, signal }) => {
+  const videos = createVideoServer(clock);
+  return async (request) => {
     try {
-      return await respond({ path, body, signal }, clock);
+      return VIDEO_PATH.test(request.path) ? videos(request) : await respond(request, clock);
     } catch (thrown) {
-      if (signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
+      if (request.signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
       return refuse(thrown);
     }
   };
 }
 
-async function respond(
-  { path, body, signal }: Pick<LocalRequest, 'path' | 'body' | 'signal'>,
-  clock: Clock,
-): Promise<LocalAnswer> {
+async function respond({ path, body, signal }: LocalRequest, clock: Clock): Promise<LocalAnswer> {
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
   const request = decodeRequest(body, MAX_OUTPUT);
   const speak = lookUp(ANSWERS, request.model);

@@ -1,0 +1,69 @@
+/** Video tasks without any memory: the id of a task holds all there is to know about it, and the clock does the rest. */
+
+import { type Static, Type } from 'typebox';
+import { problems } from '../../../core/check.ts';
+
+export const MAX_SECONDS = 10;
+export const MAX_COUNT = 4;
+
+const Dimension = Type.Integer({ minimum: 480, maximum: 1920, multipleOf: 2 });
+
+const Task = Type.Object({
+  /** Milliseconds since 1970. */
+  created: Type.Integer({ minimum: 0 }),
+  /** Tells tasks of the same request apart. */
+  attempt: Type.String({ maxLength: 100 }),
+  width: Dimension,
+  height: Dimension,
+  seconds: Type.Integer({ minimum: 1, maximum: MAX_SECONDS }),
+  count: Type.Integer({ minimum: 1, maximum: MAX_COUNT }),
+  shade: Type.Integer({ minimum: 0 }),
+  fate: Type.Union([Type.Literal('complete'), Type.Literal('fail'), Type.Literal('hang'), Type.Literal('expire')]),
+});
+
+export type VideoTask = Static<typeof Task>;
+
+export type VideoState =
+  | { status: 'queued' }
+  /** `progress` from 0 to 99. */
+  | { status: 'in_progress'; progress: number }
+  | { status: 'completed' | 'failed' | 'expired' };
+
+/** Milliseconds in the queue and until the end. */
+const QUEUED = 500;
+const READY = 3000;
+const HANGS_AT = 50;
+
+const ENDINGS = { complete: 'completed', fail: 'failed', expire: 'expired' } as const;
+
+/** What a prompt asks for with one of these words. */
+export function fateOf(prompt: string): VideoTask['fate'] {
+  const word = /\b(fail|hang|expire)\b/i.exec(prompt)?.[1]?.toLowerCase();
+  return word === 'fail' || word === 'hang' || word === 'expire' ? word : 'complete';
+}
+
+/** How a task stands at a moment in milliseconds. */
+export function stateOf({ created, fate }: VideoTask, now: number): VideoState {
+  const age = now - created;
+  if (age < QUEUED) return { status: 'queued' };
+  const progress = Math.min(99, Math.floor((100 * age) / READY));
+  if (fate === 'hang') return { status: 'in_progress', progress: Math.min(HANGS_AT, progress) };
+  return age < READY ? { status: 'in_progress', progress } : { status: ENDINGS[fate] };
+}
+
+const PREFIX = 'video_';
+
+export function encodeId(task: VideoTask): string {
+  return PREFIX + Buffer.from(JSON.stringify(task)).toString('base64url');
+}
+
+/** Undefined for what is no id of a task. */
+export function decodeId(id: string): VideoTask | undefined {
+  if (!id.startsWith(PREFIX)) return undefined;
+  try {
+    const task: unknown = JSON.parse(Buffer.from(id.slice(PREFIX.length), 'base64url').toString('utf8'));
+    return problems(Task, task).length === 0 ? (task as VideoTask) : undefined;
+  } catch {
+    return undefined;
+  }
+}
