@@ -1,0 +1,74 @@
+/** What answers cost. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { costOf } from '../../src/catalog/cost.ts';
+import type { Usage } from '../../src/core/chat.ts';
+import type { CatalogModel } from '../../src/core/model.ts';
+import { decimalOf } from '../../src/core/money.ts';
+
+const MODEL: Pick<CatalogModel, 'pricing' | 'priceTiers'> = {
+  pricing: {
+    prompt: '0.000003',
+    completion: '0.000015',
+    input_cache_read: '0.0000003',
+    input_cache_write_5m: '0.00000375',
+    input_cache_write_1h: '0.000006',
+    audio: '0.00001',
+    web_search: '0.01',
+  },
+  priceTiers: [
+    {
+      minPromptTokens: 200_000,
+      pricing: { prompt: '0.000006', completion: '0.0000225', input_cache_read: '0.0000006' },
+    },
+  ],
+};
+
+const CASES: { about: string; usage: Usage; cost: string; model?: typeof MODEL }[] = [
+  { about: 'tokens in and out', usage: { input: 1000, output: 100 }, cost: '0.0045' },
+  { about: 'cached tokens once', usage: { input: 1000, output: 0, cached: 900 }, cost: '0.00057' },
+  {
+    about: 'cache writes by their lifetime',
+    usage: { input: 300, output: 0, cacheWrite: 200, cacheWrite1h: 100 },
+    cost: '0.001275',
+  },
+  { about: 'audio by its own price', usage: { input: 100, output: 0, audioInput: 40 }, cost: '0.00058' },
+  { about: 'reasoning as output', usage: { input: 0, output: 100, reasoning: 60 }, cost: '0.0015' },
+  { about: 'searches by the piece', usage: { input: 0, output: 0, searches: 3 }, cost: '0.03' },
+  { about: 'the tier that the prompt reaches', usage: { input: 200_000, output: 10 }, cost: '1.200225' },
+  { about: 'the model below the tier', usage: { input: 199_999, output: 0 }, cost: '0.599997' },
+  { about: 'cached tokens of the tier', usage: { input: 200_000, output: 0, cached: 200_000 }, cost: '0.12' },
+  { about: 'a request', usage: { input: 0, output: 0 }, model: { pricing: { request: '0.005' } }, cost: '0.005' },
+  {
+    about: 'the prompt’s price where a kind has none',
+    usage: { input: 10, output: 0, cached: 5 },
+    model: { pricing: { prompt: '0.1' } },
+    cost: '1',
+  },
+  {
+    about: 'reasoning with a price',
+    usage: { input: 0, output: 3, reasoning: 1 },
+    model: { pricing: { completion: '1', internal_reasoning: '2' } },
+    cost: '4',
+  },
+  { about: 'nothing without prices', usage: { input: 10, output: 10 }, model: { pricing: {} }, cost: '0' },
+];
+
+describe('an answer costs', () => {
+  for (const { about, usage, cost, model = MODEL } of CASES) {
+    test(about, () => assert.equal(decimalOf(costOf(model, usage)), cost));
+  }
+
+  test('exactly as much in parts as in one', () => {
+    const count = fc.nat(1_000_000);
+    fc.assert(
+      fc.property(count, count, (input, output) => {
+        const pricing = { prompt: '0.000000003625', completion: '0.0000125' };
+        const whole = costOf({ pricing }, { input, output });
+        assert.equal(whole, costOf({ pricing }, { input, output: 0 }) + costOf({ pricing }, { input: 0, output }));
+      }),
+    );
+  });
+});
