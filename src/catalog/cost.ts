@@ -36,7 +36,7 @@ export function pricesAt(
   input: number,
 ): Pricing {
   const reached = priceTiers.filter(({ minPromptTokens }) => input >= minPromptTokens);
-  return reached.reduce((prices, tier) => ({ ...prices, ...tier.pricing }), pricing);
+  return Object.assign({}, pricing, ...reached.map((tier) => tier.pricing));
 }
 
 function priceOf(prices: Pricing, kind: Kind): string {
