@@ -1,3 +1,262 @@
 /** Video tasks, their submissions and what they cost. */
 
-export {};
+import type { Json } from '../../core/json.ts';
+import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../core/video-task.ts';
+import { addDelivery, type NewDelivery } from '../delivery-rows.ts';
+import { addJob, finishJob, hastenJob, type Lease, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import {
+  attemptOf,
+  attemptRow,
+  changingColumns,
+  saveAttempt,
+  saveLedgerEntry,
+  TASK_COLUMNS,
+  taskOf,
+  taskRow,
+} from '../video-rows.ts';
+
+const OPEN = "status IN ('queued', 'in_progress')";
+
+export interface VideoCreation {
+  task: VideoTask;
+  /** JSON of the checked request. */
+  request: string;
+  attempt: VideoAttempt;
+  job: NewJob;
+  /** A task of the same owner and key that is younger than `window` milliseconds stands for this one. */
+  idempotency: { key: string; digest: string; window: number };
+}
+
+export type VideoCreated = { type: 'created' | 'replayed'; task: VideoTask } | { type: 'reused' };
+
+/** The row of the key is locked first, so that equal requests at the same time make one task. */
+export const createVideo = writing<VideoCreation, VideoCreated>('state', async (transaction, creation) => {
+  const { task, idempotency } = creation;
+  const { key, digest } = idempotency;
+  const row = { owner: task.owner, key, digest, task_id: task.id, created_at: task.createdAt };
+  await transaction.insert('idempotency', [row], { ignoreDuplicates: true });
+  const [held] = await transaction.all(
+    `SELECT digest, task_id, created_at FROM idempotency WHERE owner = :owner AND key = :key ${transaction.forUpdate}`,
+    row,
+  );
+  if (held && held.task_id !== task.id && Number(held.created_at) > task.createdAt - idempotency.window) {
+    const earlier = await readTask(transaction, String(held.task_id));
+    if (earlier) return held.digest === digest ? { type: 'replayed', task: earlier } : { type: 'reused' };
+  }
+  await transaction.run(
+    `UPDATE idempotency SET digest = :digest, task_id = :task_id, created_at = :created_at
+     WHERE owner = :owner AND key = :key`,
+    row,
+  );
+  await transaction.insert('video_task', [taskRow(task, creation.request)]);
+  await transaction.insert('video_attempt', [attemptRow(creation.attempt)]);
+  await addJob(transaction, creation.job);
+  return { type: 'created', task };
+});
+
+export const readVideo = reading<{ id: string; owner: string }, VideoTask | undefined>(
+  'state',
+  (transaction, { id, owner }) => readTask(transaction, id, owner),
+);
+
+async function readTask(transaction: Transaction, id: string, owner?: string): Promise<VideoTask | undefined> {
+  const sql = `SELECT ${TASK_COLUMNS} FROM video_task WHERE id = :id AND deleted_at IS NULL`;
+  const [row] = await transaction.all(sql, { id });
+  return row && (owner === undefined || row.owner === owner) ? taskOf(row) : undefined;
+}
+
+export interface LoadedVideo {
+  task: VideoTask;
+  attempt: VideoAttempt;
+}
+
+/** For the task machine: deleted ones too. */
+export const loadVideo = reading<{ id: string }, LoadedVideo | undefined>('state', async (transaction, values) => {
+  const [task] = await transaction.all(`SELECT ${TASK_COLUMNS} FROM video_task WHERE id = :id`, values);
+  const [attempt] = await transaction.all('SELECT * FROM video_attempt WHERE task_id = :id', values);
+  return task && attempt && { task: taskOf(task), attempt: attemptOf(attempt) };
+});
+
+/** The checked request; undefined when the task has been deleted. */
+export const readVideoRequest = reading<{ id: string }, Json>('state', async (transaction, values) => {
+  const sql = 'SELECT request FROM video_task WHERE id = :id AND deleted_at IS NULL';
+  const [row] = await transaction.all(sql, values);
+  return row && JSON.parse(String(row.request));
+});
+
+export interface VideoPage {
+  owner: string;
+  limit: number;
+  order: 'asc' | 'desc';
+  after?: string;
+  status?: VideoStatus;
+  model?: string;
+}
+
+/** Up to `limit` tasks; undefined when the owner has no task `after`. */
+export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
+  const { owner, limit, order, after, status, model } = page;
+  const values: Row = { owner, limit };
+  const conditions = ['owner = :owner', 'deleted_at IS NULL'];
+  if (status !== undefined) {
+    conditions.push('status = :status');
+    values.status = status;
+  }
+  if (model !== undefined) {
+    conditions.push('model = :model');
+    values.model = model;
+  }
+  if (after !== undefined) {
+    const sql = 'SELECT created_at FROM video_task WHERE id = :after AND owner = :owner AND deleted_at IS NULL';
+    const [last] = await transaction.all(sql, { after, owner });
+    if (!last) return undefined;
+    conditions.push(`(created_at, id) ${order === 'asc' ? '>' : '<'} (:createdAt, :after)`);
+    values.createdAt = last.created_at ?? null;
+    values.after = after;
+  }
+  const rows = await transaction.all(
+    `SELECT ${TASK_COLUMNS} FROM video_task WHERE ${conditions.join(' AND ')}
+     ORDER BY created_at ${order}, id ${order} LIMIT :limit`,
+    values,
+  );
+  return rows.map(taskOf);
+});
+
+export interface VideoChange {
+  /** As it shall be, with the version that it was read with. */
+  task: VideoTask;
+  attempt?: VideoAttempt;
+  /** What becomes of the task's job while the task is open: its holder gives it back, or somebody else makes it due. */
+  job?: { lease: Lease; dueAt: number; lane: string } | { hasten: number };
+  /** With a terminal status: what is written together with it. */
+  settlement?: { ledger: LedgerEntry; delivery?: NewDelivery; booking?: NewJob };
+}
+
+/** False when the task has changed since it was read, or is terminal: then nothing is written. */
+export const saveVideo = writing<VideoChange, boolean>('state', async (transaction, change) => {
+  const { task, attempt, job, settlement } = change;
+  const columns = changingColumns(task);
+  const assignments = Object.keys(columns).map((column) => `${column} = :${column}`);
+  const changed = await transaction.run(
+    `UPDATE video_task SET ${assignments.join(', ')}, version = version + 1
+     WHERE id = :id AND version = :version AND ${OPEN}`,
+    { ...columns, id: task.id, version: task.version },
+  );
+  if (changed === 0) return false;
+  if (attempt) await saveAttempt(transaction, attempt);
+  if (settlement) {
+    await removeJob(transaction, 'video', task.id);
+    await saveLedgerEntry(transaction, settlement.ledger);
+    if (settlement.delivery) await addDelivery(transaction, settlement.delivery);
+    if (settlement.booking) await addJob(transaction, settlement.booking);
+  } else if (job && 'hasten' in job) {
+    await hastenJob(transaction, 'video', task.id, job.hasten);
+  } else if (job) {
+    const sql = 'UPDATE job SET lane = :lane WHERE id = :id AND lease = :lease';
+    await transaction.run(sql, { ...job.lease, lane: job.lane });
+    await rescheduleJob(transaction, job.lease, job.dueAt);
+  }
+  return true;
+});
+
+/** An acceptance that came when the task was settled already: its cost is still to be learned. */
+export const bookVideoLater = writing<{ attempt: VideoAttempt; job: NewJob }, void>(
+  'state',
+  async (transaction, { attempt, job }) => {
+    await saveAttempt(transaction, attempt);
+    await addJob(transaction, job);
+  },
+);
+
+/** Ends the booking of a settled task, with the figure that was learned, if any. */
+export const bookVideo = writing<{ lease: Lease; attempt?: VideoAttempt; entry?: LedgerEntry }, void>(
+  'state',
+  async (transaction, { lease, attempt, entry }) => {
+    if (!(await finishJob(transaction, lease))) return;
+    if (attempt) await saveAttempt(transaction, attempt);
+    if (entry) await saveLedgerEntry(transaction, entry);
+  },
+);
+
+export const finishVideoJob = writing<{ lease: Lease }, void>('state', async (transaction, { lease }) => {
+  await finishJob(transaction, lease);
+});
+
+export const rescheduleVideoJob = writing<{ lease: Lease; dueAt: number; attempts: number }, void>(
+  'state',
+  async (transaction, { lease, dueAt, attempts }) => {
+    await rescheduleJob(transaction, lease, dueAt, attempts);
+  },
+);
+
+export const readVideoLedger = reading<{ taskId: string }, LedgerEntry | undefined>(
+  'state',
+  async (transaction, values) => {
+    const sql = `SELECT task_id, owner, model, provider, seconds, CAST(cost AS text) AS cost, source, created_at
+      FROM video_ledger WHERE task_id = :taskId`;
+    const [row] = await transaction.all(sql, values);
+    return (
+      row && {
+        ...{ taskId: String(row.task_id), owner: String(row.owner), model: String(row.model) },
+        ...{ provider: String(row.provider), seconds: Number(row.seconds), cost: BigInt(String(row.cost)) },
+        ...{ source: String(row.source) as LedgerEntry['source'], createdAt: Number(row.created_at) },
+      }
+    );
+  },
+);
+
+/** Hides a terminal task for good and forgets its content; false when it is not terminal. Its media are due for erasure. */
+export const deleteVideo = writing<{ id: string; owner: string; now: number }, boolean>(
+  'state',
+  async (transaction, values) => {
+    const sql = `UPDATE video_task SET deleted_at = :now, media_expires_at = :now, prompt = NULL, request = '{}',
+      version = version + 1
+      WHERE id = :id AND owner = :owner AND deleted_at IS NULL AND NOT (${OPEN})`;
+    return (await transaction.run(sql, values)) > 0;
+  },
+);
+
+export const expiredVideoMedia = reading<{ now: number; limit: number }, VideoTask[]>(
+  'state',
+  async (transaction, values) => {
+    const sql = `SELECT ${TASK_COLUMNS} FROM video_task WHERE media_expires_at <= :now
+      ORDER BY media_expires_at LIMIT :limit`;
+    return (await transaction.all(sql, values)).map(taskOf);
+  },
+);
+
+/** After the erasure: `assets` without what was kept. */
+export const forgetVideoMedia = writing<{ id: string; assets: string }, void>('state', async (transaction, values) => {
+  const sql = `UPDATE video_task SET assets = :assets, media_expires_at = NULL, version = version + 1 WHERE id = :id`;
+  await transaction.run(sql, values);
+});
+
+/** Removes up to `limit` old records whose media are gone; the ledger and the deliveries stay. */
+export const pruneVideos = writing<{ settledBefore: number; limit: number }, number>(
+  'state',
+  async (transaction, values) => {
+    const rows = await transaction.all(
+      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL
+       ORDER BY settled_at LIMIT :limit ${transaction.skipLocked}`,
+      values,
+    );
+    for (const { id = null } of rows) {
+      await transaction.run('DELETE FROM video_attempt WHERE task_id = :id', { id });
+      await transaction.run("DELETE FROM job WHERE kind = 'video-booking' AND ref = :id", { id });
+      await transaction.run('DELETE FROM video_task WHERE id = :id', { id });
+    }
+    return rows.length;
+  },
+);
+
+export const pruneIdempotency = writing<{ before: number; limit: number }, number>('state', (transaction, values) =>
+  transaction.run(
+    `DELETE FROM idempotency WHERE (owner, key) IN (
+       SELECT owner, key FROM idempotency WHERE created_at < :before ORDER BY created_at LIMIT :limit)`,
+    values,
+  ),
+);
+
+/** Makes sure that there is a job; it does nothing when there is one. */
+export const ensureJob = writing<NewJob, void>('state', addJob);

@@ -3,17 +3,21 @@ CREATE TABLE video_task (
   owner text NOT NULL,
   model text NOT NULL,
   prompt text,
-  -- JSON: the checked request and what is echoed of it.
+  -- JSON: the checked request with its media; emptied when the task is deleted.
   request text NOT NULL,
+  -- JSON: what is echoed of the request, and the prices of its time.
+  details text NOT NULL,
   status text NOT NULL CHECK (status IN ('queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired')),
-  -- Where the task machine is: submitting, ambiguous, polling, finalizing, done.
+  -- Where the task machine is: submitting, polling, finalizing, done.
   phase text NOT NULL,
   -- Raised by every change, so that a change that rests on an outdated view is refused.
   version {int} NOT NULL,
   progress {int},
   cancel_requested {int} NOT NULL DEFAULT 0,
   -- JSON: what the upstream made, and where the mirror keeps it.
-  assets text,
+  assets text NOT NULL DEFAULT '[]',
+  -- JSON: what the task machine remembers from one step to the next.
+  memory text NOT NULL DEFAULT '{}',
   seconds {int},
   -- In 1e-12 USD.
   cost {int},
@@ -60,11 +64,13 @@ CREATE TABLE video_attempt (
   state text NOT NULL CHECK (state IN ('intent', 'sending', 'accepted', 'rejected', 'ambiguous')),
   created_at {int} NOT NULL,
   sent_at {int},
+  accepted_at {int},
   -- JSON that only the provider's adapter reads.
   upstream_ref text
 );
-CREATE INDEX video_attempt_task ON video_attempt (task_id, created_at);
+CREATE INDEX video_attempt_task ON video_attempt (task_id);
 
+-- The last task of a client's key, `key:...`, and of each request, `request:...`.
 CREATE TABLE idempotency (
   owner text NOT NULL,
   key text NOT NULL,
