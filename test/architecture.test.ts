@@ -17,13 +17,14 @@ const ALLOWED: Record<string, string[]> = {
   telemetry: [],
   store: [],
   config: [],
+  routing: ['catalog'],
   keys: ['net', 'telemetry', 'store'],
   jobs: ['telemetry', 'store'],
   webhooks: ['net', 'telemetry', 'store', 'keys', 'jobs'],
-  inference: ['protocols', 'catalog', 'net', 'telemetry', 'store', 'keys'],
+  inference: ['protocols', 'catalog', 'net', 'telemetry', 'store', 'keys', 'routing'],
   videos: ['catalog', 'net', 'telemetry', 'store', 'keys', 'jobs', 'webhooks', 'inference'],
   http: ['protocols', 'catalog', 'net', 'telemetry', 'store', 'keys', 'jobs', 'webhooks', 'inference', 'videos'],
-  models: ['protocols', 'providers', 'catalog', 'config', 'inference'],
+  models: ['protocols', 'providers', 'catalog', 'config', 'inference', 'routing'],
   gateway: everything('gateway', 'cli', 'main'),
   cli: everything('cli', 'main'),
   main: ['cli'],
@@ -41,6 +42,7 @@ function everything(...but: string[]): string[] {
     'keys',
     'jobs',
     'webhooks',
+    'routing',
   ];
   return [...areas, 'inference', 'videos', 'http', 'models', 'gateway', 'cli'].filter((area) => !but.includes(area));
 }

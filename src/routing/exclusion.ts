@@ -1,0 +1,48 @@
+/** Why a candidate is left out, in words. */
+
+import { type Candidate, priceOf, selected } from './candidate.ts';
+import type { Policy, PriceName, Selector } from './policy.ts';
+
+/** Gives the reason against a candidate, or undefined where the policy lets it through. */
+export function createExclusion(
+  policy: Policy,
+  candidates: readonly Candidate[],
+): (candidate: Candidate) => string | undefined {
+  const meant = (selectors: readonly Selector[]): Set<Candidate> =>
+    new Set(selectors.flatMap((selector) => selected(selector, candidates)));
+  const { pin, only, order, allowFallbacks } = policy;
+  const pinned = pin && meant([pin]);
+  const allowed = only && meant(only);
+  const ordered = !allowFallbacks && order.length > 0 ? meant(order) : undefined;
+  const ignored = meant(policy.ignore);
+
+  return (candidate) => {
+    if (candidate.unusable) return candidate.unusable;
+    if (pinned && !pinned.has(candidate)) return `the request is pinned to ${pin.text}`;
+    if (allowed && !allowed.has(candidate)) return 'it is not in only';
+    if (ordered && !ordered.has(candidate)) return 'it is not in order, and fallbacks are not allowed';
+    if (ignored.has(candidate)) return 'it is in ignore';
+    return tooDear(candidate, policy) ?? unfit(candidate, policy);
+  };
+}
+
+function tooDear(candidate: Candidate, { maxPrice }: Policy): string | undefined {
+  for (const [name, most] of Object.entries(maxPrice) as [PriceName, number][]) {
+    const price = priceOf(candidate, name);
+    if (price === undefined) return `its price is not known, and max_price.${name} is ${most}`;
+    if (price > most) return `it costs ${price}, and max_price.${name} is ${most}`;
+  }
+  return undefined;
+}
+
+/** What is not known of an endpoint counts as not satisfied. */
+function unfit({ facts }: Candidate, { dataPolicy, quantizations }: Policy): string | undefined {
+  if (dataPolicy.zdr && !facts.zdr) return 'it is not known to keep nothing (zdr)';
+  if (dataPolicy.noTraining && facts.training !== false)
+    return 'it is not known not to train on data (data_collection)';
+  if (dataPolicy.distillable && !facts.distillable)
+    return 'its text is not known to be free for training (enforce_distillable_text)';
+  if (!quantizations || (facts.quantization !== undefined && quantizations.includes(facts.quantization)))
+    return undefined;
+  return `its quantization is ${facts.quantization ?? 'not known'}, not one of ${quantizations.join(', ')}`;
+}

@@ -1,0 +1,142 @@
+/** Puts the candidates of a request in the order in which they are tried, and says why the others are left out. */
+
+import { type Candidate, selected, totalPrice } from './candidate.ts';
+import { createExclusion } from './exclusion.ts';
+import type { Health } from './health.ts';
+import { type Bounds, PERCENTILES, type Percentile, type Policy } from './policy.ts';
+import { score } from './rendezvous.ts';
+import type { Statistics } from './statistics.ts';
+
+/** What is known at the moment of the choice. */
+export interface Situation {
+  health: Pick<Health, 'rest' | 'failedLately'>;
+  /** Of answers of the kind that is asked for. */
+  statistics: Pick<Statistics, 'latency' | 'throughput'>;
+  conversation: string;
+  /** The candidate that holds the conversation's state. */
+  holder?: string;
+}
+
+export interface LeftOut<Any> {
+  candidate: Any;
+  reason: string;
+}
+
+export interface Ranking<Any> {
+  /** Best first. */
+  ranked: Any[];
+  leftOut: LeftOut<Any>[];
+}
+
+export function rank<Any extends Candidate>(
+  candidates: readonly Any[],
+  policy: Policy,
+  situation: Situation,
+): Ranking<Any> {
+  const exclusion = createExclusion(policy, candidates);
+  const leftOut: LeftOut<Any>[] = [];
+  const allowed: Any[] = [];
+  for (const candidate of candidates) {
+    const reason = exclusion(candidate);
+    if (reason === undefined) allowed.push(candidate);
+    else leftOut.push({ candidate, reason });
+  }
+  const sorted = sort(allowed, policy, situation);
+  const rested = sorted.filter(({ id }) => !situation.health.rest(id));
+  // Where all rest, asking is better than refusing: the first may have recovered.
+  const ready = rested.length > 0 ? rested : sorted.slice(0, 1);
+  const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
+  for (const candidate of sorted) {
+    if (!ranked.includes(candidate)) leftOut.push({ candidate, reason: reasonToWait(candidate, situation) });
+  }
+  return { ranked, leftOut };
+}
+
+function reasonToWait({ id }: Candidate, { health }: Situation): string {
+  const rest = health.rest(id);
+  if (!rest) return 'fallbacks are not allowed';
+  if (rest.milliseconds === undefined) return `it is being tried after ${rest.cause}`;
+  return `it rests for ${Math.ceil(rest.milliseconds / 1000)} s after ${rest.cause}`;
+}
+
+/** Lists of numbers compare from the first that differs, lower first. */
+function sort<Any extends Candidate>(candidates: readonly Any[], policy: Policy, situation: Situation): Any[] {
+  const places = placesIn(policy, candidates);
+  const weights = weightsOf(candidates);
+  const keys = new Map(
+    candidates.map((candidate) => [
+      candidate,
+      [
+        policy.acrossModels ? 0 : candidate.rank,
+        places.get(candidate) ?? policy.order.length,
+        candidate.id === situation.holder ? 0 : 1,
+        situation.health.failedLately(candidate.id) ? 1 : 0,
+        isPreferred(candidate, policy, situation) ? 0 : 1,
+        ...sortKeys(candidate, policy, situation),
+        score(situation.conversation, candidate.id, weights.get(candidate) ?? 1),
+      ],
+    ]),
+  );
+  return candidates.toSorted((one, other) => compare(keys.get(one) ?? [], keys.get(other) ?? []));
+}
+
+function placesIn<Any extends Candidate>({ order }: Policy, candidates: readonly Any[]): Map<Candidate, number> {
+  const places = new Map<Candidate, number>();
+  for (const [place, selector] of order.entries()) {
+    for (const candidate of selected(selector, candidates)) if (!places.has(candidate)) places.set(candidate, place);
+  }
+  return places;
+}
+
+/** What is not measured yet comes first, or it never would be; what has no price comes last. */
+function sortKeys(candidate: Candidate, { sort: by }: Policy, { statistics }: Situation): [number, number] {
+  switch (by) {
+    case 'price':
+      return [totalPrice(candidate) ?? Number.POSITIVE_INFINITY, candidate.priority];
+    case 'latency':
+      return [statistics.latency(candidate.id, 'p50') ?? -1, candidate.priority];
+    case 'throughput':
+      return [-(statistics.throughput(candidate.id, 'p50') ?? Number.POSITIVE_INFINITY), candidate.priority];
+    case undefined:
+      return [candidate.priority, 0];
+  }
+}
+
+function isPreferred({ id }: Candidate, policy: Policy, { statistics }: Situation): boolean {
+  const within = (bounds: Bounds | undefined, holds: (percentile: Percentile, bound: number) => boolean): boolean =>
+    PERCENTILES.every((percentile) => {
+      const bound = bounds?.[percentile];
+      return bound == null || holds(percentile, bound);
+    });
+  return (
+    within(policy.preferredLatency, (percentile, most) => (statistics.latency(id, percentile) ?? 0) <= most) &&
+    within(
+      policy.preferredThroughput,
+      (percentile, least) => (statistics.throughput(id, percentile) ?? Number.POSITIVE_INFINITY) >= least,
+    )
+  );
+}
+
+/** USD per million tokens below which a price makes no more difference. */
+const LOWEST_PRICE = 0.01;
+
+/** By configuration where it says anything, else cheaper endpoints get more: the inverse square of the price. */
+function weightsOf(candidates: readonly Candidate[]): Map<Candidate, number> {
+  const configured = candidates.some(({ weight }) => weight !== undefined);
+  const prices = candidates.map(totalPrice);
+  const dearest = Math.max(LOWEST_PRICE, ...prices.map((price) => price ?? 0));
+  return new Map(
+    candidates.map((candidate, index) => {
+      const byPrice = Math.max(prices[index] ?? dearest, LOWEST_PRICE) ** -2;
+      return [candidate, (configured ? (candidate.weight ?? 1) : byPrice) / candidate.siblings];
+    }),
+  );
+}
+
+function compare(one: readonly number[], other: readonly number[]): number {
+  for (const [index, value] of one.entries()) {
+    const difference = value - (other[index] ?? 0);
+    if (value !== other[index] && difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,42 @@
+/** The names that requests have for providers: ids and types of this gateway, and what other houses call the same. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Selector } from './policy.ts';
+
+/** Other houses' names, by ours. */
+const ALSO_CALLED: Record<string, string> = {
+  gemini: 'google',
+  'google-ai-studio': 'google',
+  grok: 'xai',
+  'x-ai': 'xai',
+  mistralai: 'mistral',
+  moonshotai: 'moonshot',
+  togetherai: 'together',
+};
+
+/** Reads names of providers; `known` are the ids and types that mean something here. */
+export function createSlugs(known: ReadonlySet<string>) {
+  function providerOf(text: string): string | undefined {
+    const name = text.toLowerCase();
+    if (known.has(name)) return name;
+    const own = Object.hasOwn(ALSO_CALLED, name) ? ALSO_CALLED[name] : undefined;
+    return own !== undefined && known.has(own) ? own : undefined;
+  }
+
+  /** Throws `invalid_request` naming `param` for a name that means nothing here. */
+  function selector(text: string, param: string): Selector {
+    const slash = text.indexOf('/');
+    const provider = providerOf(slash < 0 ? text : text.slice(0, slash));
+    if (provider === undefined) {
+      const names = [...known].sort().join(', ');
+      throw new GatewayError('invalid_request', `${param}: there is no provider "${text}"; known are: ${names}.`, {
+        param,
+      });
+    }
+    return slash < 0 ? { text, provider } : { text, provider, variant: text.slice(slash + 1) };
+  }
+
+  return { providerOf, selector };
+}
+
+export type Slugs = ReturnType<typeof createSlugs>;

@@ -1,0 +1,72 @@
+/** How fast each endpoint was over the last five minutes. */
+
+import type { Percentile } from './policy.ts';
+
+export interface Sample {
+  /** Milliseconds from the request to the first byte of the answer. */
+  firstByte: number;
+  /** Milliseconds from the request to the last byte. */
+  total: number;
+  /** Output tokens, where they are known. */
+  tokens?: number;
+}
+
+export interface Statistics {
+  record(endpoint: string, sample: Sample): void;
+  /** Seconds to the first byte; undefined without samples. */
+  latency(endpoint: string, percentile: Percentile): number | undefined;
+  /** Output tokens a second: what that share of the answers exceeded; undefined without samples. */
+  throughput(endpoint: string, percentile: Percentile): number | undefined;
+}
+
+const WINDOW = 5 * 60_000;
+const MOST_SAMPLES = 500;
+/** Endpoints asked of once and never again must not stay for ever. */
+const MOST_ENDPOINTS = 10_000;
+
+interface Measured {
+  at: number;
+  latency: number;
+  throughput?: number;
+}
+
+export function createStatistics(now: () => number = Date.now): Statistics {
+  const measured = new Map<string, Measured[]>();
+
+  function samples(endpoint: string): Measured[] {
+    const oldest = now() - WINDOW;
+    return measured.get(endpoint)?.filter(({ at }) => at >= oldest) ?? [];
+  }
+
+  return {
+    record(endpoint, { firstByte, total, tokens }) {
+      const seconds = (total - firstByte) / 1000;
+      const throughput = tokens !== undefined && tokens > 0 ? tokens / Math.max(seconds, 0.001) : undefined;
+      const kept = samples(endpoint).slice(1 - MOST_SAMPLES);
+      measured.delete(endpoint);
+      measured.set(endpoint, [...kept, { at: now(), latency: firstByte / 1000, throughput }]);
+      const [stalest] = measured.size > MOST_ENDPOINTS ? measured.keys() : [];
+      if (stalest !== undefined) measured.delete(stalest);
+    },
+    latency: (endpoint, percentile) => {
+      const values = samples(endpoint).map(({ latency }) => latency);
+      return at(
+        values.sort((one, other) => one - other),
+        percentile,
+      );
+    },
+    throughput: (endpoint, percentile) => {
+      const values = samples(endpoint).flatMap(({ throughput }) => throughput ?? []);
+      return at(
+        values.sort((one, other) => other - one),
+        percentile,
+      );
+    },
+  };
+}
+
+/** The nearest rank. */
+function at(sorted: readonly number[], percentile: Percentile): number | undefined {
+  const share = Number(percentile.slice(1)) / 100;
+  return sorted[Math.ceil(sorted.length * share) - 1];
+}
