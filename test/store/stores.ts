@@ -1,0 +1,75 @@
+/** Both engines of the store for tests: `forEachStore((name, open) => { test(`... (${name})`, ...) })`. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Secret } from '../../src/core/secret.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { openPostgres } from '../../src/store/postgres/store.ts';
+import { openSqlite } from '../../src/store/sqlite/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { providePostgres } from './postgres-server.ts';
+
+export interface TestStore extends Store {
+  /** Opens what a second gateway, or the command line, sees of the same data. */
+  beside(): Promise<Store>;
+}
+
+export interface TestStoreOptions {
+  /** The module of other operations than the gateway's. */
+  operations?: URL;
+  /** The folder of another schema. */
+  migrations?: URL;
+  /** Milliseconds that an operation waits at most. */
+  patience?: number;
+}
+
+/** An empty store, which is closed and removed when the test is over. */
+export type OpenTestStore = (context: TestContext, options?: TestStoreOptions) => Promise<TestStore>;
+
+const OPERATIONS = new URL('../../src/store/operations/index.ts', import.meta.url);
+
+export function forEachStore(run: (name: Store['engine'], open: OpenTestStore) => void): void {
+  run('sqlite', openTestSqlite);
+  run('postgres', openTestPostgres);
+}
+
+/** A folder that is removed when the test is over. */
+export function temporaryData(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-store-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+export const openTestSqlite: OpenTestStore = async (context, options = {}) => {
+  const stores = keeper(context);
+  const folder = temporaryData(context);
+  const open = (role: 'owner' | 'guest') =>
+    openSqlite({ folder, role, operations: OPERATIONS, migrations: MIGRATIONS, ...options });
+  const store = await stores.keep(open('owner'));
+  return { ...store, beside: () => stores.keep(open('guest')) };
+};
+
+export const openTestPostgres: OpenTestStore = async (context, options = {}) => {
+  const stores = keeper(context);
+  const database = await providePostgres();
+  context.after(database.close);
+  const url = new Secret(database.url);
+  const open = () => openPostgres({ url, operations: OPERATIONS, migrations: MIGRATIONS, ...options });
+  const store = await stores.keep(open());
+  return { ...store, beside: () => stores.keep(open()) };
+};
+
+/** Closes stores before what they stand on goes away: hooks run in the order in which they were set. */
+function keeper(context: TestContext): { keep(opening: Promise<Store>): Promise<Store> } {
+  const opened: Store[] = [];
+  context.after(() => Promise.all(opened.map((store) => store.close())));
+  return {
+    async keep(opening) {
+      const store = await opening;
+      opened.push(store);
+      return store;
+    },
+  };
+}
