@@ -7,6 +7,8 @@ import { createHash } from 'node:crypto';
 import type { GatewayError } from '../core/errors.ts';
 
 export interface Credential {
+  /** Names it without telling it: a digest of its key. */
+  id: string;
   key: string | undefined;
   /** Hears of the failure of a call that used it. */
   failed(error: GatewayError): void;
@@ -15,6 +17,10 @@ export interface Credential {
 export interface Credentials {
   /** The credential of a conversation: always the same among the healthy ones, evenly spread over conversations. */
   pick(conversation: string): Credential;
+  /** By its id; undefined when it is no longer configured. */
+  find(id: string): Credential | undefined;
+  /** All of them, healthy ones first. */
+  all(): Credential[];
 }
 
 /** Milliseconds that a credential rests, by the upstream's status; a limit that says how long rests that long. */
@@ -22,11 +28,17 @@ const REST: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000,
 
 /** Without keys there is one credential, which has none. */
 export function createCredentials(keys: readonly string[], now: () => number = Date.now): Credentials {
-  const entries = (keys.length > 0 ? keys : [undefined]).map((key, index) => ({ key, index, restsUntil: 0 }));
+  const entries = (keys.length > 0 ? keys : [undefined]).map((key, index) => ({
+    id: digestOf(key),
+    key,
+    index,
+    restsUntil: 0,
+  }));
   const [only] = entries;
 
   function credential(entry: (typeof entries)[number]): Credential {
     return {
+      id: entry.id,
       key: entry.key,
       failed({ upstreamStatus, retryAfter }) {
         const rest = REST[upstreamStatus ?? 0];
@@ -45,7 +57,19 @@ export function createCredentials(keys: readonly string[], now: () => number = D
       );
       return credential(best ?? (only as (typeof entries)[number]));
     },
+    find(id) {
+      const entry = entries.find((candidate) => candidate.id === id);
+      return entry && credential(entry);
+    },
+    all: () => entries.toSorted((one, other) => one.restsUntil - other.restsUntil).map(credential),
   };
+}
+
+function digestOf(key: string | undefined): string {
+  return createHash('sha256')
+    .update(`credential ${key ?? ''}`)
+    .digest('hex')
+    .slice(0, 12);
 }
 
 /** Rendezvous hashing: when one credential rests, only its own conversations move. */

@@ -26,6 +26,8 @@ export interface UpstreamRequest {
 
 /** Hears of an answer as it comes: `head` once, `data` any number of times, then `end` or `fail` once. */
 export interface Receiver {
+  /** A connection stands and the request goes out; what fails before that was never sent. */
+  sent?(): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
   end(): void;
@@ -52,6 +54,7 @@ interface Transport {
 }
 
 interface TransportEvents {
+  sent(): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
   end(): void;
@@ -101,6 +104,7 @@ function supervise(request: UpstreamRequest, receiver: Receiver, deadlines: Dead
   total.in(deadlines.total);
 
   const events: TransportEvents = {
+    sent: () => receiver.sent?.(),
     head: (status, headers) => {
       if (!over) receiver.head(status, headers);
     },
@@ -159,6 +163,7 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
     onRequestStart(started) {
       controller = started;
       if (aborted) started.abort(new Error('aborted'));
+      else events.sent();
     },
     onResponseStart(_controller, status, headers) {
       if (status >= 200) events.head(status, firstValues(headers));
@@ -210,6 +215,7 @@ function runLocal(request: UpstreamRequest, local: LocalUpstream, events: Transp
 
   async function run(): Promise<void> {
     const { pathname } = new URL(request.url);
+    events.sent();
     const { headers, body = Buffer.alloc(0) } = request;
     const answer = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
     events.head(answer.status, answer.headers);

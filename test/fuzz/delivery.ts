@@ -43,7 +43,7 @@ const MODEL: CatalogModel = {
 };
 
 export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
-  return { provider, model: { ...MODEL, rules }, credential: { key: undefined, failed() {} }, headers: {} };
+  return { provider, model: { ...MODEL, rules }, credential: { id: 'none', key: undefined, failed() {} }, headers: {} };
 }
 
 export function bareProvider(protocol: string): Provider {
