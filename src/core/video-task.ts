@@ -46,6 +46,8 @@ export interface VideoDetails {
   duration?: number;
   size?: string;
   resolution?: string;
+  aspectRatio?: string;
+  seed?: number;
   audio?: boolean;
   count: number;
   metadata?: Record<string, string>;

@@ -1,4 +1,4 @@
-/** The HTTP server: one handler that finds the protocol, the key and the model, and answers in the protocol's own words. */
+/** The HTTP server: one handler that finds the protocol, the key and what is asked for, and answers in the protocol's own words. */
 
 import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -13,6 +13,9 @@ import { connectionEnder } from './connections.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference, authenticate } from './inference.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
+import type { VideoOptions } from './video-options.ts';
+import { isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
+import { createVideoAnswers } from './videos.ts';
 
 export interface AppOptions {
   protocols: readonly Protocol[];
@@ -22,6 +25,8 @@ export interface AppOptions {
   keys: Pick<KeyStore, 'authenticate'>;
   models(): Models;
   relay(): RelayOptions;
+  /** Without it there are no video routes. */
+  videos?: VideoOptions;
   log: Logger;
 }
 
@@ -39,8 +44,9 @@ export interface Exchange {
 
 /** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
 type Admission = { exchange: Exchange } & (
-  | { action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
-  | { action: Extract<Action, { type: 'list-models' | 'get-model' }>; key?: undefined }
+  | { area: 'inference'; action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
+  | { area: 'catalog'; action: Extract<Action, { type: 'list-models' | 'get-model' }> }
+  | { area: 'videos'; route: VideoRoute; key: Key | undefined }
 );
 
 /** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
@@ -58,6 +64,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
+  const answerVideos = options.videos && createVideoAnswers(options.videos);
   const admissions = new WeakMap<FastifyRequest, Admission>();
   const endConnections = connectionEnder(app.server);
   app.addHook('preClose', async () => endConnections());
@@ -66,19 +73,35 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   function admit(exchange: Exchange): Admission {
     const { request, path, query } = exchange;
+    const video = answerVideos && videoRoute(request.method, path);
+    if (video) {
+      const key = isPublic(video) ? undefined : authenticate(exchange, options.keys);
+      return { exchange, area: 'videos', route: video, key };
+    }
     // Node leaves out the body of an answer to HEAD.
     const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
-    if (action.type !== 'generate' && action.type !== 'count') return { exchange, action };
-    return { exchange, action, key: authenticate(exchange, options.keys) };
+    if (action.type !== 'generate' && action.type !== 'count') return { exchange, area: 'catalog', action };
+    return { exchange, area: 'inference', action, key: authenticate(exchange, options.keys) };
+  }
+
+  async function answer(admission: Admission): Promise<unknown> {
+    const { exchange } = admission;
+    switch (admission.area) {
+      case 'inference':
+        return await answerInference(exchange, admission, options);
+      case 'catalog':
+        return answerCatalog(exchange, admission.action, options.models().catalog());
+      case 'videos':
+        return await answerVideos?.(exchange, admission.route, admission.key);
+    }
   }
 
   async function handle(request: FastifyRequest): Promise<unknown> {
-    const { exchange, action, key } = admissions.get(request) as Admission;
+    const admission = admissions.get(request) as Admission;
     try {
-      if (!key) return answerCatalog(exchange, action, options.models().catalog());
-      return await answerInference(exchange, { action, key }, options);
+      return await answer(admission);
     } catch (error) {
-      return refuse(exchange, toGatewayError(error), options.log);
+      return refuse(admission.exchange, toGatewayError(error), options.log);
     }
   }
 

@@ -5,6 +5,8 @@ import type { Json } from '../core/json.ts';
 import { isObject } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { VideoRequest } from '../core/video.ts';
+import type { VideoDetails } from '../core/video-task.ts';
+import { sizeOf } from './dimensions.ts';
 
 export interface Creation {
   model: CatalogModel;
@@ -17,6 +19,27 @@ export interface Creation {
   user?: string;
   /** Fields that were not needed, as the caller spelled them. */
   dropped: string[];
+}
+
+/** What is shown of a request and what its price rests on. */
+export function detailsOf({ model, request, metadata, user }: Creation): VideoDetails {
+  const { duration, resolution, aspectRatio, seed, audio, count } = request;
+  const prices = model.video?.prices;
+  const details = {
+    duration,
+    resolution,
+    aspectRatio,
+    seed,
+    audio,
+    count,
+    metadata,
+    user,
+    prices,
+    size: sizeOf(request),
+  };
+  return Object.fromEntries(
+    Object.entries(details).filter(([, value]) => value !== undefined),
+  ) as unknown as VideoDetails;
 }
 
 /** Equal for requests that mean the same, however they were written. */

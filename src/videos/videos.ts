@@ -29,6 +29,8 @@ export interface Videos {
   /** Throws `idempotency_key_reused` and `model_not_found`. */
   create(task: NewTask): Promise<{ task: VideoTask; replayed: boolean }>;
   get(owner: string, id: string): Promise<VideoTask>;
+  /** For who has proven otherwise that the task may be read. */
+  find(id: string): Promise<VideoTask>;
   list(owner: string, query: TaskQuery): Promise<{ tasks: VideoTask[]; more: boolean }>;
   /** Throws `cancel_not_possible`; a terminal task is returned as it is. */
   cancel(owner: string, id: string, options: { abandon: boolean }): Promise<VideoTask>;

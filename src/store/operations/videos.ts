@@ -55,7 +55,8 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
   return { type: 'created', task };
 });
 
-export const readVideo = reading<{ id: string; owner: string }, VideoTask | undefined>(
+/** Anyone's without `owner`. */
+export const readVideo = reading<{ id: string; owner?: string }, VideoTask | undefined>(
   'state',
   (transaction, { id, owner }) => readTask(transaction, id, owner),
 );

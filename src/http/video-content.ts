@@ -1,0 +1,100 @@
+/** The bytes of finished videos: for the owner of a task, and for whoever holds a signed address. */
+
+import type { FastifyReply } from 'fastify';
+import { GatewayError } from '../core/errors.ts';
+import type { VideoTask } from '../core/video-task.ts';
+import type { Content } from '../videos/mirror/content.ts';
+import type { Exchange } from './app.ts';
+import type { VideoOptions } from './video-options.ts';
+import { readIndex } from './video-queries.ts';
+
+export async function answerContent(
+  exchange: Exchange,
+  { owner, id }: { owner: string; id: string },
+  options: VideoOptions,
+): Promise<FastifyReply> {
+  const index = readIndex(exchange.query);
+  const task = await options.videos.get(owner, id);
+  if (task.status !== 'completed') {
+    throw new GatewayError('video_not_ready', `The task is ${task.status}; only completed ones have a video.`);
+  }
+  const asset = task.assets[index];
+  if (!asset) {
+    const last = task.assets.length - 1;
+    throw new GatewayError('invalid_request', `index must be at most ${last}: the task has no more videos.`, {
+      param: 'index',
+    });
+  }
+  const signal = goneSignal(exchange);
+  const content = asset.kept ? keptContent(asset.kept) : await upstreamContent(task, index, signal, options);
+  return sendContent(exchange, { content, name: nameOf(id, index), signal }, options);
+}
+
+/** The signature stands for the key; it is looked at before anything else is. */
+export async function answerFile(
+  exchange: Exchange,
+  { id, index }: { id: string; index: number },
+  options: VideoOptions,
+): Promise<FastifyReply> {
+  const { query } = exchange;
+  const given = (name: string) => query.get(name) ?? undefined;
+  options.checkFileUrl(id, index, { exp: given('exp'), kid: given('kid'), sig: given('sig') });
+  const task = await options.videos.find(id);
+  const kept = task.assets[index]?.kept;
+  if (!kept) throw expired();
+  const request = { content: keptContent(kept), name: nameOf(id, index), signal: goneSignal(exchange) };
+  return sendContent(exchange, request, options);
+}
+
+function keptContent(kept: Extract<Content, { type: 'kept' }>['kept']): Content {
+  return { type: 'kept', kept };
+}
+
+/** Not mirrored, or no longer: the upstream may have it still. */
+async function upstreamContent(
+  task: VideoTask,
+  index: number,
+  signal: AbortSignal,
+  { videos, now = Date.now }: VideoOptions,
+): Promise<Content> {
+  if (task.mediaExpiresAt !== undefined && task.mediaExpiresAt <= now()) throw expired();
+  const source = await videos.source(task, index, signal);
+  if (!source) throw expired();
+  return { type: 'upstream', source, refresh: () => videos.source(task, index, signal) };
+}
+
+interface ContentToSend {
+  content: Content;
+  name: string;
+  signal: AbortSignal;
+}
+
+async function sendContent(
+  { request, reply, common }: Exchange,
+  { content, name, signal }: ContentToSend,
+  { openContent }: VideoOptions,
+): Promise<FastifyReply> {
+  const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
+  const { status, headers, body } = await openContent(content, { method, headers: request.headers, name, signal });
+  return reply
+    .code(status)
+    .headers({ ...common, ...headers })
+    .send(body);
+}
+
+/** Aborts when the caller hangs up. */
+function goneSignal({ reply }: Exchange): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.on('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
+function nameOf(id: string, index: number): string {
+  return index === 0 ? id : `${id}-${index}`;
+}
+
+function expired(): GatewayError {
+  return new GatewayError('video_content_expired', 'This video is no longer kept.');
+}

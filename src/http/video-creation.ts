@@ -1,0 +1,68 @@
+/** `POST /v1/videos`: read, checked and stored; nothing is asked of an upstream meanwhile. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import { readBody } from '../core/json-body.ts';
+import type { VideoTask } from '../core/video-task.ts';
+import { endpointOf } from '../inference/models.ts';
+import type { Key } from '../keys/store.ts';
+import type { Creation } from '../videos/creation.ts';
+import { readForm } from '../videos/form.ts';
+import { checkShape, readCreation } from '../videos/request.ts';
+import type { Exchange } from './app.ts';
+import type { VideoOptions } from './video-options.ts';
+
+const LONGEST_KEY = 255;
+
+export async function answerCreation(
+  { request }: Exchange,
+  key: Key,
+  options: VideoOptions,
+): Promise<{ task: VideoTask; headers: Record<string, string> }> {
+  const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+  const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
+  const creation = await readRequest(request, key, options);
+  const { task, replayed } = await options.videos.create({ owner: key.id, creation, idempotencyKey, retried });
+  const dropped = creation.dropped.join(', ');
+  return {
+    task,
+    headers: {
+      ...(replayed && { 'idempotent-replayed': 'true' }),
+      ...(dropped !== '' && { 'x-polygate-dropped': dropped }),
+    },
+  };
+}
+
+async function readRequest(request: Exchange['request'], key: Key, options: VideoOptions): Promise<Creation> {
+  const body = checkShape(await readFields(request));
+  const { model, provider } = await endpointOf(options.models(), body.model, '');
+  if (!key.allows(model.id)) {
+    throw new GatewayError('permission_denied', `This key may not use the model "${model.id}".`, { param: 'model' });
+  }
+  const creation = readCreation(body, provider.video ? model : { ...model, video: undefined }, options.checks);
+  provider.video?.check?.(creation.request);
+  return creation;
+}
+
+async function readFields({ headers, body }: Exchange['request']): Promise<Record<string, Json>> {
+  const type = headers['content-type'] ?? 'application/json';
+  const encoding = headers['content-encoding'] ?? 'identity';
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  if (encoding !== 'identity') {
+    throw new GatewayError('unsupported_media_type', `Content-Encoding "${encoding}" is not accepted.`);
+  }
+  if (/^multipart\/form-data\s*(;|$)/i.test(type)) return readForm(bytes, type);
+  if (/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return readBody(bytes);
+  throw new GatewayError(
+    'unsupported_media_type',
+    `Content-Type "${type}" is not accepted; send application/json or multipart/form-data.`,
+  );
+}
+
+function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined || header === '') return undefined;
+  if (typeof header === 'string' && header.length <= LONGEST_KEY) return header;
+  throw new GatewayError('invalid_request', `Idempotency-Key must be one text of at most ${LONGEST_KEY} characters.`, {
+    param: 'Idempotency-Key',
+  });
+}

@@ -1,0 +1,47 @@
+/** Which paths of `/v1/videos` there are, and what each of them does. */
+
+import { GatewayError } from '../core/errors.ts';
+
+export type VideoRoute =
+  | { action: 'create' }
+  | { action: 'list' }
+  | { action: 'models' }
+  | { action: 'get' | 'delete' | 'cancel' | 'content' | 'deliveries' | 'replay'; id: string }
+  | { action: 'file'; id: string; index: number };
+
+type Action = VideoRoute['action'];
+
+const PATHS: { path: RegExp; methods: Partial<Record<string, Action>> }[] = [
+  { path: /^\/v1\/videos\/?$/, methods: { GET: 'list', POST: 'create' } },
+  { path: /^\/v1\/videos\/models\/?$/, methods: { GET: 'models' } },
+  { path: /^\/v1\/videos\/([^/]+)\/?$/, methods: { GET: 'get', DELETE: 'delete' } },
+  { path: /^\/v1\/videos\/([^/]+)\/cancel$/, methods: { POST: 'cancel' } },
+  { path: /^\/v1\/videos\/([^/]+)\/content$/, methods: { GET: 'content' } },
+  { path: /^\/v1\/videos\/([^/]+)\/files\/(\d{1,3})\.\w+$/, methods: { GET: 'file' } },
+  { path: /^\/v1\/videos\/([^/]+)\/deliveries$/, methods: { GET: 'deliveries' } },
+  { path: /^\/v1\/videos\/([^/]+)\/deliveries\/replay$/, methods: { POST: 'replay' } },
+];
+
+/** Lists and signed addresses are for anyone; everything else is for the holder of a key. */
+export function isPublic({ action }: VideoRoute): boolean {
+  return action === 'models' || action === 'file';
+}
+
+/** Undefined for paths that have nothing to do with videos. Throws `method_not_allowed` and `not_found`. `HEAD` reads like `GET`. */
+export function videoRoute(method: string, path: string): VideoRoute | undefined {
+  if (path !== '/v1/videos' && !path.startsWith('/v1/videos/')) return undefined;
+  for (const { path: pattern, methods } of PATHS) {
+    const match = pattern.exec(path);
+    if (!match) continue;
+    const action = methods[method === 'HEAD' ? 'GET' : method];
+    if (!action) throw notAllowed(method, path, Object.keys(methods));
+    const [, id = '', index = '0'] = match;
+    return action === 'file' ? { action, id, index: Number(index) } : ({ action, id } as VideoRoute);
+  }
+  throw new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
+}
+
+function notAllowed(method: string, path: string, methods: string[]): GatewayError {
+  const allow = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ');
+  return new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
+}

@@ -1,0 +1,32 @@
+/** The list of models that make videos, in OpenRouter's shape and with what it leaves out. */
+
+import type { Json } from '../core/json.ts';
+import type { CatalogModel } from '../core/model.ts';
+
+export function encodeVideoModels(models: readonly CatalogModel[]): Json {
+  return { data: models.filter(({ video }) => video).map(encodeVideoModel) };
+}
+
+function encodeVideoModel({ id, canonicalSlug, name, created, description, video = {} }: CatalogModel): Json {
+  return {
+    id,
+    canonical_slug: canonicalSlug,
+    name,
+    created,
+    description,
+    supported_durations: video.durations ?? null,
+    supported_resolutions: video.resolutions ?? null,
+    supported_aspect_ratios: video.aspectRatios ?? null,
+    supported_sizes: video.sizes ?? null,
+    supported_frame_images: video.frames ?? null,
+    supported_input_references: video.references ?? {},
+    generate_audio: video.audio ?? false,
+    seed: video.seed ?? false,
+    negative_prompt: video.negativePrompt ?? false,
+    max_n: video.count ?? 1,
+    creativity: null,
+    upscale_factor: null,
+    allowed_passthrough_parameters: video.passthrough ?? [],
+    pricing_skus: video.prices ?? null,
+  };
+}

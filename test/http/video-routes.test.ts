@@ -1,0 +1,47 @@
+/** What the paths of videos mean. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { videoRoute } from '../../src/http/video-routes.ts';
+
+const ID = '0b9e6c1e-0000-4000-8000-000000000000';
+
+describe('paths', () => {
+  const CASES: [string, string, object | undefined][] = [
+    ['POST', '/v1/videos', { action: 'create' }],
+    ['GET', '/v1/videos/', { action: 'list' }],
+    ['GET', '/v1/videos/models', { action: 'models' }],
+    ['GET', `/v1/videos/${ID}`, { action: 'get', id: ID }],
+    ['GET', '/v1/videos/anything', { action: 'get', id: 'anything' }],
+    ['DELETE', `/v1/videos/${ID}`, { action: 'delete', id: ID }],
+    ['POST', `/v1/videos/${ID}/cancel`, { action: 'cancel', id: ID }],
+    ['HEAD', `/v1/videos/${ID}/content`, { action: 'content', id: ID }],
+    ['HEAD', `/v1/videos/${ID}/files/2.mp4`, { action: 'file', id: ID, index: 2 }],
+    ['GET', `/v1/videos/${ID}/deliveries`, { action: 'deliveries', id: ID }],
+    ['POST', `/v1/videos/${ID}/deliveries/replay`, { action: 'replay', id: ID }],
+    ['GET', '/v1/models', undefined],
+    ['GET', '/v1/videosandmore', undefined],
+  ];
+  for (const [method, path, expected] of CASES) {
+    test(`${method} ${path}`, () => {
+      const { id, ...route } = (videoRoute(method, path) ?? {}) as { id?: string };
+      assert.deepEqual(expected && { ...route, ...(id && { id }) }, expected);
+    });
+  }
+});
+
+test('other methods are refused with those that work', () => {
+  const refused = (method: string, path: string, allow: string) =>
+    assert.throws(() => videoRoute(method, path), { code: 'method_not_allowed', allow });
+  refused('PUT', '/v1/videos', 'GET, HEAD, POST');
+  refused('POST', '/v1/videos/models', 'GET, HEAD');
+  refused('PATCH', `/v1/videos/${ID}`, 'GET, HEAD, DELETE');
+  refused('GET', `/v1/videos/${ID}/cancel`, 'POST');
+  refused('DELETE', `/v1/videos/${ID}/content`, 'GET, HEAD');
+});
+
+test('below a task there is nothing else', () => {
+  for (const path of [`/v1/videos/${ID}/remix`, `/v1/videos/${ID}/files/x.mp4`, '/v1/videos//content']) {
+    assert.throws(() => videoRoute('GET', path), { code: 'not_found' });
+  }
+});
