@@ -1,0 +1,161 @@
+/** What the answers of all video servers have in common: ids, amounts, states and errors in their many shapes. */
+
+import { redact } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type {
+  CancelResult,
+  PollResult,
+  SubmitResult,
+  TaskErrorCode,
+  VideoAnswer,
+  VideoAsset,
+  VideoCharge,
+  VideoFailure,
+} from '../../core/video.ts';
+
+/** Characters of an upstream's words that are passed on. */
+const LONGEST = 500;
+
+export type TaskState = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'expired';
+
+/** Status words, in lower case. */
+export type States = ReadonlyMap<string, TaskState>;
+
+export function isSuccess({ status }: VideoAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+export function textOf(value: Json): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A number that is not negative, or its digits. */
+export function amountOf(value: Json): number | undefined {
+  const amount = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : undefined;
+}
+
+/** An id that can stand in a path: `.` and `..` lead elsewhere even percent-encoded. */
+export function idOf(value: Json): string | undefined {
+  const id = Number.isSafeInteger(value) ? String(value) : textOf(value);
+  return id === '.' || id === '..' || !id?.isWellFormed() ? undefined : id;
+}
+
+export function urlOf(value: Json): string | undefined {
+  const url = textOf(value);
+  return url !== undefined && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) ? url : undefined;
+}
+
+/** USD as a decimal string, to 1e-12. */
+export function dollarsOf(value: Json): string | undefined {
+  if (typeof value === 'string') return /^\d+(\.\d+)?$/.test(value) ? value : undefined;
+  const amount = amountOf(value);
+  return amount === undefined || amount >= 1e15 ? undefined : amount.toFixed(12).replace(/\.?0+$/, '');
+}
+
+/** An accepted task under `id`, or why there is none. */
+export function submitted(answer: VideoAnswer, id: Json): SubmitResult {
+  if (!isSuccess(answer)) return rejected(answer);
+  const own = idOf(id);
+  return own === undefined ? { type: 'unreadable' } : { type: 'accepted', ref: { id: own } };
+}
+
+/** Refusals that money or time cures, here or at another provider. */
+const RETRYABLE = new Set([402, 425, 429]);
+
+function rejected({ status, body }: VideoAnswer): SubmitResult {
+  return { type: 'rejected', error: failureOf(body, codeOfRefusal(status)), retryable: RETRYABLE.has(status) };
+}
+
+function codeOfRefusal(status: number): TaskErrorCode {
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return 'invalid_input';
+    case 401:
+    case 403:
+      return 'upstream_auth';
+    case 404:
+    case 410:
+      return 'model_unavailable';
+    default:
+      return 'upstream_rejected';
+  }
+}
+
+interface TaskReport {
+  states: States;
+  word: Json;
+  progress?: Json;
+  charge?: VideoCharge;
+  assets(): VideoAsset[];
+  error(): VideoFailure;
+}
+
+export function readTask({ states, word, progress, charge, assets, error }: TaskReport): PollResult {
+  const name = textOf(word);
+  if (name === undefined) return { type: 'unreadable' };
+  const state = states.get(name.toLowerCase());
+  switch (state) {
+    case undefined:
+      return { type: 'unknown', word: name.slice(0, LONGEST) };
+    case 'queued':
+      return { type: 'queued' };
+    case 'running':
+      return running(progress);
+    case 'completed':
+      return { type: 'completed', assets: assets(), ...charge };
+    case 'failed':
+      return { type: 'failed', error: error(), ...charge };
+    case 'cancelled':
+    case 'expired':
+      return { type: state, ...charge };
+  }
+}
+
+export function running(progress?: Json): PollResult {
+  const percent = amountOf(progress);
+  return percent === undefined || percent > 100 ? { type: 'running' } : { type: 'running', progress: percent };
+}
+
+/** An answer to a poll that is no success: only `410 Gone` says something about the task. */
+export function noTask({ status }: VideoAnswer): PollResult {
+  return status === 410 ? { type: 'lost' } : { type: 'unreadable' };
+}
+
+export function cancellation(answer: VideoAnswer): CancelResult {
+  if (isSuccess(answer)) return { type: 'accepted' };
+  return answer.status >= 400 && answer.status < 500 ? { type: 'too-late' } : { type: 'unreadable' };
+}
+
+const POLICY =
+  /moderat|sensitive|safety|policy|prohibited|copyright|usage guidelines|responsible ai|nsfw|risk[_ ]control/i;
+
+const MESSAGES: Partial<Record<TaskErrorCode, string>> = {
+  content_policy_violation: 'The content was refused by the safety system of the provider.',
+  invalid_input: 'The provider refused the request without saying why.',
+  model_unavailable: 'The provider does not offer this model to this gateway.',
+  upstream_auth: 'The provider refused the credentials of this gateway.',
+  upstream_rejected: 'The provider refused the request without saying why.',
+};
+
+/** An error in the provider's words, which never name its account. What a content filter says is known by its words. */
+export function failureOf(body: Json, fallback: TaskErrorCode): VideoFailure {
+  const { code, message } = reportedError(body);
+  const own = POLICY.test(`${code ?? ''} ${message ?? ''}`) ? 'content_policy_violation' : fallback;
+  if (own === 'upstream_auth' || !message) {
+    return { code: own, message: MESSAGES[own] ?? 'The provider failed without saying why.' };
+  }
+  return { code: own, message: redact(message).slice(0, LONGEST) };
+}
+
+/** From `{error: {message, code}}`, `{error: text}`, `{message, code}`, `{detail: text}` and `{detail: [{msg, type}]}`. */
+function reportedError(body: Json): { code?: string; message?: string } {
+  const given = body?.error || body?.detail || body;
+  const error = Array.isArray(given) ? given[0] : given;
+  const words = [error?.code, error?.type, body?.error_code, body?.error_type, body?.code];
+  const message = [error, error?.message, error?.msg, error?.detail, body?.message].map(textOf).find(Boolean);
+  return { code: words.map(textOf).filter(Boolean).join(' '), message };
+}

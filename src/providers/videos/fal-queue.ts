@@ -1,0 +1,149 @@
+/** fal's queue. Every model has its own fields, so what differs between them stands in a table. */
+
+import type { Json } from '../../core/json.ts';
+import type { CancelResult, PollResult, SubmitResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import {
+  amountOf,
+  cancellation,
+  failureOf,
+  idOf,
+  isSuccess,
+  noTask,
+  readTask,
+  running,
+  type States,
+  submitted,
+  textOf,
+  urlOf,
+} from './answer.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+
+const STATES: States = new Map([
+  ['in_queue', 'queued'],
+  ['in_progress', 'running'],
+  ['completed', 'completed'],
+  ['failed', 'failed'],
+  ['canceled', 'cancelled'],
+  ['cancelled', 'cancelled'],
+]);
+
+interface Dialect {
+  duration(seconds: number): Json;
+  firstFrame: string;
+  lastFrame: string;
+}
+
+const COMMON: Dialect = { duration: String, firstFrame: 'image_url', lastFrame: 'end_image_url' };
+
+/** By the start of what follows the owner in a model's path; the last that fits counts. */
+const DIALECTS: readonly (readonly [path: RegExp, dialect: Partial<Dialect>])[] = [
+  [/^(veo|luma-)/, { duration: (seconds) => `${seconds}s` }],
+  [/^(sora|ltx)/, { duration: (seconds) => seconds }],
+  [/^kling-video\/v(1|2\.[015])/, { lastFrame: 'tail_image_url' }],
+  [/^kling-video\/v(2\.6|3)/, { firstFrame: 'start_image_url' }],
+  [/first-last-frame/, { firstFrame: 'first_frame_url', lastFrame: 'last_frame_url' }],
+];
+
+export const falQueue: VideoApi = {
+  submit: (request) => ({
+    method: 'POST',
+    path: pathOf(request.model),
+    body: bodyOf(request),
+    read: (answer) => readSubmission(answer, appOf(request.model)),
+  }),
+  poll: (ref) => ({
+    method: 'GET',
+    path: `${taskPath(ref)}/status`,
+    read: (answer) => readStatus(answer, taskPath(ref)),
+  }),
+  cancel: (ref) => ({ method: 'PUT', path: `${taskPath(ref)}/cancel`, read: readCancellation }),
+};
+
+function pathOf(model: string): string {
+  return `/${model.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+/** Spaces of apps that belong to the owner's name. */
+const NAMESPACES = new Set(['workflows', 'comfy']);
+
+/** Tasks live under the app, without the rest of the model's path. */
+function appOf(model: string): string {
+  const parts = model.split('/');
+  return parts.slice(0, NAMESPACES.has(parts[0] ?? '') ? 3 : 2).join('/');
+}
+
+function taskPath({ app, id }: Json): string {
+  return `${pathOf(app)}/requests/${encodeURIComponent(id)}`;
+}
+
+function bodyOf(request: VideoRequest): Json {
+  const path = request.model.slice(request.model.indexOf('/') + 1);
+  const fitting = DIALECTS.filter(([pattern]) => pattern.test(path)).map(([, dialect]) => dialect);
+  const { duration, firstFrame, lastFrame }: Dialect = Object.assign({}, COMMON, ...fitting);
+  const first = frameOf(request, 'first_frame');
+  const last = frameOf(request, 'last_frame');
+  const urls = (type: 'image' | 'video' | 'audio') => {
+    const inputs = referencesOf(request, type);
+    return inputs.length === 0 ? undefined : inputs.map(inputUrl);
+  };
+  return present({
+    prompt: request.prompt,
+    duration: request.duration === undefined ? undefined : duration(request.duration),
+    resolution: request.resolution?.toLowerCase(),
+    aspect_ratio: request.aspectRatio,
+    generate_audio: request.audio,
+    seed: request.seed,
+    negative_prompt: request.negativePrompt,
+    [firstFrame]: first && inputUrl(first),
+    [lastFrame]: last && inputUrl(last),
+    image_urls: urls('image'),
+    video_urls: urls('video'),
+    audio_urls: urls('audio'),
+    ...request.options,
+  });
+}
+
+function readSubmission(answer: VideoAnswer, app: string): SubmitResult {
+  const result = submitted(answer, answer.body?.request_id);
+  return result.type === 'accepted' ? { type: 'accepted', ref: { app, ...result.ref } } : result;
+}
+
+/** A failed request is `COMPLETED` as well; only its result tells, or an error that comes with the status. */
+function readStatus(answer: VideoAnswer, path: string): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  if (textOf(body?.status)?.toUpperCase() === 'COMPLETED' && !body.error) {
+    return { type: 'follow', call: { method: 'GET', path, read: readResult } };
+  }
+  return readTask({
+    states: STATES,
+    word: body?.error ? 'failed' : body?.status,
+    assets: () => [],
+    error: () => failureOf(body, 'upstream_error'),
+  });
+}
+
+const CANCELLED = new Set(['client_cancelled', 'client_disconnected']);
+
+/** The result of a failed request is the error it ended with. */
+function readResult({ status, body, headers }: VideoAnswer): PollResult {
+  if (status === 400 && /in progress|in queue/i.test(textOf(body?.detail) ?? '')) return running();
+  if (status >= 400 && CANCELLED.has(textOf(body?.error_type) ?? headers['x-fal-error-type'] ?? '')) {
+    return { type: 'cancelled' };
+  }
+  if (status >= 400 && status < 500) {
+    return { type: 'failed', error: failureOf(body, status === 422 ? 'invalid_input' : 'upstream_error') };
+  }
+  if (status < 200 || status >= 300) return { type: 'unreadable' };
+  const videos: Json = Array.isArray(body?.videos) ? body.videos : [body?.video ?? body?.output];
+  const assets = videos.flatMap((video: Json) => {
+    const url = urlOf(video?.url ?? video);
+    const mime = textOf(video?.content_type);
+    return url === undefined ? [] : [{ url, ...(mime !== undefined && { mime }) }];
+  });
+  return { type: 'completed', assets, ...present({ seconds: amountOf(body?.video?.duration) }) };
+}
+
+function readCancellation(answer: VideoAnswer): CancelResult {
+  return idOf(answer.body?.status) === 'ALREADY_COMPLETED' ? { type: 'too-late' } : cancellation(answer);
+}

@@ -1,0 +1,91 @@
+/** xAI's Grok Imagine. Without a status a task is still running, and then the body may be empty. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import { amountOf, failureOf, isSuccess, noTask, readTask, running, type States, submitted, urlOf } from './answer.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+
+const STATES: States = new Map([
+  ['queued', 'queued'],
+  ['pending', 'running'],
+  ['in_progress', 'running'],
+  ['done', 'completed'],
+  ['failed', 'failed'],
+  ['expired', 'expired'],
+]);
+
+const TICKS_PER_DOLLAR = 10n ** 10n;
+
+export const grokImagine: VideoApi = {
+  check(request) {
+    if (referencesOf(request, 'video').length === 0) return;
+    const fixed = { duration: request.duration, resolution: request.resolution, aspect_ratio: request.aspectRatio };
+    for (const [param, value] of Object.entries(fixed)) {
+      if (value === undefined) continue;
+      throw new GatewayError('invalid_request', `${param} is that of the video when a video is edited.`, { param });
+    }
+    if (request.references.length + request.frames.length === 1) return;
+    throw new GatewayError('invalid_request', 'A video is edited alone, without frames and other references.', {
+      param: 'input_references',
+    });
+  },
+  submit: (request) => ({
+    method: 'POST',
+    path: referencesOf(request, 'video').length > 0 ? '/videos/edits' : '/videos/generations',
+    body: bodyOf(request),
+    read: (answer) => submitted(answer, answer.body?.request_id),
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: `/videos/${encodeURIComponent(id)}`, read: readVideo }),
+};
+
+function bodyOf(request: VideoRequest): Json {
+  const first = frameOf(request, 'first_frame');
+  const [video] = referencesOf(request, 'video');
+  const images = referencesOf(request, 'image');
+  return present({
+    ...request.options,
+    model: request.model,
+    prompt: request.prompt,
+    duration: request.duration,
+    aspect_ratio: request.aspectRatio,
+    resolution: request.resolution,
+    image: first && { url: inputUrl(first) },
+    video: video && { url: inputUrl(video) },
+    reference_images: images.length === 0 ? undefined : images.map((input) => ({ url: inputUrl(input) })),
+  });
+}
+
+function readVideo(answer: VideoAnswer): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return refusal(answer);
+  const video = body?.video;
+  const url = urlOf(video?.url);
+  const charge = present({ seconds: amountOf(video?.duration), cost: costOf(body?.usage?.cost_in_usd_ticks) });
+  if (video?.respect_moderation === false) {
+    return { type: 'failed', error: failureOf({ code: 'moderation' }, 'content_policy_violation'), ...charge };
+  }
+  const word = body?.status ?? (url === undefined ? undefined : 'done');
+  if (word === undefined && answer.status === 202) return running(body?.progress);
+  return readTask({
+    states: STATES,
+    word,
+    progress: body?.progress,
+    charge,
+    assets: () => (url === undefined ? [] : [{ url, mime: 'video/mp4' }]),
+    error: () => failureOf(body, 'upstream_error'),
+  });
+}
+
+/** A video that its filter holds back is refused when it is asked for. */
+function refusal(answer: VideoAnswer): PollResult {
+  const error = failureOf(answer.body, 'upstream_error');
+  return error.code === 'content_policy_violation' && answer.status < 500 ? { type: 'failed', error } : noTask(answer);
+}
+
+function costOf(ticks: Json): string | undefined {
+  if (!Number.isSafeInteger(ticks) || ticks < 0) return undefined;
+  const count = BigInt(ticks);
+  const fraction = String(count % TICKS_PER_DOLLAR).padStart(10, '0');
+  return `${count / TICKS_PER_DOLLAR}.${fraction}`.replace(/\.?0+$/, '');
+}

@@ -1,0 +1,150 @@
+/** OpenAI's video endpoints, which many servers and gateways speak: SGLang, LiteLLM, new-api and Polygate itself. */
+
+import type { Json } from '../../core/json.ts';
+import type {
+  LostSubmission,
+  PollResult,
+  VideoAnswer,
+  VideoApi,
+  VideoAsset,
+  VideoInput,
+  VideoRequest,
+} from '../../core/video.ts';
+import {
+  amountOf,
+  cancellation,
+  dollarsOf,
+  failureOf,
+  isSuccess,
+  noTask,
+  readTask,
+  type States,
+  submitted,
+  textOf,
+  urlOf,
+} from './answer.ts';
+import { inputUrl, mediaFields, present } from './request.ts';
+import { searchTasks } from './search.ts';
+
+/** `not_start` and `unknown` are what new-api says of a task that it has not asked its own upstream about yet. */
+const STATES: States = new Map([
+  ['queued', 'queued'],
+  ['pending', 'queued'],
+  ['submitted', 'queued'],
+  ['not_start', 'queued'],
+  ['unknown', 'queued'],
+  ['in_progress', 'running'],
+  ['processing', 'running'],
+  ['running', 'running'],
+  ['completed', 'completed'],
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['failure', 'failed'],
+  ['error', 'failed'],
+  ['cancelled', 'cancelled'],
+  ['canceled', 'cancelled'],
+  ['expired', 'expired'],
+]);
+
+export const openaiVideos: VideoApi = {
+  submit: (request, { attemptId }) => ({
+    method: 'POST',
+    path: '/videos',
+    // Servers that know the header make one task however often they are asked.
+    headers: { 'idempotency-key': attemptId },
+    body: bodyOf(request),
+    read: (answer) => submitted(answer, answer.body?.id),
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readVideo(answer, id) }),
+  find: (lost) => ({
+    method: 'GET',
+    path: '/videos?limit=100&order=desc',
+    read: (answer) => searchTasks(answer.body?.data, searchFor(lost, answer)),
+  }),
+};
+
+/** Polygate adds a way to cancel. */
+export const polygateVideos: VideoApi = {
+  ...openaiVideos,
+  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, body: {}, read: cancellation }),
+};
+
+function pathOf(id: string): string {
+  return `/videos/${encodeURIComponent(id)}`;
+}
+
+/** JSON, or a form where a first frame has to be uploaded. */
+function bodyOf(request: VideoRequest): Json {
+  const [frame, ...others] = request.frames;
+  const first = frame?.type === 'first_frame' && others.length + request.references.length === 0 ? frame.input : null;
+  const fields = present({
+    ...request.options,
+    model: request.model,
+    prompt: request.prompt,
+    seconds: request.duration === undefined ? undefined : String(request.duration),
+    size: request.size,
+    resolution: request.resolution,
+    aspect_ratio: request.aspectRatio,
+    generate_audio: request.audio,
+    seed: request.seed,
+    negative_prompt: request.negativePrompt,
+    n: request.count > 1 ? request.count : undefined,
+  });
+  if (!first) return { ...fields, ...mediaFields(request) };
+  return first.data === undefined
+    ? { ...fields, input_reference: { image_url: inputUrl(first) } }
+    : form(fields, first);
+}
+
+function form(fields: Record<string, Json>, { data = '', mime }: VideoInput): FormData {
+  const made = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    made.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  const file = new Blob([Buffer.from(data, 'base64')], { type: mime ?? 'application/octet-stream' });
+  made.set('input_reference', file, `first-frame.${mime?.split('/')[1] ?? 'bin'}`);
+  return made;
+}
+
+function readVideo(answer: VideoAnswer, id: string): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  return readTask({
+    states: STATES,
+    word: body?.status,
+    progress: body?.progress,
+    charge: present({
+      seconds: amountOf(body?.usage?.video_seconds ?? body?.seconds),
+      cost: dollarsOf(body?.usage?.video_cost ?? body?.usage?.cost),
+    }),
+    assets: () => assetsOf(body, id),
+    error: () => failureOf(body, 'upstream_error'),
+  });
+}
+
+/** Behind a public URL where one is named, else at the content endpoint; only a server with several has `unsigned_urls`. */
+function assetsOf(body: Json, id: string): VideoAsset[] {
+  const url = urlOf(body.url) ?? urlOf(body.video_url) ?? urlOf(body.metadata?.url);
+  if (url !== undefined) return [{ url }];
+  const content = `${pathOf(id)}/content`;
+  const several = Array.isArray(body.unsigned_urls) && body.unsigned_urls.length > 1 ? body.unsigned_urls : undefined;
+  return several?.map((_url: Json, index: number) => ({ path: `${content}?index=${index}` })) ?? [{ path: content }];
+}
+
+function searchFor({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
+  return {
+    sentAt,
+    complete: body?.has_more === false,
+    matches: (task: Record<string, Json>) => {
+      const prompt = textOf(task.prompt);
+      if (prompt !== undefined && request.prompt !== undefined && prompt !== request.prompt) return false;
+      return prompt !== undefined && prompt === request.prompt && isSameModel(textOf(task.model), request.model)
+        ? true
+        : undefined;
+    },
+  };
+}
+
+function isSameModel(listed: string | undefined, asked: string): boolean {
+  return listed !== undefined && (listed === asked || asked.endsWith(`/${listed}`));
+}

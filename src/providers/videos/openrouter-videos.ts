@@ -1,0 +1,67 @@
+/** OpenRouter's video endpoints. */
+
+import type { PollResult, VideoAnswer, VideoApi, VideoAsset, VideoRequest } from '../../core/video.ts';
+import { dollarsOf, failureOf, isSuccess, noTask, readTask, type States, submitted } from './answer.ts';
+import { mediaFields, present } from './request.ts';
+
+const STATES: States = new Map([
+  ['pending', 'queued'],
+  ['queued', 'queued'],
+  ['in_progress', 'running'],
+  ['completed', 'completed'],
+  ['failed', 'failed'],
+  ['dead', 'failed'],
+  ['cancelled', 'cancelled'],
+  ['canceled', 'cancelled'],
+  ['expired', 'expired'],
+]);
+
+/** The host of `polling_url` is never believed: the id is enough. */
+export const openrouterVideos: VideoApi = {
+  submit: (request) => ({
+    method: 'POST',
+    path: '/videos',
+    body: bodyOf(request),
+    read: (answer) => submitted(answer, answer.body?.id),
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readJob(answer, id) }),
+};
+
+function pathOf(id: string): string {
+  return `/videos/${encodeURIComponent(id)}`;
+}
+
+function bodyOf(request: VideoRequest) {
+  return present({
+    ...request.options,
+    model: request.model,
+    prompt: request.prompt,
+    duration: request.duration,
+    resolution: request.resolution,
+    aspect_ratio: request.aspectRatio,
+    size: request.size,
+    generate_audio: request.audio,
+    seed: request.seed,
+    negative_prompt: request.negativePrompt,
+    n: request.count > 1 ? request.count : undefined,
+    ...mediaFields(request),
+  });
+}
+
+function readJob(answer: VideoAnswer, id: string): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  return readTask({
+    states: STATES,
+    word: body?.status,
+    charge: present({ cost: dollarsOf(body?.usage?.cost) }),
+    assets: () => assetsOf(body.unsigned_urls, id),
+    error: () => failureOf(body, 'upstream_error'),
+  });
+}
+
+/** The URLs are those of the content endpoint, which wants the key; a lone video need not be listed. */
+function assetsOf(urls: unknown, id: string): VideoAsset[] {
+  const count = Array.isArray(urls) ? Math.max(1, urls.length) : 1;
+  return Array.from({ length: count }, (_, index) => ({ path: `${pathOf(id)}/content?index=${index}` }));
+}

@@ -1,0 +1,114 @@
+/** Veo on the Gemini API: long-running operations whose videos lie in the Files API. Nothing there can be cancelled. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type {
+  PollResult,
+  SubmitResult,
+  VideoAnswer,
+  VideoApi,
+  VideoAsset,
+  VideoInput,
+  VideoRequest,
+} from '../../core/video.ts';
+import { amountOf, failureOf, idOf, isSuccess, noTask, running, submitted, textOf, urlOf } from './answer.ts';
+import { frameOf, present, referencesOf } from './request.ts';
+
+/** Seconds of a video between two frames or with references. */
+const FULL_LENGTH = 8;
+
+export const veo: VideoApi = {
+  inlinesMedia: true,
+  pollInterval: 10_000,
+  check(request) {
+    if ((request.duration ?? FULL_LENGTH) === FULL_LENGTH) return;
+    if (request.references.length === 0 && frameOf(request, 'last_frame') === undefined) return;
+    throw new GatewayError('invalid_request', `duration must be ${FULL_LENGTH} with references or a last frame.`, {
+      param: 'duration',
+    });
+  },
+  submit: (request) => ({
+    method: 'POST',
+    path: `/v1beta/models/${encodeURIComponent(request.model)}:predictLongRunning`,
+    body: { instances: [instanceOf(request)], parameters: parametersOf(request) },
+    read: readSubmission,
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: `/v1beta/${pathOf(id)}`, read: readOperation }),
+};
+
+/** The name of an operation is a path itself. */
+function pathOf(name: string): string {
+  return name.split('/').map(encodeURIComponent).join('/');
+}
+
+function instanceOf(request: VideoRequest): Json {
+  const references = referencesOf(request, 'image');
+  return present({
+    prompt: request.prompt,
+    image: imageOf(frameOf(request, 'first_frame')),
+    lastFrame: imageOf(frameOf(request, 'last_frame')),
+    referenceImages:
+      references.length === 0
+        ? undefined
+        : references.map((input) => ({ image: imageOf(input), referenceType: 'asset' })),
+  });
+}
+
+function imageOf(input: VideoInput | undefined): Json {
+  return input && { bytesBase64Encoded: input.data, mimeType: input.mime };
+}
+
+function parametersOf(request: VideoRequest): Json {
+  return present({
+    ...request.options,
+    sampleCount: request.count > 1 ? request.count : undefined,
+    aspectRatio: request.aspectRatio,
+    resolution: request.resolution?.toLowerCase(),
+    durationSeconds: request.duration,
+    seed: request.seed,
+    negativePrompt: request.negativePrompt,
+  });
+}
+
+function readSubmission(answer: VideoAnswer): SubmitResult {
+  const name = textOf(answer.body?.name);
+  const safe = name?.split('/').every((part) => idOf(part) !== undefined);
+  return submitted(answer, safe ? name : undefined);
+}
+
+function readOperation(answer: VideoAnswer): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  if (body?.done !== true) return textOf(body?.name) === undefined ? { type: 'unreadable' } : running();
+  if (body.error) return { type: 'failed', error: failureOf(body, codeOf(body.error.code)) };
+  const made = body.response?.generateVideoResponse ?? body.response;
+  const samples: Json = made?.generatedSamples ?? made?.generatedVideos ?? made?.videos;
+  const assets = Array.isArray(samples) ? samples.flatMap(assetOf) : [];
+  if (assets.length > 0 || !amountOf(made?.raiMediaFilteredCount)) return { type: 'completed', assets };
+  const reasons: Json = made.raiMediaFilteredReasons;
+  const message = Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string').join(' ') : '';
+  return { type: 'failed', error: failureOf({ code: 'safety', message }, 'content_policy_violation') };
+}
+
+const INVALID_ARGUMENT = 3;
+const NOT_FOUND = 5;
+
+function codeOf(code: Json): 'invalid_input' | 'model_unavailable' | 'upstream_error' {
+  if (code === INVALID_ARGUMENT) return 'invalid_input';
+  return code === NOT_FOUND ? 'model_unavailable' : 'upstream_error';
+}
+
+const FILE = /^\/v\d\w*\/files\/[\w.~-]+$/;
+
+/** A file of the Files API is asked for below the base URL, with the key; any other address gets no key. */
+function assetOf(sample: Json): VideoAsset[] {
+  const video = sample?.video ?? sample;
+  const mime = textOf(video?.encoding ?? video?.mimeType) ?? 'video/mp4';
+  const data = textOf(video?.encodedVideo ?? video?.bytesBase64Encoded ?? video?.videoBytes);
+  if (data !== undefined) return [{ data, mime }];
+  const url = urlOf(video?.uri);
+  if (url === undefined) return [];
+  const { hostname, pathname, search } = new URL(url);
+  const isFile = hostname.endsWith('.googleapis.com') && FILE.test(pathname.replace(/:download$/, ''));
+  return [{ mime, ...(isFile ? { path: pathname + search } : { url }) }];
+}

@@ -1,0 +1,79 @@
+/** No adapter throws, whatever an upstream says. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type Json, read } from '../../../src/core/json.ts';
+import type { CancelResult, PollResult, VideoAnswer, VideoApi, VideoCall } from '../../../src/core/video.ts';
+import { falQueue } from '../../../src/providers/videos/fal-queue.ts';
+import { grokImagine } from '../../../src/providers/videos/grok-imagine.ts';
+import { polygateVideos } from '../../../src/providers/videos/openai-videos.ts';
+import { openrouterVideos } from '../../../src/providers/videos/openrouter-videos.ts';
+import { seedance } from '../../../src/providers/videos/seedance.ts';
+import { veo } from '../../../src/providers/videos/veo.ts';
+import { ask, context } from './calls.ts';
+
+const apis: Record<string, VideoApi> = { polygateVideos, openrouterVideos, veo, grokImagine, seedance, falQueue };
+
+/** Names that some adapter reads. */
+const NAMES = [
+  ...['id', 'name', 'request_id', 'status', 'done', 'error', 'error_code', 'error_type', 'code', 'type', 'message'],
+  ...['detail', 'msg', 'progress', 'seconds', 'url', 'uri', 'video', 'videos', 'video_url', 'content', 'metadata'],
+  ...['unsigned_urls', 'usage', 'cost', 'video_cost', 'video_seconds', 'cost_in_usd_ticks', 'completion_tokens'],
+  ...['response', 'generateVideoResponse', 'generatedSamples', 'raiMediaFilteredCount', 'raiMediaFilteredReasons'],
+  ...['respect_moderation', 'duration', 'frames', 'framespersecond', 'data', 'items', 'total', 'created_at', 'prompt'],
+  ...['model', 'seed', 'has_more', 'toString', 'valueOf', '__proto__'],
+];
+const WORDS = [
+  'queued',
+  'pending',
+  'completed',
+  'COMPLETED',
+  'done',
+  'succeeded',
+  'failed',
+  'expired',
+  'https://a.b/c',
+];
+
+const { body } = fc.letrec<{ body: Json }>((tie) => ({
+  body: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    fc.constantFrom(undefined, null, true, false, 0, -1, 1e300, Number.MAX_SAFE_INTEGER, '', ...WORDS),
+    fc.jsonValue(),
+    fc.array(tie('body'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...NAMES), tie('body'), { maxKeys: 6 }),
+  ),
+}));
+const answers: fc.Arbitrary<VideoAnswer> = fc.record({
+  status: fc.constantFrom(200, 202, 204, 302, 400, 401, 404, 409, 410, 422, 429, 499, 500),
+  headers: fc.constant({}),
+  body: fc.oneof(body, fc.constant(read('12345678901234567890'))),
+});
+
+/** Everything is read, what is behind it too. */
+function exhaust(call: VideoCall<PollResult | CancelResult>, answer: VideoAnswer): void {
+  const result = call.read(answer);
+  assert.equal(typeof result.type, 'string');
+  JSON.stringify(result);
+  if (result.type === 'follow') exhaust(result.call, answer);
+}
+
+describe('arbitrary answers', () => {
+  for (const [name, api] of Object.entries(apis)) {
+    test(name, () => {
+      const ref = { app: 'some/app', id: 'some/id' };
+      const lost = { ...context, request: ask({ seed: 1, duration: 5 }), sentAt: 0 };
+      fc.assert(
+        fc.property(answers, (answer) => {
+          const submitted = api.submit(ask(), context).read(answer);
+          if (submitted.type === 'accepted') api.poll(submitted.ref);
+          exhaust(api.poll(ref), answer);
+          if (api.cancel) exhaust(api.cancel(ref), answer);
+          api.find?.(lost).read(answer);
+        }),
+        { numRuns: 2000 },
+      );
+    });
+  }
+});
