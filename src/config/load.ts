@@ -10,6 +10,7 @@ import { completeCallbacks, completeEncryption, completeNetwork, completeVideos,
 import { nearest } from './nearest.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
+import { completeRouting } from './routing.ts';
 import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema.ts';
 import { type Environment, readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
@@ -107,6 +108,13 @@ interface Completion {
 }
 
 function complete(file: ConfigFile, { source, read, fault }: Completion): Config {
+  const providers = resolveProviders({
+    entries: file.providers ?? {},
+    known: source.known,
+    environment: source.environment,
+    missing: read.missing,
+    fault,
+  });
   return {
     file: source.file,
     server: completeServer(file.server ?? {}, source, fault),
@@ -120,13 +128,8 @@ function complete(file: ConfigFile, { source, read, fault }: Completion): Config
     admin: completeAdmin(file.admin ?? {}),
     telemetry: completeTelemetry(file.telemetry ?? {}),
     keys: completeKeys(file.keys ?? [], fault),
-    providers: resolveProviders({
-      entries: file.providers ?? {},
-      known: source.known,
-      environment: source.environment,
-      missing: read.missing,
-      fault,
-    }),
+    providers,
+    routing: completeRouting(file, providers, fault),
   };
 }
 

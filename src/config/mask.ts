@@ -14,6 +14,7 @@ import type {
   UsageConfig,
   VideosConfig,
 } from './resolved.ts';
+import { describeRouting } from './routing.ts';
 import { formatDuration, formatSize } from './units.ts';
 
 /** YAML of the settings, then in comments which providers are ready and what the others wait for. */
@@ -32,6 +33,7 @@ export function describe(config: Config): string {
     telemetry: describeTelemetry(config.telemetry),
     keys: config.keys.map(describeKey),
     providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
+    ...describeRouting(config.routing),
   };
   const source = config.file === undefined ? '# without a file, from the environment alone' : `# from ${config.file}`;
   return [source, stringify(settings, { lineWidth: 0 }).trimEnd(), ...describeStates(config)].join('\n');

@@ -67,6 +67,10 @@ const price = Type.String({
   errorMessage: 'must be a decimal number of USD in quotes, e.g. "0.0000025"',
 });
 
+export const pricing = Type.Record(Type.String(), price, {
+  description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
+});
+
 function texts(description: string): TSchema {
   return Type.Array(Type.String({ minLength: 1 }), { description });
 }
@@ -112,11 +116,7 @@ export const modelSchema = Type.Object(
     name: Type.Optional(Type.String({ description: 'Name to display.' })),
     context_length: Type.Optional(count('Context window in tokens.')),
     max_completion_tokens: Type.Optional(count('Largest output in tokens.')),
-    pricing: Type.Optional(
-      Type.Record(Type.String(), price, {
-        description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
-      }),
-    ),
+    pricing: Type.Optional(pricing),
     input_modalities: Type.Optional(modalities('What the model reads.')),
     output_modalities: Type.Optional(modalities('What the model writes.')),
     supported_parameters: Type.Optional(

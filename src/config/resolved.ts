@@ -27,6 +27,33 @@ export interface Config {
   keys: ConfiguredKey[];
   /** What is named in the file first, in its order; then what the environment switches on or could switch on. */
   providers: ProviderConfig[];
+  routing: RoutingConfig;
+}
+
+/** Where requests for a model go. */
+export interface RoutingConfig {
+  /** By the name that clients use. */
+  models: ReadonlyMap<string, readonly EndpointEntry[]>;
+  /** Other names, each with the one it stands for. */
+  aliases: ReadonlyMap<string, string>;
+  defaultModel?: string;
+  sort?: 'price' | 'latency' | 'throughput';
+  fallbackModels: readonly string[];
+  /** Milliseconds that an endpoint rests after failures. */
+  cooldown: number;
+}
+
+/** A model at a provider, and what the operator knows of it there. */
+export interface EndpointEntry {
+  /** The id of a provider. */
+  provider: string;
+  /** As the upstream knows it. */
+  model: string;
+  /** Lower is used first. */
+  priority: number;
+  weight?: number;
+  pricing?: Pricing;
+  facts: { zdr?: boolean; training?: boolean; distillable?: boolean; quantization?: string };
 }
 
 export interface ServerConfig {

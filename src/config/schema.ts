@@ -5,6 +5,7 @@ import { admin, keySettings, limits, telemetry, usage } from './accounting-schem
 import { callbacks, encryption, network, videos } from './delivery-schema.ts';
 import { duration, prefix, webAddress } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
+import { aliases, defaultModel, models, routing } from './routing-schema.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */
 export const DEFAULTS = {
@@ -159,6 +160,10 @@ export const configSchema = Type.Object(
         description: 'Upstreams by id, the first part of their models’ names.',
       }),
     ),
+    models: Type.Optional(models),
+    aliases: Type.Optional(aliases),
+    default_model: Type.Optional(defaultModel),
+    routing: Type.Optional(routing),
   },
   { additionalProperties: false, title: 'Polygate configuration' },
 );

@@ -28,7 +28,7 @@ describe('links lead somewhere', () => {
 /** Fragments that show the members of a provider, or of a model, stand where they belong. */
 function whole(value: Json, code: string): string {
   const indented = (indent: string) => code.replaceAll(/^(?=.)/gm, indent);
-  const top = ['server', 'data', 'keys', 'providers'];
+  const top = ['server', 'data', 'keys', 'providers', 'models', 'aliases', 'default_model', 'routing'];
   if (Object.keys(value ?? {}).every((name) => top.includes(name))) return code;
   return `providers:\n  example:\n    type: openai-compatible\n    base_url: http://127.0.0.1:8000/v1\n${indented('    ')}`;
 }

@@ -1,0 +1,88 @@
+/** The parts of the configuration file about where requests for a model go. */
+
+import { type Static, Type } from 'typebox';
+import { duration } from './fields.ts';
+import { pricing } from './model-schema.ts';
+
+/** What holds where the file says nothing, in the file's own spelling. */
+export const ROUTING_DEFAULTS = { priority: 0, cooldown: '10s' };
+
+const closed = { additionalProperties: false };
+
+const dataPolicy = Type.Object(
+  {
+    zdr: Type.Optional(Type.Boolean({ description: 'Nothing of a request is kept.' })),
+    training: Type.Optional(Type.Boolean({ description: 'Requests are trained on.' })),
+    distillable: Type.Optional(Type.Boolean({ description: 'Its answers may be used to train other models.' })),
+  },
+  { ...closed, description: 'What happens to data there. What is left out satisfies no request that demands it.' },
+);
+
+const endpoint = Type.Object(
+  {
+    provider: Type.String({ minLength: 1, description: 'Id of a provider.' }),
+    model: Type.String({ minLength: 1, description: 'Id of the model as that provider knows it.' }),
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        default: ROUTING_DEFAULTS.priority,
+        description: 'Endpoints with a lower number are used first.',
+      }),
+    ),
+    weight: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        description: 'Share of the conversations among endpoints of one priority. By default cheaper ones get more.',
+      }),
+    ),
+    pricing: Type.Optional(pricing),
+    data_policy: Type.Optional(dataPolicy),
+    quantization: Type.Optional(Type.String({ minLength: 1, description: 'Precision of the weights, e.g. fp8.' })),
+  },
+  { ...closed, description: 'A model at a provider.' },
+);
+
+export const models = Type.Record(
+  Type.String({ pattern: '^[^/\\s]+/\\S+$' }),
+  Type.Object(
+    { endpoints: Type.Array(endpoint, { minItems: 1, description: 'Where requests for the model can go.' }) },
+    { ...closed, description: 'A model that is served at several places.' },
+  ),
+  {
+    ...closed,
+    description: 'Models by the name that clients use, <provider>/<model>, with the places they are served at.',
+  },
+);
+
+export const aliases = Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }), {
+  description: 'Other names of models, each with the name it stands for.',
+});
+
+export const defaultModel = Type.String({
+  minLength: 1,
+  description: 'Model of requests that name none, and of the name auto.',
+});
+
+export const routing = Type.Object(
+  {
+    sort: Type.Optional(
+      Type.Unsafe<'price' | 'latency' | 'throughput'>({
+        type: 'string',
+        enum: ['price', 'latency', 'throughput'],
+        description: 'Order of endpoints for requests that ask for none. Absent means by priority and weight.',
+      }),
+    ),
+    fallback_models: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: 'Models to try when the one that was asked for fails, for requests that name none.',
+      }),
+    ),
+    cooldown: Type.Optional(
+      duration('How long an endpoint rests after failures; each failed trial doubles it.', ROUTING_DEFAULTS.cooldown),
+    ),
+  },
+  { ...closed, description: 'How endpoints are chosen.' },
+);
+
+export type ModelEndpointsEntry = Static<typeof models>;
+export type RoutingEntry = Static<typeof routing>;

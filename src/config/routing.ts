@@ -1,0 +1,86 @@
+/** Where requests for a model go, as the configuration says it. */
+
+import { nearest } from './nearest.ts';
+import type { EndpointEntry, ProviderConfig, RoutingConfig } from './resolved.ts';
+import { ROUTING_DEFAULTS } from './routing-schema.ts';
+import type { ConfigFile } from './schema.ts';
+import { formatDuration, parseDuration } from './units.ts';
+
+type Fault = (path: string, message: string) => void;
+
+export function completeRouting(file: ConfigFile, providers: readonly ProviderConfig[], fault: Fault): RoutingConfig {
+  const { sort, fallback_models: fallbackModels, cooldown } = file.routing ?? {};
+  const aliases = new Map(Object.entries(file.aliases ?? {}));
+  for (const [name, target] of aliases) {
+    if (aliases.has(target)) fault(`aliases.${name}`, `must stand for a model; "${target}" is an alias too`);
+  }
+  return {
+    models: new Map(
+      Object.entries(file.models ?? {}).map(([name, { endpoints }]) => [
+        name,
+        endpoints.map((entry, index) => {
+          checkProvider(entry.provider, providers, (message) =>
+            fault(`models.${name}.endpoints[${index}].provider`, message),
+          );
+          return endpointOf(entry);
+        }),
+      ]),
+    ),
+    aliases,
+    defaultModel: file.default_model ?? undefined,
+    sort: sort ?? undefined,
+    fallbackModels: fallbackModels ?? [],
+    cooldown: parseDuration(cooldown ?? ROUTING_DEFAULTS.cooldown) as number,
+  };
+}
+
+type Entry = NonNullable<ConfigFile['models']>[string]['endpoints'][number];
+
+function checkProvider(id: string, providers: readonly ProviderConfig[], fault: (message: string) => void): void {
+  const ids = providers.map((provider) => provider.id);
+  if (ids.includes(id)) return;
+  const guess = nearest(id, ids);
+  fault(`"${id}" is no provider${guess ? `; did you mean ${guess}?` : ''}; there are: ${ids.join(', ')}`);
+}
+
+function endpointOf({
+  provider,
+  model,
+  priority,
+  weight,
+  pricing,
+  data_policy: data,
+  quantization,
+}: Entry): EndpointEntry {
+  return {
+    provider,
+    model,
+    priority: priority ?? ROUTING_DEFAULTS.priority,
+    weight: weight ?? undefined,
+    pricing: pricing ?? undefined,
+    facts: {
+      zdr: data?.zdr ?? undefined,
+      training: data?.training ?? undefined,
+      distillable: data?.distillable ?? undefined,
+      quantization: quantization ?? undefined,
+    },
+  };
+}
+
+/** The sections of a file that would say the same. */
+export function describeRouting({ models, aliases, defaultModel, ...rest }: RoutingConfig): object {
+  return {
+    models: Object.fromEntries(
+      [...models].map(([name, entries]) => [name, { endpoints: entries.map(describeEndpoint) }]),
+    ),
+    aliases: Object.fromEntries(aliases),
+    default_model: defaultModel,
+    routing: { sort: rest.sort, fallback_models: rest.fallbackModels, cooldown: formatDuration(rest.cooldown) },
+  };
+}
+
+function describeEndpoint({ facts, ...entry }: EndpointEntry): object {
+  const { quantization, ...data } = facts;
+  const known = Object.values(data).some((value) => value !== undefined);
+  return { ...entry, data_policy: known ? data : undefined, quantization };
+}
