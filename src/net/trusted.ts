@@ -1,0 +1,66 @@
+/**
+ * The client for addresses that the operator configured: an upstream's own origin, an object store. They may be private and
+ * speak http. It follows no redirect, so nothing leads it elsewhere.
+ */
+
+import type { Readable } from 'node:stream';
+import { Agent } from 'undici';
+import { failureOf } from './failure.ts';
+
+export interface TrustedRequest {
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  headers?: Record<string, string>;
+  /** A stream needs a `content-length` header. */
+  body?: Buffer | Readable;
+  /** The only bound in time once a connection stands. */
+  signal: AbortSignal;
+}
+
+export interface TrustedAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** As sent, never decompressed. */
+  body: AsyncIterable<Buffer>;
+  /** Lets go of a body that is not read to its end. */
+  close(): void;
+}
+
+/** Throws a `FetchFailure` when no answer comes, `signal.reason` on abort. */
+export interface TrustedClient {
+  request(url: string, request: TrustedRequest): Promise<TrustedAnswer>;
+  close(): Promise<void>;
+}
+
+export function createTrustedClient(): TrustedClient {
+  const agent = new Agent({
+    connect: { timeout: 10_000 },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 10_000,
+    allowH2: false,
+  });
+
+  async function request(text: string, { method, headers, body, signal }: TrustedRequest): Promise<TrustedAnswer> {
+    const url = new URL(text);
+    try {
+      const sent = { 'user-agent': 'polygate', ...headers };
+      const path = url.pathname + url.search;
+      const answer = await agent.request({ origin: url.origin, path, method, headers: sent, body, signal });
+      answer.body.on('error', () => {});
+      const close = () => void answer.body.destroy();
+      return { status: answer.statusCode, headers: answer.headers, body: explained(answer.body, signal), close };
+    } catch (thrown) {
+      throw signal.aborted ? signal.reason : failureOf(thrown);
+    }
+  }
+
+  return { request, close: () => agent.destroy() };
+}
+
+async function* explained(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (thrown) {
+    throw signal.aborted ? signal.reason : failureOf(thrown);
+  }
+}

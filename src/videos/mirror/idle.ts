@@ -1,0 +1,36 @@
+/** Ends what makes no progress for too long, while time spent waiting for the reader does not count. */
+
+import { FetchFailure } from '../../net/failure.ts';
+
+export interface IdleWatch {
+  /** Aborts with a `timeout` failure when nothing comes, or with the reason of the outer signal. */
+  readonly signal: AbortSignal;
+  /** Passes chunks on and stops watching at their end. */
+  watched(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
+  stop(): void;
+}
+
+/** Watches from now on. */
+export function watchIdle(milliseconds: number, outer?: AbortSignal): IdleWatch {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const start = () => {
+    timer = setTimeout(() => controller.abort(new FetchFailure('timeout')), milliseconds);
+  };
+  const stop = () => clearTimeout(timer);
+
+  async function* watched(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of body) {
+        stop();
+        yield chunk;
+        start();
+      }
+    } finally {
+      stop();
+    }
+  }
+
+  start();
+  return { signal: outer ? AbortSignal.any([controller.signal, outer]) : controller.signal, watched, stop };
+}

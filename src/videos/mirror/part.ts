@@ -1,0 +1,177 @@
+/** A file on its way here: what has arrived, its hash, and what is needed to go on after a broken connection or a crash. */
+
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { HEAD_BYTES } from './media-type.ts';
+
+/** The version of a resource that a server serves, by which a later request can say which one it began with. */
+export interface Version {
+  /** A strong entity tag, or a date as the server wrote it; without one nothing can be resumed. */
+  validator?: string;
+  /** Bytes of the whole file, where the server says it. */
+  total?: number;
+}
+
+export interface Whole {
+  /** Hex. */
+  sha256: string;
+  bytes: number;
+}
+
+export interface Part {
+  readonly path: string;
+  readonly bytes: number;
+  readonly version: Version;
+  /** The first bytes of the file, as far as they are here. */
+  readonly head: Buffer;
+  /** Drops all that has arrived: another version comes from its beginning. */
+  restart(version: Version): Promise<void>;
+  append(chunk: Buffer): Promise<void>;
+  /** Makes the bytes durable as all there are; more may not follow. */
+  finish(): Promise<Whole>;
+  /** Keeps for another time what can be resumed, and nothing else; after `finish` it does nothing. */
+  close(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** What stands beside a part: how many of its bytes are surely on the disk. */
+interface Checkpoint extends Version {
+  bytes: number;
+}
+
+const CHECKPOINT_BYTES = 8 * 1024 * 1024;
+const READ_BYTES = 1024 * 1024;
+
+/** Goes on with what lies at the path, or begins a new file; makes its folder. */
+export async function openPart(path: string): Promise<Part> {
+  await mkdir(dirname(path), { recursive: true });
+  const checkpointPath = `${path}.json`;
+  let checkpoint = await readCheckpoint(checkpointPath);
+  const file = await openOrCreate(path);
+  let isClosed = false;
+  let { bytes, hash, head } = await readExisting(file, checkpoint);
+
+  async function save(next: Checkpoint): Promise<void> {
+    await file.datasync();
+    await replaceFile(checkpointPath, JSON.stringify(next));
+    checkpoint = next;
+  }
+
+  async function truncate(): Promise<void> {
+    await file.truncate(0);
+    bytes = 0;
+    hash = createHash('sha256');
+    head = Buffer.alloc(0);
+  }
+
+  async function release(): Promise<void> {
+    if (isClosed) return;
+    isClosed = true;
+    await file.close();
+  }
+
+  async function discard(): Promise<void> {
+    await release();
+    await removePart(path);
+  }
+
+  return {
+    path,
+    get bytes() {
+      return bytes;
+    },
+    get version() {
+      return checkpoint;
+    },
+    get head() {
+      return head;
+    },
+    async restart(version) {
+      await truncate();
+      await save({ ...version, bytes: 0 });
+    },
+    async append(chunk) {
+      await writeAll(file, chunk, bytes);
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+      hash.update(chunk);
+      bytes += chunk.length;
+      if (bytes - checkpoint.bytes >= CHECKPOINT_BYTES) await save({ ...checkpoint, bytes });
+    },
+    async finish() {
+      await save({ ...checkpoint, total: bytes, bytes });
+      await release();
+      return { sha256: hash.digest('hex'), bytes };
+    },
+    async close() {
+      if (isClosed) return;
+      if (checkpoint.validator === undefined) return await discard();
+      await save({ ...checkpoint, bytes }).finally(release);
+    },
+    discard,
+  };
+}
+
+export async function removePart(path: string): Promise<void> {
+  await rm(`${path}.json`, { force: true });
+  await rm(path, { force: true });
+}
+
+async function openOrCreate(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r+');
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
+    return await open(path, 'wx+');
+  }
+}
+
+/** A torn or missing checkpoint means that nothing of the part counts. */
+async function readCheckpoint(path: string): Promise<Checkpoint> {
+  try {
+    const saved: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return isCheckpoint(saved) ? saved : { bytes: 0 };
+  } catch {
+    return { bytes: 0 };
+  }
+}
+
+function isCheckpoint(value: unknown): value is Checkpoint {
+  return typeof value === 'object' && value !== null && 'bytes' in value && Number.isSafeInteger(value.bytes);
+}
+
+/** Bytes after the checkpoint may have been lost with the power, so they come again. */
+async function readExisting(file: FileHandle, checkpoint: Checkpoint) {
+  const hash: Hash = createHash('sha256');
+  const { size } = await file.stat();
+  const bytes = size < checkpoint.bytes ? 0 : checkpoint.bytes;
+  await file.truncate(bytes);
+  const buffer = Buffer.alloc(Math.min(READ_BYTES, bytes));
+  for (let position = 0; position < bytes; ) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, bytes - position), position);
+    hash.update(buffer.subarray(0, bytesRead));
+    position += bytesRead;
+  }
+  const head = Buffer.alloc(Math.min(HEAD_BYTES, bytes));
+  await file.read(head, 0, head.length, 0);
+  return { bytes, hash, head };
+}
+
+async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < chunk.length; ) {
+    done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
+  }
+}
+
+/** The file holds either what it held or the new text, whenever the process ends. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const fresh = `${path}.new`;
+  const file = await open(fresh, 'w');
+  try {
+    await file.writeFile(text);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(fresh, path);
+}

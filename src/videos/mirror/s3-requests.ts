@@ -1,0 +1,118 @@
+/**
+ * Requests and addresses for one bucket of an S3-compatible store, signed by AWS Signature Version 4. Signing is synchronous,
+ * so that a task can be shown without waiting; an independent implementation judges it in the tests.
+ */
+
+import { createHash, createHmac } from 'node:crypto';
+import type { Secret } from '../../core/secret.ts';
+import { expiry, LONGEST_LIFETIME } from './file-urls.ts';
+
+export interface S3Options {
+  /** E.g. `https://s3.eu-central-1.amazonaws.com`, without a path. */
+  endpoint: string;
+  region: string;
+  bucket: string;
+  /** Beginning of every object's name; empty if absent. */
+  prefix?: string;
+  accessKeyId: string;
+  secretAccessKey: Secret;
+  /** The bucket stands in the path instead of the host name. */
+  pathStyle: boolean;
+}
+
+export interface S3Call {
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  /** Of the object, without the prefix; absent for the bucket itself. */
+  name?: string;
+  query?: Record<string, string>;
+  /** Hex SHA-256 of the body, where there is one. */
+  sha256?: string;
+}
+
+export interface S3Requests {
+  /** The address, and the headers that must go with the request beside any others. */
+  sign(call: S3Call): { url: string; headers: Record<string, string> };
+  /** A GET that needs no key for `lifetime` milliseconds, 7 days at most; the same address for an hour. */
+  presign(name: string, lifetime: number): string;
+}
+
+const HOUR = 3_600_000;
+const ALGORITHM = 'AWS4-HMAC-SHA256';
+const NO_BODY = digest('');
+
+export function createS3Requests(options: S3Options, now: () => number): S3Requests {
+  const { endpoint, region, bucket, prefix = '', accessKeyId, secretAccessKey, pathStyle } = options;
+  const { protocol, host: server } = new URL(endpoint);
+  const host = pathStyle ? server : `${bucket}.${server}`;
+
+  const pathOf = (name: string | undefined) => {
+    const parts = [...(pathStyle ? [bucket] : []), ...(name === undefined ? [] : `${prefix}${name}`.split('/'))];
+    return `/${parts.map(encode).join('/')}`;
+  };
+  const scopeOf = (stamp: string) => `${stamp.slice(0, 8)}/${region}/s3/aws4_request`;
+
+  function signatureOf(canonical: string, stamp: string): string {
+    const steps = scopeOf(stamp).split('/');
+    const key = steps.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey.reveal()}`);
+    return hmac(key, [ALGORITHM, stamp, scopeOf(stamp), digest(canonical)].join('\n')).toString('hex');
+  }
+
+  return {
+    sign({ method, name, query = {}, sha256 = NO_BODY }) {
+      const stamp = stampOf(now());
+      const path = pathOf(name);
+      const headers = { 'x-amz-content-sha256': sha256, 'x-amz-date': stamp };
+      const signed = Object.entries({ host, ...headers });
+      const names = signed.map(([header]) => header).join(';');
+      const lines = signed.map(([header, value]) => `${header}:${value}\n`).join('');
+      const signature = signatureOf([method, path, encodeQuery(query), lines, names, sha256].join('\n'), stamp);
+      const credential = `Credential=${accessKeyId}/${scopeOf(stamp)}`;
+      const authorization = `${ALGORITHM} ${credential}, SignedHeaders=${names}, Signature=${signature}`;
+      return { url: addressOf(path, encodeQuery(query)), headers: { ...headers, authorization } };
+    },
+    presign(name, lifetime) {
+      const since = Math.floor(now() / HOUR) * HOUR;
+      const stamp = stampOf(since);
+      const path = pathOf(name);
+      const query = encodeQuery({
+        'X-Amz-Algorithm': ALGORITHM,
+        'X-Amz-Credential': `${accessKeyId}/${scopeOf(stamp)}`,
+        'X-Amz-Date': stamp,
+        'X-Amz-Expires': String(Math.min(expiry(now(), lifetime) - since, LONGEST_LIFETIME) / 1000),
+        'X-Amz-SignedHeaders': 'host',
+      });
+      const signature = signatureOf(
+        ['GET', path, query, `host:${host}\n`, 'host', 'UNSIGNED-PAYLOAD'].join('\n'),
+        stamp,
+      );
+      return addressOf(path, `${query}&X-Amz-Signature=${signature}`);
+    },
+  };
+
+  function addressOf(path: string, query: string): string {
+    return `${protocol}//${host}${path}${query === '' ? '' : `?${query}`}`;
+  }
+}
+
+/** E.g. `20261121T050000Z`. */
+function stampOf(moment: number): string {
+  return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
+}
+
+function encodeQuery(query: Record<string, string>): string {
+  const pairs = Object.entries(query).sort(([one], [other]) => (one < other ? -1 : 1));
+  return pairs.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&');
+}
+
+/** All but unreserved characters, which is more than `encodeURIComponent` does. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}

@@ -1,0 +1,126 @@
+/** Videos in a bucket of an S3-compatible store. */
+
+import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { GatewayError } from '../../core/errors.ts';
+import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
+import { watchIdle } from './idle.ts';
+import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
+import type { S3Call, S3Requests } from './s3-requests.ts';
+
+export interface S3StoreOptions {
+  requests: S3Requests;
+  client: TrustedClient;
+  /** As in the names that a list gives. */
+  prefix: string;
+  /** Milliseconds without a byte. */
+  idle: number;
+  /** Milliseconds for sending one video. */
+  total: number;
+}
+
+interface Call extends S3Call {
+  headers?: Record<string, string>;
+  body?: Readable;
+  signal: AbortSignal;
+}
+
+export function createS3Store({ requests, client, prefix, idle, total }: S3StoreOptions): MediaStore {
+  async function call({ headers, body, signal, ...signable }: Call): Promise<TrustedAnswer> {
+    const signed = requests.sign(signable);
+    const sent = { method: signable.method, headers: { ...headers, ...signed.headers }, signal };
+    return await client.request(signed.url, { ...sent, ...(body && { body }) });
+  }
+
+  /** For calls whose answer has no body that matters. */
+  async function settled(request: Call, allowed: number[]): Promise<TrustedAnswer> {
+    const answer = await call(request);
+    answer.close();
+    if (!allowed.includes(answer.status)) throw refused(answer.status);
+    return answer;
+  }
+
+  async function page(token: string | undefined): Promise<string> {
+    const query = { 'list-type': '2', prefix: `${prefix}videos/`, ...(token && { 'continuation-token': token }) };
+    const answer = await call({ method: 'GET', query, signal: AbortSignal.timeout(idle) });
+    if (answer.status !== 200) {
+      answer.close();
+      throw refused(answer.status);
+    }
+    return Buffer.concat(await Array.fromAsync(answer.body)).toString();
+  }
+
+  return {
+    async put(path, name, { sha256, bytes, mime }, outer) {
+      const headers = { 'content-length': String(bytes), 'content-type': mime };
+      const body = createReadStream(path);
+      const signal = AbortSignal.any([outer, AbortSignal.timeout(total)]);
+      try {
+        await settled({ method: 'PUT', name, headers, body, sha256, signal }, [200, 201, 204]);
+      } finally {
+        body.destroy();
+      }
+      await rm(path, { force: true });
+    },
+    async holds(name, bytes) {
+      const request = { method: 'HEAD', name, signal: AbortSignal.timeout(idle) } as const;
+      const { status, headers } = await settled(request, [200, 404]);
+      return status === 200 && Number(headers['content-length']) === bytes;
+    },
+    async open(name, range) {
+      const watch = watchIdle(idle);
+      const headers = range && { range: `bytes=${range.start}-${range.end}` };
+      const answer = await call({ method: 'GET', name, ...(headers && { headers }), signal: watch.signal }).catch(
+        (thrown) => {
+          watch.stop();
+          throw refused(undefined, thrown);
+        },
+      );
+      const stop = () => {
+        watch.stop();
+        answer.close();
+      };
+      if (answer.status === (range ? 206 : 200)) {
+        return Readable.from(watch.watched(answer.body), { objectMode: false }).once('close', stop);
+      }
+      stop();
+      if (answer.status !== 404) throw refused(answer.status);
+      return undefined;
+    },
+    async remove(name) {
+      await settled({ method: 'DELETE', name, signal: AbortSignal.timeout(idle) }, [200, 204, 404]);
+    },
+    async *list() {
+      let token: string | undefined;
+      do {
+        const text = await page(token);
+        yield* entriesOf(text, prefix);
+        token = fieldOf(text, 'NextContinuationToken');
+      } while (token);
+    },
+  };
+}
+
+function* entriesOf(text: string, prefix: string): Generator<StoredFile> {
+  for (const [, content = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+    const name = (fieldOf(content, 'Key') ?? '').slice(prefix.length);
+    const taskId = taskOf(name);
+    if (taskId) yield { name, taskId, modifiedAt: Date.parse(fieldOf(content, 'LastModified') ?? '') };
+  }
+}
+
+/** No name of ours holds a character that XML would escape, and a token's are few. */
+function fieldOf(text: string, name: string): string | undefined {
+  const [, value] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(text) ?? [];
+  return value
+    ?.replace(/&quot;/g, '"')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&amp;/g, '&');
+}
+
+function refused(status: number | undefined, cause?: unknown): GatewayError {
+  const words = status === undefined ? 'did not answer' : `answered with status ${status}`;
+  return new GatewayError('upstream_content_unavailable', `The object store ${words}.`, { cause });
+}

@@ -1,0 +1,69 @@
+/** Opens the place where an upstream left a video, and keeps the credential at home on the way. */
+
+import { FetchFailure } from '../../net/failure.ts';
+import type { GuardedClient } from '../../net/fetch.ts';
+import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
+import type { AssetSource } from '../mirror.ts';
+
+export interface Clients {
+  /** For every address that an upstream names. */
+  guarded: GuardedClient;
+  /** For the providers' own origins. */
+  trusted: TrustedClient;
+}
+
+export type RemoteSource = Exclude<AssetSource, { type: 'data' }>;
+
+export interface OpenOptions {
+  headers: Record<string, string>;
+  /** Milliseconds for all of it. */
+  deadline: number;
+  /** The body fails beyond it. */
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+const MAX_REDIRECTS = 3;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * The first answer that is no redirect. Throws a `FetchFailure`, or `invalid_request` for an address that may not be
+ * requested.
+ */
+export async function openSource(clients: Clients, source: RemoteSource, options: OpenOptions): Promise<TrustedAnswer> {
+  let { url } = source;
+  if (!URL.canParse(url)) throw new FetchFailure('blocked');
+  let credential = source.type === 'path' ? source.headers : undefined;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    // Who was led to a foreign origin once comes back as a stranger.
+    if (new URL(url).origin !== new URL(source.url).origin) credential = undefined;
+    const answer = await send(clients, url, credential, options);
+    if (!REDIRECTS.has(answer.status)) return answer;
+    answer.close();
+    url = destination(answer, url);
+  }
+  throw new FetchFailure('status', `The address answered with more than ${MAX_REDIRECTS} redirects.`);
+}
+
+function send(
+  { guarded, trusted }: Clients,
+  url: string,
+  credential: Record<string, string> | undefined,
+  { headers, deadline, maxBytes, signal }: OpenOptions,
+): Promise<TrustedAnswer> {
+  if (!credential) return guarded.request(url, { method: 'GET', headers, deadline, maxBytes, signal });
+  const signals = [signal, AbortSignal.timeout(deadline)];
+  return trusted.request(url, {
+    method: 'GET',
+    headers: { ...headers, ...credential },
+    signal: AbortSignal.any(signals),
+  });
+}
+
+function destination(answer: TrustedAnswer, from: string): string {
+  const location = String(answer.headers.location ?? '');
+  if (location === '' || !URL.canParse(location, from)) {
+    throw new FetchFailure('status', 'The address answered with a redirect to nowhere.');
+  }
+  return new URL(location, from).href;
+}

@@ -1,0 +1,341 @@
+/** Videos on their way into the mirror: what arrives, what is refused, what is resumed, and where the credential goes. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { GatewayError } from '../../src/core/errors.ts';
+import { createGuardedClient } from '../../src/net/fetch.ts';
+import { createTrustedClient } from '../../src/net/trusted.ts';
+import { startHttps, type TestServer } from '../net/servers.ts';
+import { box, makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
+
+const video = makeVideo(300_000);
+const sha256 = createHash('sha256').update(video).digest('hex');
+const name = `${TASK}/0-${sha256.slice(0, 16)}.mp4`;
+const credential = { authorization: 'Bearer secret' };
+
+let origin: Origin;
+let answer: Parameters<typeof startOrigin>[0];
+let kept: TestMirror;
+const source = (path = '/video') => ({ type: 'path', url: `${origin.url}${path}`, headers: credential }) as const;
+
+before(async () => {
+  origin = await startOrigin((request, response) => answer(request, response));
+});
+after(() => origin.close());
+beforeEach(() => {
+  answer = serve(video);
+  kept = testMirror({ limits: { idle: 300, maxBytes: 1_000_000 } });
+  origin.seen.length = 0;
+});
+afterEach(() => kept.close());
+
+describe('a video', () => {
+  test('is kept under its hash, with its length as the file tells it', async () => {
+    const result = await kept.keep(source());
+    assert.deepEqual(result, {
+      file: `local:videos/${name}`,
+      sha256,
+      bytes: video.length,
+      mime: 'video/mp4',
+      seconds: 2.5,
+    });
+    assert.deepEqual(readFileSync(join(kept.folder, 'videos', name)), video);
+    assert.equal(origin.seen[0]?.headers.authorization, 'Bearer secret');
+  });
+
+  test('is fetched once, however often it is asked for', async () => {
+    const first = await kept.keep(source());
+    assert.deepEqual(await kept.keep(source()), first);
+    assert.equal(origin.seen.length, 1);
+  });
+
+  test('is fetched once by two at the same time', async () => {
+    const [first, second] = await Promise.all([kept.keep(source()), kept.keep(source())]);
+    assert.deepEqual(first, second);
+    assert.equal(origin.seen.length, 1);
+  });
+
+  test('may come without a length', async () => {
+    answer = (_request, response) => void response.writeHead(200).end(video);
+    assert.equal((await kept.keep(source()))?.sha256, sha256);
+  });
+
+  test('may come as base64', async () => {
+    const large = makeVideo(3_000_001);
+    const roomy = testMirror();
+    const result = await roomy.keep({ type: 'data', data: large.toString('base64') });
+    assert.equal(result?.sha256, createHash('sha256').update(large).digest('hex'));
+    await roomy.close();
+  });
+
+  test('in WebM is named so', async () => {
+    const webm = Buffer.concat([Buffer.from('1a45dfa3', 'hex'), Buffer.alloc(100)]);
+    const result = await kept.keep({ type: 'data', data: webm.toString('base64') });
+    assert.match(result?.file ?? '', /\.webm$/);
+    assert.equal(result?.mime, 'video/webm');
+  });
+
+  test('is erased with its task', async () => {
+    const result = await kept.keep(source());
+    assert.ok(result);
+    await kept.mirror.erase({ id: TASK, owner: 'o' }, [result]);
+    await kept.mirror.erase({ id: TASK, owner: 'o' }, [result]);
+    assert.deepEqual(kept.files(), []);
+  });
+});
+
+describe('what is not kept leaves nothing behind', () => {
+  const large = makeVideo(1_000_001);
+  const cases: Record<string, Parameters<typeof startOrigin>[0]> = {
+    'a length over the cap': serve(large),
+    'a body over the cap': (_request, response) => void response.writeHead(200).end(large),
+    'no video': (_request, response) => void response.writeHead(200).end('<html>not a video</html>'),
+    'an empty body': (_request, response) => void response.writeHead(200).end(),
+    'a compressed body': serve(video, { headers: { 'content-encoding': 'gzip' } }),
+    'a redirect to nowhere': (_request, response) => void response.writeHead(302).end(),
+    'redirects without end': (request, response) => void response.writeHead(302, { location: `${request.url}x` }).end(),
+  };
+  for (const [title, listener] of Object.entries(cases)) {
+    test(title, async () => {
+      answer = listener;
+      assert.equal(await kept.keep(source()), undefined);
+      assert.deepEqual(kept.files(), []);
+    });
+  }
+
+  test('base64 over the cap, and base64 that is no video', async () => {
+    for (const bytes of [large, Buffer.alloc(100)]) {
+      assert.equal(await kept.keep({ type: 'data', data: bytes.toString('base64') }), undefined);
+    }
+    assert.deepEqual(kept.files(), []);
+  });
+
+  test('anything, on a disk that is nearly full', async () => {
+    const full = testMirror({ highWater: 0 });
+    assert.equal(await full.keep(source()), undefined);
+    assert.deepEqual(full.files(), []);
+    assert.equal(origin.seen.length, 0);
+    await full.close();
+  });
+
+  test('anything, when the mirror is off', async () => {
+    const off = testMirror({ store: { type: 'off' } });
+    assert.equal(await off.keep(source()), undefined);
+    assert.equal(origin.seen.length, 0);
+    await off.close();
+  });
+});
+
+describe('what may succeed later is not given up', () => {
+  test('a refused address says with which status', async () => {
+    for (const status of [403, 404, 410, 500]) {
+      answer = (_request, response) => void response.writeHead(status).end();
+      await assert.rejects(kept.keep(source()), { code: 'upstream_content_unavailable', upstreamStatus: status });
+    }
+    assert.deepEqual(kept.files(), []);
+  });
+
+  test('a body that breaks off goes on where it stopped, at a fresh address too', async () => {
+    answer = serve(video, { until: 100_000 });
+    await assert.rejects(kept.keep(source('/old')), GatewayError);
+    answer = serve(video);
+    assert.equal((await kept.keep(source('/fresh')))?.sha256, sha256);
+    assert.deepEqual(
+      origin.seen.map(({ path, headers }) => [path, headers.range, headers['if-range']]),
+      [
+        ['/old', undefined, undefined],
+        ['/fresh', 'bytes=100000-', '"v1"'],
+      ],
+    );
+  });
+
+  test('a body that breaks off at an address that answers 403 afterwards is resumed at the next', async () => {
+    answer = serve(video, { until: 100_000 });
+    await assert.rejects(kept.keep(source()));
+    answer = (_request, response) => void response.writeHead(403).end();
+    await assert.rejects(kept.keep(source()), { upstreamStatus: 403 });
+    answer = serve(video);
+    assert.equal((await kept.keep(source()))?.sha256, sha256);
+    assert.equal(origin.seen.at(-1)?.headers.range, 'bytes=100000-');
+  });
+
+  test('another version comes from its beginning', async () => {
+    answer = serve(makeVideo(300_000), { until: 100_000 });
+    await assert.rejects(kept.keep(source()));
+    answer = serve(video, { etag: '"v2"' });
+    assert.equal((await kept.keep(source()))?.sha256, sha256);
+  });
+
+  test('a server that mixes versions or ranges is not believed', async () => {
+    for (const wrong of [
+      { etag: '"v2"', 'content-range': `bytes 100000-299999/300000` },
+      { etag: '"v1"', 'content-range': `bytes 99999-299999/300000` },
+      { etag: '"v1"', 'content-range': `bytes 100000-299998/299999` },
+    ]) {
+      answer = serve(video, { until: 100_000 });
+      await assert.rejects(kept.keep(source()));
+      answer = (_request, response) => void response.writeHead(206, wrong).end(video.subarray(100_000));
+      await assert.rejects(kept.keep(source()), { upstreamStatus: 206 });
+      answer = serve(video);
+      assert.equal((await kept.keep(source()))?.sha256, sha256);
+      await kept.mirror.erase({ id: TASK, owner: 'o' }, []);
+    }
+  });
+
+  test('without a name for the version nothing is left to resume', async () => {
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': video.length });
+      response.write(video.subarray(0, 100_000), () => setImmediate(() => response.destroy()));
+    };
+    await assert.rejects(kept.keep(source()), GatewayError);
+    assert.deepEqual(kept.files(), []);
+  });
+
+  test('a torn checkpoint means a new beginning', async () => {
+    answer = serve(video, { until: 100_000 });
+    await assert.rejects(kept.keep(source()));
+    writeFileSync(join(kept.folder, 'videos', TASK, '0.part.json'), '{"bytes":100');
+    answer = serve(video);
+    assert.equal((await kept.keep(source()))?.sha256, sha256);
+    assert.equal(origin.seen.at(-1)?.headers.range, undefined);
+  });
+
+  test('a server that goes silent is left, before its answer and in the middle', async () => {
+    for (const silent of [() => {}, serve(video, { until: 0 })] satisfies Parameters<typeof startOrigin>[0][]) {
+      answer = silent;
+      await assert.rejects(kept.keep(source()), GatewayError);
+    }
+    answer = (_request, response) =>
+      void response.writeHead(200, { 'content-length': 1000 }).write(video.subarray(0, 100));
+    await assert.rejects(kept.keep(source()), { outcome: 'timeout' });
+  });
+
+  test('a server that drips is left when the time for all is up', async () => {
+    const impatient = testMirror({ limits: { idle: 1000, total: 300 } });
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': 1000 }).write(video.subarray(0, 100));
+      const drip = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(drip));
+    };
+    await assert.rejects(impatient.keep(source()));
+    await impatient.close();
+  });
+
+  test('an abort keeps what has arrived and gives its reason', async () => {
+    const stop = new AbortController();
+    const reason = new Error('stopping');
+    answer = (request, response) => {
+      serve(video, { until: 0 })(request, response);
+      response.write(video.subarray(0, 200_000), () => setTimeout(() => stop.abort(reason), 50));
+      response.destroy = () => response;
+    };
+    await assert.rejects(
+      kept.mirror.keep({ id: TASK, owner: 'o' }, 0, source(), stop.signal),
+      (thrown) => thrown === reason,
+    );
+    answer = serve(video);
+    assert.equal((await kept.keep(source()))?.sha256, sha256);
+    assert.match(origin.seen.at(-1)?.headers.range ?? '', /^bytes=\d+-$/);
+  });
+});
+
+describe('the credential stays at home', () => {
+  let foreign: TestServer;
+  let heard: (string | undefined)[];
+  before(async () => {
+    foreign = await startHttps((request, response) => {
+      heard.push(request.headers.authorization);
+      if (request.url === '/back') response.writeHead(302, { location: `${origin.url}/home` }).end();
+      else serve(video)(request, response);
+    });
+  });
+  after(() => foreign.close());
+  beforeEach(() => {
+    heard = [];
+  });
+  const elsewhere = (path: string) => `https://media.example.com:${foreign.port}${path}`;
+
+  test('on a redirect to the same origin it goes along', async () => {
+    answer = (request, response) => {
+      if (request.url === '/video') response.writeHead(307, { location: '/elsewhere' }).end();
+      else serve(video)(request, response);
+    };
+    assert.ok(await kept.keep(source()));
+    assert.deepEqual(
+      origin.seen.map(({ headers }) => headers.authorization),
+      ['Bearer secret', 'Bearer secret'],
+    );
+  });
+
+  test('on a redirect to another origin it does not', async () => {
+    answer = (_request, response) => void response.writeHead(302, { location: elsewhere('/x') }).end();
+    assert.equal((await kept.keep(source()))?.sha256, sha256);
+    assert.deepEqual(heard, [undefined]);
+  });
+
+  test('back from another origin it is a stranger', async () => {
+    answer = (_request, response) => void response.writeHead(302, { location: elsewhere('/back') }).end();
+    assert.equal(await kept.keep(source()), undefined);
+    assert.deepEqual(heard, [undefined]);
+    assert.equal(origin.seen.length, 1);
+  });
+
+  test('a foreign address is fetched without it', async () => {
+    assert.ok(await kept.keep({ type: 'url', url: elsewhere('/x') }));
+    assert.deepEqual(heard, [undefined]);
+  });
+
+  test('a redirect into the inside is not followed', async () => {
+    const clients = { trusted: createTrustedClient(), guarded: createGuardedClient() };
+    const strict = testMirror({ clients });
+    for (const location of [
+      'http://169.254.169.254/latest/meta-data',
+      'https://169.254.169.254/latest/meta-data',
+      `https://127.0.0.1:${foreign.port}/x`,
+      `https://localhost:${foreign.port}/x`,
+      'file:///etc/passwd',
+    ]) {
+      answer = (_request, response) => void response.writeHead(302, { location }).end();
+      assert.equal(await strict.keep(source()), undefined, location);
+      assert.equal(await strict.keep({ type: 'url', url: location }), undefined, location);
+    }
+    assert.equal(heard.length, 0);
+    assert.deepEqual(strict.files(), []);
+    await clients.trusted.close();
+    await strict.close();
+  });
+});
+
+describe('the length of a video', () => {
+  const head = box('ftyp', Buffer.from('isom\0\0\0\0isom'));
+  const lengthOf = async (bytes: Buffer) =>
+    (await kept.keep({ type: 'data', data: bytes.toString('base64') }))?.seconds;
+
+  test('is found behind the media, and in its 64-bit form', async () => {
+    const header = Buffer.alloc(120);
+    header[0] = 1;
+    header.writeUInt32BE(600, 20);
+    header.writeBigUInt64BE(4800n, 24);
+    const wide = Buffer.alloc(16);
+    wide.writeUInt32BE(1);
+    wide.write('mdat', 4);
+    wide.writeBigUInt64BE(116n, 8);
+    assert.equal(await lengthOf(Buffer.concat([head, wide, Buffer.alloc(100), box('moov', box('mvhd', header))])), 8);
+  });
+
+  test('is unknown where the file does not say or is broken', async () => {
+    const endless = Buffer.from([0, 0, 0, 0, ...Buffer.from('free')]);
+    for (const rest of [
+      Buffer.alloc(0),
+      endless,
+      box('moov', Buffer.alloc(0)),
+      Buffer.from([0, 0, 0, 2, 1, 1, 1, 1]),
+    ]) {
+      await kept.mirror.erase({ id: TASK, owner: 'o' }, []);
+      assert.equal(await lengthOf(Buffer.concat([head, rest])), undefined);
+    }
+  });
+});
