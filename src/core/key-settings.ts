@@ -27,3 +27,23 @@ export interface KeySettings {
   /** USD as decimal strings. Days and months are UTC, weeks begin on Monday. */
   budgets?: Partial<Record<Period, string>>;
 }
+
+const DAY = 24 * 3600 * 1000;
+/** The first Monday after 1970 began. */
+const MONDAY = 4 * DAY;
+
+/** Unix milliseconds at which the period began that a moment belongs to; 0 for the one without an end. */
+export function periodStart(period: Period, moment: number): number {
+  switch (period) {
+    case 'day':
+      return moment - (moment % DAY);
+    case 'week':
+      return moment - ((((moment - MONDAY) % (7 * DAY)) + 7 * DAY) % (7 * DAY));
+    case 'month': {
+      const date = new Date(moment);
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+    }
+    case 'total':
+      return 0;
+  }
+}

@@ -64,22 +64,31 @@ CREATE TABLE usage_hour (
   PRIMARY KEY (hour, key_id, model, provider)
 );
 
--- What a key has spent in a period, and what gateways hold of the rest for requests on their way. In 1e-12 USD.
+-- What a key has spent in a period, in 1e-12 USD.
 CREATE TABLE budget (
   key_id text NOT NULL,
   period text NOT NULL,
   -- Unix milliseconds; 0 for the period without an end.
   starts_at {int} NOT NULL,
   spent {int} NOT NULL DEFAULT 0,
-  reserved {int} NOT NULL DEFAULT 0,
   PRIMARY KEY (key_id, period, starts_at)
 );
 
--- Slices of a limit that gateways took for a window of time.
-CREATE TABLE allowance (
-  -- The key, and the model where the limit is of both.
+-- What gateways hold of budgets and of concurrent requests; void when the gateway is dead.
+CREATE TABLE hold (
+  instance text NOT NULL,
+  -- A key, and the model where the limit is of both.
   subject text NOT NULL,
-  -- requests, tokens or concurrent.
+  -- The period of a budget and its beginning, or concurrent.
+  kind text NOT NULL,
+  amount {int} NOT NULL,
+  PRIMARY KEY (subject, kind, instance)
+);
+
+-- What gateways took of limits by the minute.
+CREATE TABLE allowance (
+  subject text NOT NULL,
+  -- requests or tokens.
   kind text NOT NULL,
   window_at {int} NOT NULL,
   taken {int} NOT NULL,

@@ -1,0 +1,174 @@
+/** Records of use: durable before anyone is told, counted once, whatever fails in between. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { createRecorder, type Recorder } from '../../src/usage/recorder.ts';
+import { forEachStore } from '../store/stores.ts';
+import { completion, intent, NOON } from './records.ts';
+
+const log = pino({ level: 'silent' });
+const HOUR = Math.floor(NOON / 3_600_000);
+
+function recorderOn(
+  store: Pick<Store, 'call'>,
+  durability: 'strict' | 'batched' = 'strict',
+  instance = 'one',
+): Recorder {
+  return createRecorder({ store, instance, durability, log, capacity: 100 });
+}
+
+function sumsOf(store: Store) {
+  return store.call('usageSums', { from: HOUR, to: HOUR + 1, by: ['key', 'model'] });
+}
+
+/** A store whose writes of records fail while `broken`, before or after they are done. */
+function breakable(store: Store) {
+  const state: { broken?: 'before' | 'after'; tries: number } = { tries: 0 };
+  const call = (async (name: 'recordUsage', parameters: never) => {
+    state.tries += 1;
+    if (state.broken === 'before') throw new StoreUnavailable('gone');
+    const result = await store.call(name, parameters);
+    if (state.broken === 'after') throw new StoreUnavailable('answer lost');
+    return result;
+  }) as Store['call'];
+  return { state, call };
+}
+
+forEachStore((name, open) => {
+  test(`a finished request is a record, a sum and a spending (${name})`, async (context) => {
+    const store = await open(context);
+    const recorder = recorderOn(store);
+    await recorder.begin(intent('a'));
+    await recorder.finish(intent('a'), completion());
+    const record = await store.call('usageRecord', { id: 'a', keyId: 'key-1' });
+    assert.equal(record?.status, 'completed');
+    assert.equal(record?.input_tokens, 120);
+    assert.equal(record?.cost, '1500000000');
+    assert.equal(record?.first_byte_ms, 40);
+    assert.deepEqual(await store.call('usageRecord', { id: 'chatcmpl-1', keyId: 'key-1' }), record);
+    assert.equal(await store.call('usageRecord', { id: 'a', keyId: 'key-2' }), undefined);
+    const [sum] = await sumsOf(store);
+    assert.deepEqual(
+      { ...sum },
+      {
+        key: 'key-1',
+        model: 'openai/gpt-5',
+        requests: 1,
+        failures: 0,
+        input_tokens: 120,
+        output_tokens: 30,
+        cached_tokens: 20,
+        cache_write_tokens: 0,
+        reasoning_tokens: 0,
+        cost: '1500000000',
+      },
+    );
+    const starts = [
+      { period: 'week', startsAt: Date.UTC(2026, 10, 16) },
+      { period: 'total', startsAt: 0 },
+    ];
+    const spent = await store.call('spentBy', { keyId: 'key-1', starts });
+    assert.deepEqual(
+      spent.map((row) => ({ ...row })),
+      starts.map(({ period }) => ({ period, spent: '1500000000' })),
+    );
+    assert.equal(await store.call('recoverUsage', { alive: [], now: NOON }), 0);
+  });
+
+  test(`a thousand at once are a thousand records and one sum (${name})`, async (context) => {
+    const store = await open(context);
+    const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log });
+    const ids = Array.from({ length: 1000 }, (_, index) => `r${index}`);
+    await Promise.all(
+      ids.map(async (id) => {
+        await recorder.begin(intent(id));
+        await recorder.finish(intent(id), completion({ cost: 3n }));
+      }),
+    );
+    const [sum] = await sumsOf(store);
+    assert.equal(sum?.requests, 1000);
+    assert.equal(sum?.cost, '3000');
+    assert.deepEqual(
+      (await store.call('usageByDay', {})).map((row) => row.records),
+      [1000],
+    );
+  });
+
+  test(`what a dead gateway left behind is recorded once (${name})`, async (context) => {
+    const store = await open(context);
+    const dead = recorderOn(store, 'strict', 'dead');
+    await dead.begin(intent('left'));
+    await recorderOn(store, 'strict', 'alive').begin(intent('running'));
+    assert.equal(await store.call('recoverUsage', { alive: ['alive'], now: NOON + 5000 }), 1);
+    const record = await store.call('usageRecord', { id: 'left', keyId: 'key-1' });
+    assert.equal(record?.status, 'interrupted');
+    assert.equal(record?.estimated, 1);
+    assert.equal(record?.input_tokens, 100);
+    assert.equal(record?.total_ms, 5000);
+    // It was not dead after all, only slow.
+    await dead.finish(intent('left'), completion());
+    assert.equal((await sumsOf(store))[0]?.requests, 1);
+    assert.equal(await store.call('recoverUsage', { alive: ['alive'], now: NOON }), 0);
+  });
+
+  for (const broken of ['before', 'after'] as const) {
+    for (const durability of ['strict', 'batched'] as const) {
+      test(`a flush that fails ${broken} its commit counts once, ${durability} (${name})`, async (context) => {
+        const store = await open(context);
+        const { state, call } = breakable(store);
+        const recorder = recorderOn({ call }, durability);
+        await recorder.begin(intent('early'));
+        state.broken = broken;
+        state.tries = 0;
+        // Nobody hangs because of us.
+        await Promise.all([
+          recorder.finish(intent('early'), completion({ cost: 5n })),
+          recorder.begin(intent('whole')),
+          recorder.finish(intent('whole'), completion({ cost: 7n })),
+        ]);
+        while (state.tries === 0) await new Promise(setImmediate);
+        await new Promise(setImmediate);
+        assert.equal(recorder.ready, durability === 'batched');
+        state.broken = undefined;
+        await recorder.close(10_000);
+        assert.ok(recorder.ready);
+        const [sum] = await sumsOf(store);
+        assert.equal(sum?.requests, 2);
+        assert.equal(sum?.cost, '12');
+      });
+    }
+  }
+
+  test(`old records go in parts and sums stay (${name})`, async (context) => {
+    const store = await open(context);
+    const recorder = recorderOn(store);
+    const day = 24 * 3600 * 1000;
+    for (const [index, id] of ['x', 'y', 'z'].entries()) {
+      const old = intent(id, { startedAt: NOON - index * day });
+      await recorder.begin(old);
+      await recorder.finish(old, completion({ upstreamId: undefined }));
+    }
+    const before = Math.floor(NOON / day);
+    assert.equal(await store.call('pruneUsage', { day: before, most: 1 }), 1);
+    assert.equal(await store.call('pruneUsage', { day: before, most: 10 }), 1);
+    assert.equal(await store.call('pruneUsage', { day: before, most: 10 }), 0);
+    assert.equal((await store.call('usageByDay', {})).length, 3);
+    assert.ok(await store.call('usageRecord', { id: 'x', keyId: 'key-1' }));
+  });
+});
+
+test('batched records beyond what may wait are counted as lost', async () => {
+  const never = { call: () => new Promise(() => {}) } as unknown as Pick<Store, 'call'>;
+  const recorder = createRecorder({ store: never, instance: 'one', durability: 'batched', log, capacity: 2 });
+  // The first is on its way and does not count.
+  for (const id of ['1', '2', '3', '4']) await recorder.finish(intent(id), completion());
+  assert.equal(recorder.lost, 1);
+  const strict = createRecorder({ store: never, instance: 'one', durability: 'strict', log, capacity: 2 });
+  void strict.begin(intent('1'));
+  await new Promise(setImmediate);
+  for (const id of ['2', '3']) void strict.begin(intent(id));
+  assert.equal(strict.ready, false);
+});
