@@ -19,8 +19,8 @@ export interface Job {
 /** Does the jobs of one kind. */
 export interface Handler {
   readonly kind: string;
-  /** Jobs of the kind at once, in all and of one lane. */
-  readonly limits: { total: number; lane: number; owner?: number };
+  /** Jobs of the kind at once: in all, of one lane, of one owner; and in all of those that are marked late. */
+  readonly limits: { total: number; lane: number; owner?: number; late?: number };
   /** Milliseconds that a job of the kind may take; its lease lasts longer and is renewed for as long as `run` runs. */
   readonly patience: number;
   /**

@@ -1,24 +1,33 @@
-/** Webhooks owed, inside the transactions of the operations that owe them. */
+/** Webhooks owed, as rows inside the transaction that settles their task. */
 
 import { addJob } from './job-rows.ts';
 import type { Transaction } from './operation.ts';
 
+/** The kind of the jobs that deliver. */
+export const WEBHOOK = 'webhook';
+
 export interface NewDelivery {
-  /** The idempotency key: `<task id>-<status>`. */
+  /** The idempotency key `<task id>-<status>`. */
   id: string;
   taskId: string;
   owner: string;
   url: string;
-  /** The bytes that are signed and sent at every attempt. */
+  /** The bytes that every attempt signs and sends. */
   body: Uint8Array;
   /** Unix milliseconds. */
   createdAt: number;
 }
 
-/** Throws when the task has a delivery already. */
+/** The first attempt is due at once. Does nothing when the task has its delivery already. */
 export async function addDelivery(transaction: Transaction, delivery: NewDelivery): Promise<void> {
   const { id, taskId, owner, url, body, createdAt } = delivery;
   const row = { id, task_id: taskId, owner, url, body, state: 'pending', created_at: createdAt };
-  await transaction.insert('delivery', [row]);
-  await addJob(transaction, { kind: 'webhook', ref: id, lane: new URL(url).host, owner, dueAt: createdAt });
+  const added = await transaction.insert('delivery', [row], { ignoreDuplicates: true });
+  if (added > 0) await addJob(transaction, { kind: WEBHOOK, ref: id, lane: laneOf(url), owner, dueAt: createdAt });
+}
+
+/** Receivers share a limit by their host and port. */
+export function laneOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname}:${port || '443'}`;
 }

@@ -45,9 +45,27 @@ export async function rescheduleJob(
   dueAt: number,
   attempts = 0,
 ): Promise<boolean> {
-  const sql = `UPDATE job SET due_at = :dueAt, attempt = attempt + :attempts, lease = '', lease_until = 0
+  const sql = `UPDATE job SET due_at = :dueAt, attempt = attempt + :attempts, faults = 0, lease = '', lease_until = 0
     WHERE id = :id AND lease = :lease`;
   return (await transaction.run(sql, { id, lease, dueAt, attempts })) > 0;
+}
+
+/** From now on the job leaves room for those that had fewer attempts. */
+export async function markLate(transaction: Transaction, id: string): Promise<void> {
+  await transaction.run('UPDATE job SET late = 1 WHERE id = :id', { id });
+}
+
+/** Counts how often in a row the far end of a lane could not be reached; a lane without a row is in order. */
+export async function recordLane(
+  transaction: Transaction,
+  lane: { kind: string; lane: string },
+  reached: boolean,
+): Promise<void> {
+  const sql = reached
+    ? 'DELETE FROM job_lane WHERE kind = :kind AND lane = :lane'
+    : `INSERT INTO job_lane (kind, lane, failures) VALUES (:kind, :lane, 1)
+       ON CONFLICT (kind, lane) DO UPDATE SET failures = job_lane.failures + 1`;
+  await transaction.run(sql, { kind: lane.kind, lane: lane.lane });
 }
 
 /** Makes a job due at once unless somebody is at it; then its holder sees the change by itself. */

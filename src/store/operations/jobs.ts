@@ -1,3 +1,237 @@
 /** Jobs: what is still to be done, and when. */
 
-export {};
+import type { Lease } from '../job-rows.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Candidate, dueJobs, type Queue, walkQueues } from './job-candidates.ts';
+
+export interface Claim {
+  kind: string;
+  /** Unix milliseconds, as all moments here. */
+  now: number;
+  /** Jobs that are due by then are taken. */
+  until: number;
+  lease: string;
+  leaseUntil: number;
+  /** How many may be taken, and how many of those may be late ones. */
+  slots: number;
+  lateSlots: number;
+  /** How many of one lane and of one owner may be held at once, by all gateways together. */
+  lane: number;
+  owner: number;
+  /** Where the last claim left off in a backlog of early and of late jobs. */
+  places?: Places;
+}
+
+export interface Places {
+  early?: Queue;
+  late?: Queue;
+}
+
+export interface ClaimedJob extends Lease {
+  kind: string;
+  ref: string;
+  lane: string;
+  owner: string;
+  dueAt: number;
+  attempt: number;
+  claims: number;
+  faults: number;
+  late: boolean;
+}
+
+export interface Claimed {
+  jobs: ClaimedJob[];
+  places: Places;
+}
+
+/** Failures to reach the far end of a lane after which one job at once tries it. */
+const BROKEN = 20;
+/** Jobs that one statement takes. */
+const CHUNK = 32;
+/** Walks through a backlog after which one claim is content with what it has. */
+const WALKS = 16;
+
+/**
+ * Takes due jobs, those that had few attempts first, lane by lane in turns. A lane or an owner whose limit is reached
+ * costs nothing, however much it has waiting.
+ */
+export const claimJobs = writing<Claim, Claimed>('state', async (transaction, claim) => {
+  await awaitTurn(transaction, claim.kind);
+  const room = await roomIn(transaction, claim);
+  const early = await claimTier(transaction, claim, { late: 0, slots: claim.slots, room, place: claim.places?.early });
+  const slots = Math.min(claim.slots - early.jobs.length, claim.lateSlots);
+  const late = await claimTier(transaction, claim, { late: 1, slots, room, place: claim.places?.late });
+  return { jobs: [...early.jobs, ...late.jobs], places: { early: early.place, late: late.place } };
+});
+
+interface Tier {
+  late: 0 | 1;
+  slots: number;
+  room: Room;
+  place?: Queue;
+}
+
+interface TierClaimed {
+  jobs: ClaimedJob[];
+  place?: Queue;
+}
+
+async function claimTier(transaction: Transaction, claim: Claim, tier: Tier): Promise<TierClaimed> {
+  if (tier.slots <= 0) return { jobs: [], place: tier.place };
+  const { kind, now, until } = claim;
+  const due = await dueJobs(transaction, { kind, now, until, late: tier.late });
+  if (due === undefined) return claimBacklog(transaction, claim, tier);
+  return { jobs: await take(transaction, claim, choose(due, tier.room, tier.slots)) };
+}
+
+/** Takes one job of every queue in turns, until nothing is left that there is room for. */
+async function claimBacklog(transaction: Transaction, claim: Claim, tier: Tier): Promise<TierClaimed> {
+  const { kind, now, until } = claim;
+  const search = { kind, now, until, late: tier.late };
+  const jobs: ClaimedJob[] = [];
+  let { place } = tier;
+  let idle = place === undefined;
+  for (let walks = 0; walks < WALKS && jobs.length < tier.slots; walks++) {
+    const { heads, end } = await walkQueues(transaction, search, place);
+    const chosen = choose(heads, tier.room, tier.slots - jobs.length);
+    jobs.push(...(await take(transaction, claim, chosen)));
+    if (chosen.length > 0) idle = false;
+    if (end === undefined && idle) return { jobs };
+    if (end === undefined) idle = true;
+    place = jobs.length < tier.slots ? end : lastOf(heads, chosen);
+  }
+  return { jobs, place };
+}
+
+/** The next walk begins behind the last one that got something, so that every queue has its turn. */
+function lastOf(heads: readonly Candidate[], chosen: readonly string[]): Queue | undefined {
+  const ids = new Set(chosen);
+  const last = heads.findLast((job) => ids.has(job.id));
+  return last && { lane: last.lane, owner: last.owner };
+}
+
+/** Claims of one kind wait for each other, so that what they count is true. */
+async function awaitTurn(transaction: Transaction, kind: string): Promise<void> {
+  const lock = `SELECT kind FROM job_turn WHERE kind = :kind ${transaction.forUpdate}`;
+  if ((await transaction.all(lock, { kind })).length > 0) return;
+  await transaction.insert('job_turn', [{ kind }], { ignoreDuplicates: true });
+  await transaction.all(lock, { kind });
+}
+
+/** Says whether there is room for a job, and takes it up. */
+type Room = (job: Candidate) => boolean;
+
+async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Claim): Promise<Room> {
+  const held = await transaction.all(
+    `SELECT lane, owner, count(*) AS n FROM job
+     WHERE kind = :kind AND lease <> '' AND lease_until > :now GROUP BY lane, owner`,
+    { kind, now },
+  );
+  const broken = await transaction.all('SELECT lane FROM job_lane WHERE kind = :kind AND failures >= :least', {
+    kind,
+    least: BROKEN,
+  });
+  const narrow = new Set(broken.map((row) => row.lane));
+  const lanes = new Map<string, number>();
+  const owners = new Map<string, number>();
+  const add = (counts: Map<string, number>, name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n);
+  for (const row of held) {
+    add(lanes, String(row.lane), Number(row.n));
+    add(owners, String(row.owner), Number(row.n));
+  }
+  return (job) => {
+    const width = narrow.has(job.lane) ? 1 : lane;
+    if ((lanes.get(job.lane) ?? 0) >= width || (owners.get(job.owner) ?? 0) >= owner) return false;
+    add(lanes, job.lane, 1);
+    add(owners, job.owner, 1);
+    return true;
+  };
+}
+
+/** The first of every lane before the second of any. */
+function choose(found: readonly Candidate[], room: Room, slots: number): string[] {
+  const ranks = new Map<string, number>();
+  const ranked = found.map((job) => {
+    const rank = ranks.get(job.lane) ?? 0;
+    ranks.set(job.lane, rank + 1);
+    return { job, rank };
+  });
+  ranked.sort((one, other) => one.rank - other.rank);
+  const chosen: string[] = [];
+  for (const { job } of ranked) {
+    if (chosen.length === slots) break;
+    if (room(job)) chosen.push(job.id);
+  }
+  return chosen;
+}
+
+/** Leaves out what others hold by now. */
+async function take(transaction: Transaction, claim: Claim, ids: readonly string[]): Promise<ClaimedJob[]> {
+  const names = Array.from({ length: CHUNK }, (_, index) => `id${index}`);
+  const sql = `WITH free AS MATERIALIZED (
+      SELECT id FROM job WHERE id IN (${names.map((name) => `:${name}`).join(', ')}) AND lease_until <= :now
+      ${transaction.skipLocked}
+    )
+    UPDATE job SET lease = :lease, lease_until = :leaseUntil, claims = claims + 1
+    WHERE id IN (SELECT id FROM free)
+    RETURNING id, kind, ref, lane, owner, due_at, attempt, claims, faults, late, lease`;
+  const taken: ClaimedJob[] = [];
+  for (let start = 0; start < ids.length; start += CHUNK) {
+    const values: Row = { now: claim.now, lease: claim.lease, leaseUntil: claim.leaseUntil };
+    for (const [index, name] of names.entries()) values[name] = ids[start + index] ?? '';
+    taken.push(...(await transaction.all(sql, values)).map(claimedJob));
+  }
+  return taken.sort((one, other) => one.dueAt - other.dueAt);
+}
+
+function claimedJob(row: Row): ClaimedJob {
+  const number = (name: string) => Number(row[name]);
+  const text = (name: string) => String(row[name]);
+  return {
+    ...{ id: text('id'), kind: text('kind'), ref: text('ref'), lane: text('lane'), owner: text('owner') },
+    ...{ dueAt: number('due_at'), attempt: number('attempt'), claims: number('claims'), faults: number('faults') },
+    ...{ late: number('late') === 1, lease: text('lease') },
+  };
+}
+
+/** False when the lease is lost. */
+export const renewJob = writing<Lease & { until: number }, boolean>('state', async (transaction, renewal) => {
+  const sql = 'UPDATE job SET lease_until = :until WHERE id = :id AND lease = :lease';
+  return (await transaction.run(sql, { ...renewal })) > 0;
+});
+
+/** Gives a job back that had no outcome. `faults` is 1 when the gateway is to blame for that. */
+export const returnJob = writing<Lease & { dueAt: number; faults: 0 | 1 }, void>('state', async (transaction, job) => {
+  const sql = `UPDATE job SET lease = '', lease_until = 0, due_at = :dueAt, faults = faults + :faults
+    WHERE id = :id AND lease = :lease`;
+  await transaction.run(sql, { ...job });
+});
+
+/**
+ * Moves what was planned by a clock that has been set back: due moments and leases later than `from`, the moment at which
+ * the clock stood before, come `by` milliseconds earlier.
+ */
+export const shiftJobs = writing<{ kind: string; from: number; by: number }, number>(
+  'state',
+  async (transaction, shift) => {
+    await transaction.run(
+      `UPDATE job SET lease_until = lease_until - :by WHERE kind = :kind AND lease <> '' AND lease_until >= :from`,
+      shift,
+    );
+    return transaction.run('UPDATE job SET due_at = due_at - :by WHERE kind = :kind AND due_at >= :from', shift);
+  },
+);
+
+export interface JobCounts {
+  waiting: number;
+  held: number;
+}
+
+/** How many jobs of a kind there are, for figures and for tests. */
+export const countJobs = reading<{ kind: string; now: number }, JobCounts>('state', async (transaction, values) => {
+  const sql = `SELECT count(*) AS n, coalesce(sum(CASE WHEN lease_until > :now THEN 1 ELSE 0 END), 0) AS held
+    FROM job WHERE kind = :kind`;
+  const [row] = await transaction.all(sql, values);
+  const held = Number(row?.held ?? 0);
+  return { waiting: Number(row?.n ?? 0) - held, held };
+});

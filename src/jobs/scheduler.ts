@@ -1,0 +1,25 @@
+/** Finds what is due and sees that it is done: one crew for each kind of job. */
+
+import type { Logger } from 'pino';
+import type { Store } from '../store/store.ts';
+import { createClock } from './clock.ts';
+import { createCrew } from './crew.ts';
+import type { Clock, Handler, Scheduler } from './job.ts';
+
+export interface SchedulerOptions {
+  store: Store;
+  handlers: readonly Handler[];
+  log: Pick<Logger, 'warn' | 'error'>;
+  clock?: Clock;
+}
+
+/** Begins to work at once. */
+export function createScheduler({ store, handlers, log, clock = createClock(store) }: SchedulerOptions): Scheduler {
+  const crews = new Map(handlers.map((handler) => [handler.kind, createCrew({ store, handler, log, clock })]));
+  return {
+    wake: (kind) => crews.get(kind)?.wake(),
+    async stop(grace) {
+      await Promise.all([...crews.values()].map((crew) => crew.stop(grace)));
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** Which due jobs a claim looks at: all of them, or in a backlog the first of each lane and owner. */
+
+import type { Row, Transaction } from '../operation.ts';
+
+/** Jobs of one lane and owner wait in one queue. */
+export interface Queue {
+  lane: string;
+  owner: string;
+}
+
+export interface Candidate extends Queue {
+  id: string;
+}
+
+export interface Search {
+  kind: string;
+  late: 0 | 1;
+  now: number;
+  until: number;
+}
+
+/** Due jobs up to which all of them are looked at. */
+const FRONT = 500;
+/** Queues that one walk passes. */
+const STEPS = 500;
+
+/** All that are due, the longest due first; undefined when they are too many to look at. */
+export async function dueJobs(transaction: Transaction, search: Search): Promise<Candidate[] | undefined> {
+  const rows = await transaction.all(
+    `SELECT id, lane, owner FROM job
+     WHERE kind = :kind AND late = :late AND due_at <= :until AND lease_until <= :now
+     ORDER BY due_at LIMIT :most`,
+    { ...search, most: FRONT },
+  );
+  return rows.length < FRONT ? rows.map(candidate) : undefined;
+}
+
+/** The first job of the first queue that fulfils the condition, by way of the index: what waits behind it is never read. */
+function first(condition: string): string {
+  return `(SELECT id FROM job AS first WHERE kind = :kind AND late = :late AND ${condition}
+    ORDER BY lane, owner, due_at LIMIT 1)`;
+}
+
+function next(lane: string, owner: string): string {
+  return `coalesce(${first(`lane = ${lane} AND owner > ${owner}`)}, ${first(`lane > ${lane}`)})`;
+}
+
+function walk(start: string): string {
+  return `WITH RECURSIVE walk (id, step) AS (
+      SELECT ${start}, 1
+      UNION ALL
+      SELECT ${next('job.lane', 'job.owner')}, walk.step + 1
+      FROM walk JOIN job ON job.id = walk.id WHERE walk.step < :steps
+    )
+    SELECT queue.lane, queue.owner,
+      (SELECT id FROM job AS head
+       WHERE kind = :kind AND late = :late AND lane = queue.lane AND owner = queue.owner
+         AND lease_until <= :now AND due_at <= :until ORDER BY due_at LIMIT 1) AS id
+    FROM walk JOIN job AS queue ON queue.id = walk.id ORDER BY walk.step`;
+}
+
+const FROM_START = walk(first('1 = 1'));
+const FROM_PLACE = walk(next(':lane', ':owner'));
+
+/** From queue to queue behind a place. `end` is where to go on, undefined at the last one. */
+export async function walkQueues(
+  transaction: Transaction,
+  search: Search,
+  place: Queue | undefined,
+): Promise<{ heads: Candidate[]; end: Queue | undefined }> {
+  const steps = await transaction.all(place ? FROM_PLACE : FROM_START, { ...search, ...place, steps: STEPS });
+  const last = steps.length < STEPS ? undefined : steps.at(-1);
+  const heads = steps.filter((step) => step.id !== null).map(candidate);
+  return { heads, end: last && queue(last) };
+}
+
+function candidate(row: Row): Candidate {
+  return { id: String(row.id), ...queue(row) };
+}
+
+function queue(row: Row): Queue {
+  return { lane: String(row.lane), owner: String(row.owner) };
+}

@@ -1,0 +1,110 @@
+/** Claims on both engines: who gets what, within which limits, and how much a backlog costs. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { Claim, Claimed } from '../../src/store/operations/jobs.ts';
+import { forEachStore } from '../store/stores.ts';
+import { type JobStore, jobs, openJobStore } from './rig.ts';
+
+const NOW = 1_000_000;
+
+function claim(store: Pick<JobStore, 'call'>, over: Partial<Claim> = {}): Promise<Claimed> {
+  const limits = { slots: 256, lateSlots: 256, lane: 8, owner: 32 };
+  const times = { now: NOW, until: NOW + 1000, leaseUntil: NOW + 30_000 };
+  return store.call('claimJobs', { kind: 'test', lease: randomUUID(), ...times, ...limits, ...over });
+}
+
+const lanesOf = ({ jobs }: Claimed) => jobs.map(({ lane }) => lane);
+
+forEachStore((name, open) => {
+  test(`what is due within the look-ahead is taken once, the longest due first (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const due = [NOW + 1000, NOW - 5, NOW + 1001, NOW];
+    await store.do('addJobs', { jobs: due.map((dueAt, index) => job(`${index}`, dueAt)) });
+    const first = await claim(store);
+    assert.deepEqual(
+      first.jobs.map(({ dueAt }) => dueAt),
+      [NOW - 5, NOW, NOW + 1000],
+    );
+    assert.deepEqual(
+      { ...first.jobs[0], id: '', lease: '' },
+      {
+        ...{ id: '', kind: 'test', ref: '1', lane: '', owner: '', dueAt: NOW - 5, attempt: 0, claims: 1, faults: 0 },
+        ...{ late: false, lease: '' },
+      },
+    );
+    assert.deepEqual((await claim(store)).jobs, []);
+    const later = await claim(store, { now: NOW + 30_000 });
+    assert.equal(later.jobs.length, 3, 'leases that ended free their jobs');
+    assert.equal(later.jobs[0]?.claims, 2);
+  });
+
+  test(`lanes, owners and broken lanes have limits that all gateways share (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const other = await store.beside();
+    for (const lane of ['a', 'b', 'c'])
+      await store.do('addJobs', { jobs: jobs(20, { lane, owner: lane, dueAt: NOW }) });
+    await store.do('breakLane', { kind: 'test', lane: 'c' });
+    const both = await Promise.all([claim(store, { owner: 6 }), claim(other, { owner: 6 })]);
+    const count = (lane: string) => both.flatMap(lanesOf).filter((one) => one === lane).length;
+    assert.deepEqual(['a', 'b', 'c'].map(count), [6, 6, 1]);
+    assert.deepEqual((await claim(other, { owner: 6 })).jobs, []);
+    assert.equal((await claim(store, { owner: 9 })).jobs.length, 4);
+  });
+
+  test(`slots are shared out lane by lane, and late jobs get their part only (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    await store.do('addJobs', { jobs: jobs(20, { lane: 'busy', dueAt: NOW - 1000 }) });
+    await store.do('addJobs', { jobs: jobs(1, { lane: 'quiet', dueAt: NOW }) });
+    assert.deepEqual(lanesOf(await claim(store, { slots: 2 })).sort(), ['busy', 'quiet']);
+    await store.do('addJobs', { jobs: jobs(9, { kind: 'old', lane: 'old', dueAt: NOW - 5000 }), late: true });
+    await store.do('addJobs', { jobs: jobs(9, { kind: 'old', lane: 'new', dueAt: NOW }) });
+    const claimed = await claim(store, { kind: 'old', slots: 8, lateSlots: 3, lane: 5 });
+    assert.deepEqual(lanesOf(claimed).sort(), ['new', 'new', 'new', 'new', 'new', 'old', 'old', 'old']);
+  });
+
+  test(`in a backlog every queue has its turn, and a full lane costs nothing (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    await store.do('addJobs', { jobs: jobs(20_000, { lane: 'dead', owner: 'a', dueAt: NOW - 1000 }) });
+    for (const lane of ['', 'dead', 'x', 'y']) {
+      await store.do('addJobs', { jobs: jobs(4, { lane, owner: 'b', dueAt: NOW }) });
+    }
+    const one = () => claim(store, { slots: 1, owner: 100, places });
+    let places = {};
+    const seen: string[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      const claimed = await one();
+      places = claimed.places;
+      seen.push(...claimed.jobs.map(({ lane, owner }) => `${lane}/${owner}`));
+    }
+    assert.deepEqual(seen, ['/b', 'dead/a', 'dead/b', 'x/b', 'y/b', '/b']);
+    const rest = await claim(store);
+    assert.equal(lanesOf(rest).filter((lane) => lane === 'dead').length, 6);
+    assert.equal(rest.jobs.length, 6 + 2 + 3 + 3);
+    await claim(store);
+    const started = performance.now();
+    assert.deepEqual((await claim(store)).jobs, []);
+    const spent = performance.now() - started;
+    context.diagnostic(`a claim beside 20,000 due jobs of a full lane: ${spent.toFixed(1)} ms`);
+    assert.ok(spent < 250, `${spent} ms`);
+  });
+
+  test(`a lease that is lost guards nothing any more (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: NOW }) });
+    const [old] = (await claim(store)).jobs;
+    const [fresh] = (await claim(store, { now: NOW + 60_000, leaseUntil: NOW + 90_000 })).jobs;
+    assert.ok(old && fresh);
+    const lost = { id: old.id, lease: old.lease };
+    assert.equal(await store.call('renewJob', { ...lost, until: NOW + 99_000 }), false);
+    assert.equal(await store.do('finish', lost), false);
+    assert.equal(await store.do('reschedule', { ...lost, dueAt: 0 }), false);
+    await store.call('returnJob', { ...lost, dueAt: 0, faults: 1 });
+    assert.equal(await store.do('finish', { id: fresh.id, lease: fresh.lease }), true);
+  });
+});
+
+function job(ref: string, dueAt: number) {
+  return { kind: 'test', ref, lane: '', owner: '', dueAt };
+}

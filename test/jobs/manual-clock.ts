@@ -1,0 +1,44 @@
+/** A clock that moves only when a test says so. */
+
+import type { Clock } from '../../src/jobs/job.ts';
+
+export interface ManualClock extends Clock {
+  /** Lets time pass, calling back in order whatever becomes due. */
+  advance(milliseconds: number): void;
+  /** Sets the clock, as an administrator would: no timer notices. */
+  set(now: number): void;
+}
+
+export function createManualClock(start: number): ManualClock {
+  let wall = start;
+  let elapsed = 0;
+  const timers = new Set<{ at: number; callback: () => void }>();
+
+  function due(until: number) {
+    const [first] = [...timers].sort((one, other) => one.at - other.at);
+    return first && first.at <= until ? first : undefined;
+  }
+
+  return {
+    now: () => wall,
+    after(milliseconds, callback) {
+      const timer = { at: elapsed + Math.max(0, milliseconds), callback };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    advance(milliseconds) {
+      const until = elapsed + milliseconds;
+      for (let timer = due(until); timer; timer = due(until)) {
+        timers.delete(timer);
+        wall += timer.at - elapsed;
+        elapsed = timer.at;
+        timer.callback();
+      }
+      wall += until - elapsed;
+      elapsed = until;
+    },
+    set: (now) => {
+      wall = now;
+    },
+  };
+}

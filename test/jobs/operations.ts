@@ -1,0 +1,24 @@
+/** The operations of the gateway, and some that tests need to bring about what they look at. */
+
+import { addJob, finishJob, type Lease, type NewJob, rescheduleJob } from '../../src/store/job-rows.ts';
+import { reading, writing } from '../../src/store/operation.ts';
+import { operations as all } from '../../src/store/operations/index.ts';
+
+export const operations = {
+  ...all,
+  addJobs: writing<{ jobs: NewJob[]; late?: boolean }, void>('state', async (transaction, { jobs, late }) => {
+    for (const job of jobs) await addJob(transaction, job);
+    if (late) await transaction.run('UPDATE job SET late = 1 WHERE kind = :kind', { kind: jobs[0]?.kind ?? '' });
+  }),
+  breakLane: writing<{ kind: string; lane: string }, void>('state', async (transaction, lane) => {
+    await transaction.run('INSERT INTO job_lane (kind, lane, failures) VALUES (:kind, :lane, 20)', lane);
+  }),
+  finish: writing<Lease, boolean>('state', (transaction, lease) => finishJob(transaction, lease)),
+  reschedule: writing<Lease & { dueAt: number }, boolean>('state', (transaction, { dueAt, ...lease }) =>
+    rescheduleJob(transaction, lease, dueAt, 1),
+  ),
+  listJobs: reading<{ kind: string }, Record<string, number | string>[]>('state', async (transaction, values) => {
+    const rows = await transaction.all('SELECT * FROM job WHERE kind = :kind ORDER BY ref', values);
+    return rows as Record<string, number | string>[];
+  }),
+};

@@ -1,0 +1,45 @@
+/** A store with the operations of these tests. */
+
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NewJob } from '../../src/store/job-rows.ts';
+import type { Operation } from '../../src/store/operation.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { OpenTestStore, TestStore } from '../store/stores.ts';
+import type { operations } from './operations.ts';
+
+type Operations = typeof operations;
+
+export interface JobStore extends TestStore {
+  /** Calls any operation, those of the tests included. */
+  do<Name extends keyof Operations>(
+    name: Name,
+    parameters: Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never,
+  ): Promise<Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
+}
+
+export const OPERATIONS = new URL('./operations.ts', import.meta.url);
+
+export async function openJobStore(context: TestContext, open: OpenTestStore): Promise<JobStore> {
+  const store = await open(context, { operations: OPERATIONS });
+  return { ...store, do: store.call as unknown as JobStore['do'] };
+}
+
+export function jobs(count: number, job: Partial<NewJob> & { dueAt: number }): NewJob[] {
+  return Array.from({ length: count }, (_, index) => ({
+    kind: 'test',
+    ref: `${job.lane ?? ''}/${job.owner ?? ''}/${index}`,
+    lane: '',
+    owner: '',
+    ...job,
+  }));
+}
+
+export const silent = { warn() {}, error() {} } as never;
+
+/** Resolves when the condition holds; the time limit of the test ends it otherwise. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await delay(2);
+}
+
+export type { Store };
