@@ -1,8 +1,8 @@
 /** A request for a video after every check: what is stored of it, and what was left out. */
 
 import { createHash } from 'node:crypto';
-import type { Json } from '../core/json.ts';
-import { isObject } from '../core/json.ts';
+import { defined } from '../core/defined.ts';
+import { isObject, type Json } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { VideoRequest } from '../core/video.ts';
 import type { VideoDetails } from '../core/video-task.ts';
@@ -25,21 +25,10 @@ export interface Creation {
 export function detailsOf({ model, request, metadata, user }: Creation): VideoDetails {
   const { duration, resolution, aspectRatio, seed, audio, count } = request;
   const prices = model.video?.prices;
-  const details = {
-    duration,
-    resolution,
-    aspectRatio,
-    seed,
-    audio,
+  return {
     count,
-    metadata,
-    user,
-    prices,
-    size: sizeOf(request),
+    ...defined({ duration, size: sizeOf(request), resolution, aspectRatio, seed, audio, metadata, user, prices }),
   };
-  return Object.fromEntries(
-    Object.entries(details).filter(([, value]) => value !== undefined),
-  ) as unknown as VideoDetails;
 }
 
 /** Equal for requests that mean the same, however they were written. */

@@ -1,5 +1,6 @@
 /** How large a video is: `size` on one side, `resolution` and `aspect_ratio` on the other, as the caller and the model spell it. */
 
+import { defined } from '../core/defined.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { refuse, refuseValue } from './refusal.ts';
 
@@ -111,8 +112,4 @@ function ratioOf(aspectRatio: string | undefined): number | undefined {
   const match = /^(\d+):(\d+)$/.exec(aspectRatio ?? '');
   const ratio = match ? Number(match[1]) / Number(match[2]) : Number.NaN;
   return Number.isFinite(ratio) && ratio > 0 ? ratio : undefined;
-}
-
-function defined(dimensions: Dimensions): Dimensions {
-  return Object.fromEntries(Object.entries(dimensions).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,6 @@
 /** The task as callers see it: nothing null, nothing invented. */
 
+import { defined } from '../core/defined.ts';
 import type { Json } from '../core/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { isTerminal, type TaskAsset, type VideoTask } from './task.ts';
@@ -63,8 +64,4 @@ function encodeUsage({ seconds = 0, cost = 0n }: VideoTask): Json {
 
 function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
-}
-
-function defined(fields: Record<string, Json>): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,7 @@
 /** From the body of `POST /v1/videos` to a request that the model can carry out, or the reason why it cannot. */
 
 import { assertValid } from '../core/check.ts';
+import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -40,18 +41,18 @@ export function readCreation(body: VideoBody, model: CatalogModel, checks: Reque
   const request: VideoRequest = {
     model: model.upstreamId,
     ...readWords(body, abilities, id),
-    ...definedIn({ duration: readDuration(body, abilities, id) }),
+    ...defined({ duration: readDuration(body, abilities, id) }),
     ...chooseDimensions({ resolution, aspectRatio, size }, abilities, id),
     ...readKnobs(body, abilities, id),
     frames: media.frames,
     references: media.references,
-    ...definedIn({ options: options.passed }),
+    ...defined({ options: options.passed }),
   };
   requireSubject(request, abilities, id);
   return {
     model,
     request,
-    ...definedIn({
+    ...defined({
       callbackUrl: body.callback_url === undefined ? undefined : checks.checkCallbackUrl(body.callback_url),
       expiresAfter: body.execution_expires_after,
       metadata: body.metadata,
@@ -65,7 +66,7 @@ export function readCreation(body: VideoBody, model: CatalogModel, checks: Reque
 function readWords(body: VideoBody, { negativePrompt }: VideoAbilities, model: string) {
   const { negative_prompt: negative } = body;
   if (negative !== undefined && !negativePrompt) refuseValue({ param: 'negative_prompt', value: negative, model });
-  return definedIn({ prompt: body.prompt?.trim() ? body.prompt : undefined, negativePrompt: negative });
+  return defined({ prompt: body.prompt?.trim() ? body.prompt : undefined, negativePrompt: negative });
 }
 
 function readDuration(body: VideoBody, { durations, defaults }: VideoAbilities, model: string): number | undefined {
@@ -86,7 +87,7 @@ function readKnobs(body: VideoBody, abilities: VideoAbilities, model: string) {
   if (audio !== undefined && !abilities.audio) refuseValue({ param: 'generate_audio', value: audio, model });
   if (seed !== undefined && !abilities.seed) refuseValue({ param: 'seed', value: seed, model });
   if (n > most) refuseValue({ param: 'n', value: n, allowed: [most === 1 ? 1 : `1 to ${most}`], model });
-  return { ...definedIn({ audio, seed }), count: n };
+  return { ...defined({ audio, seed }), count: n };
 }
 
 interface MediaRules {
@@ -186,10 +187,4 @@ function requireSubject({ prompt, frames, references }: VideoRequest, abilities:
     refuse(param, `is required: ${model} makes videos of images.`);
   }
   if (prompt === undefined && !(abilities.promptOptional && hasImage)) refuse('prompt', 'is required.');
-}
-
-function definedIn<Fields extends object>(
-  fields: Fields,
-): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
 }

@@ -1,0 +1,32 @@
+/** A look at a task waits for a store that is away for a moment. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatewayError } from '../../src/core/errors.ts';
+import { createPatience } from '../../src/http/patience.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+
+test('until it is back', async () => {
+  let tries = 0;
+  const patiently = createPatience(5000);
+  const result = await patiently(async () => {
+    if (++tries < 3) throw new StoreUnavailable('the disk is full');
+    return 'read';
+  });
+  assert.deepEqual([result, tries], ['read', 3]);
+});
+
+test('but not for ever, and for nothing else', async () => {
+  const patiently = createPatience(300);
+  const away = async () => {
+    throw new StoreUnavailable('gone');
+  };
+  await assert.rejects(patiently(away), { code: 'unavailable' });
+  let tries = 0;
+  const wrong = async () => {
+    tries++;
+    throw new GatewayError('video_not_found', 'no');
+  };
+  await assert.rejects(patiently(wrong), { code: 'video_not_found' });
+  assert.equal(tries, 1);
+});
