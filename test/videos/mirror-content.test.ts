@@ -1,0 +1,270 @@
+/** The bytes of a video as an HTTP answer: every range a player asks for, from the mirror and through from the upstream. */
+
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Content, ContentAnswer } from '../../src/videos/mirror/index.ts';
+import type { AssetSource, Kept } from '../../src/videos/mirror.ts';
+import { startHttps, type TestServer } from '../net/servers.ts';
+import { makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
+
+const video = makeVideo(100_000);
+const size = video.length;
+const live = new AbortController().signal;
+
+let mirror: TestMirror;
+let kept: Kept;
+let inline: AssetSource;
+let etag: string;
+before(async () => {
+  mirror = testMirror();
+  inline = { type: 'data', data: video.toString('base64') };
+  kept = (await mirror.keep(inline)) as Kept;
+  etag = `"${kept.sha256}"`;
+});
+after(() => mirror.close());
+
+type Headers = Record<string, string>;
+
+function ask(content: Content, headers: Headers = {}, method: 'GET' | 'HEAD' = 'GET'): Promise<ContentAnswer> {
+  return mirror.mirror.openContent(content, { method, headers, name: `${TASK}-0`, signal: live });
+}
+
+const bytesOf = ({ body }: ContentAnswer) => (body ? buffer(body) : undefined);
+
+for (const [place, content] of [
+  ['a mirrored file', () => ({ type: 'kept', kept }) as const],
+  ['base64', () => ({ type: 'upstream', source: inline }) as const],
+] as const) {
+  describe(`from ${place}`, () => {
+    test('the whole file comes with all that a player needs to know', async () => {
+      const answer = await ask(content());
+      assert.equal(answer.status, 200);
+      assert.deepEqual(answer.headers, {
+        'content-type': 'video/mp4',
+        'content-length': String(size),
+        'content-disposition': `inline; filename="${TASK}-0.mp4"`,
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'private',
+        'accept-ranges': 'bytes',
+        etag,
+      });
+      assert.deepEqual(await bytesOf(answer), video);
+    });
+
+    test('HEAD has the headers of the whole file and nothing else, whatever range it names', async () => {
+      for (const headers of [{}, { range: 'bytes=0-9' }] as Headers[]) {
+        const answer = await ask(content(), headers, 'HEAD');
+        assert.equal(answer.status, 200);
+        assert.equal(answer.headers['content-length'], String(size));
+        assert.equal(answer.body, undefined);
+      }
+    });
+
+    const ranges: [string, number, number][] = [
+      ['bytes=0-0', 0, 0],
+      ['bytes=10-19', 10, 19],
+      ['bytes=99990-', 99990, 99999],
+      ['bytes=99990-200000', 99990, 99999],
+      ['bytes=-10', 99990, 99999],
+      ['bytes=-200000', 0, 99999],
+      ['Bytes= 5-6 ', 5, 6],
+    ];
+    for (const [range, start, end] of ranges) {
+      test(`${range} is answered in part`, async () => {
+        const answer = await ask(content(), { range });
+        assert.equal(answer.status, 206);
+        assert.equal(answer.headers['content-range'], `bytes ${start}-${end}/${size}`);
+        assert.equal(answer.headers['content-length'], String(end - start + 1));
+        assert.deepEqual(await bytesOf(answer), video.subarray(start, end + 1));
+      });
+    }
+
+    for (const range of ['bytes=100000-', 'bytes=100000-100001', 'bytes=-0']) {
+      test(`${range} lies outside`, async () => {
+        const answer = await ask(content(), { range });
+        assert.deepEqual([answer.status, answer.headers['content-range']], [416, `bytes */${size}`]);
+        assert.equal(answer.body, undefined);
+      });
+    }
+
+    for (const range of ['bytes=9-5', 'bytes=-', 'bytes=a-b', 'bytes=0-1,4-5', 'items=0-1', 'bytes 0-1', '']) {
+      test(`"${range}" is no single range, so the whole file comes`, async () => {
+        const answer = await ask(content(), { range });
+        assert.equal(answer.status, 200);
+        assert.equal((await bytesOf(answer))?.length, size);
+      });
+    }
+
+    test('a range of another version is not mixed in', async () => {
+      for (const [condition, status] of [
+        [etag, 206],
+        ['"other"', 200],
+        [`W/${etag}`, 200],
+        ['Sat, 21 Nov 2026 05:00:00 GMT', 200],
+      ] as const) {
+        const answer = await ask(content(), { range: 'bytes=0-0', 'if-range': condition });
+        assert.equal(answer.status, status, condition);
+        answer.body?.destroy();
+      }
+    });
+
+    test('who has it already is told so', async () => {
+      for (const condition of [etag, `W/${etag}`, `"a", ${etag}`, '*']) {
+        const answer = await ask(content(), { 'if-none-match': condition, range: 'bytes=0-0' });
+        assert.deepEqual([answer.status, answer.body, answer.headers.etag], [304, undefined, etag]);
+      }
+      (await ask(content(), { 'if-none-match': '"other"' })).body?.destroy();
+    });
+  });
+}
+
+test('a file that is gone, or another than it was, has expired', async () => {
+  const other = testMirror();
+  const result = (await other.keep(inline)) as Kept;
+  rmSync(join(other.folder, 'videos', TASK), { recursive: true });
+  for (const gone of [result, { ...kept, bytes: 5 }, { ...kept, file: `s3:videos/${TASK}/0-abc.mp4` }]) {
+    for (const method of ['GET', 'HEAD'] as const) {
+      const request = { method, headers: {}, name: 'x', signal: live };
+      const from = gone === result ? other.mirror : mirror.mirror;
+      await assert.rejects(from.openContent({ type: 'kept', kept: gone }, request), { code: 'video_content_expired' });
+    }
+  }
+  await other.close();
+});
+
+describe('through from the upstream', () => {
+  let origin: Origin;
+  let foreign: TestServer;
+  let answer: Parameters<typeof startOrigin>[0];
+  let credentials: (string | undefined)[];
+  before(async () => {
+    origin = await startOrigin((request, response) => answer(request, response));
+    foreign = await startHttps((request, response) => {
+      credentials.push(request.headers.authorization);
+      serve(video)(request, response);
+    });
+  });
+  after(async () => {
+    await origin.close();
+    await foreign.close();
+  });
+  beforeEach(() => {
+    answer = serve(video);
+    credentials = [];
+    origin.seen.length = 0;
+  });
+  const path = (name = '/video') =>
+    ({ type: 'path', url: `${origin.url}${name}`, headers: { authorization: 'Bearer secret' } }) as const;
+
+  test('bytes come with the credential, and its headers reduced to what we stand for', async () => {
+    answer = serve(video, { headers: { 'set-cookie': 'a=b', 'x-account': 'acme', 'content-type': 'video/webm' } });
+    const result = await ask({ type: 'upstream', source: path() });
+    assert.equal(result.status, 200);
+    assert.deepEqual(result.headers, {
+      'content-type': 'video/webm',
+      'content-length': String(size),
+      'content-disposition': `inline; filename="${TASK}-0.webm"`,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'private',
+      'accept-ranges': 'bytes',
+      etag: '"v1"',
+    });
+    assert.deepEqual(await bytesOf(result), video);
+    assert.equal(origin.seen[0]?.headers.authorization, 'Bearer secret');
+  });
+
+  test('a page that calls itself otherwise is a video to browsers all the same', async () => {
+    answer = serve(video, { headers: { 'content-type': 'text/html' } });
+    const result = await ask({ type: 'upstream', source: path() });
+    assert.equal(result.headers['content-type'], 'video/mp4');
+    result.body?.destroy();
+  });
+
+  test('ranges and conditions are passed on, other headers are not', async () => {
+    const headers = { range: 'bytes=99990-', 'if-range': '"v1"', cookie: 'a=b', authorization: 'Bearer of-the-caller' };
+    const result = await ask({ type: 'upstream', source: path() }, headers);
+    assert.deepEqual([result.status, result.headers['content-range']], [206, `bytes 99990-99999/${size}`]);
+    assert.deepEqual(await bytesOf(result), video.subarray(99990));
+    assert.equal(origin.seen[0]?.headers.cookie, undefined);
+    assert.equal(origin.seen[0]?.headers.authorization, 'Bearer secret');
+  });
+
+  test('304 and 416 have no body', async () => {
+    for (const status of [304, 416] as const) {
+      answer = (_request, response) => void response.writeHead(status, { 'content-range': `bytes */${size}` }).end();
+      const result = await ask({ type: 'upstream', source: path() }, { range: 'bytes=200000-' });
+      assert.deepEqual([result.status, result.body], [status, undefined]);
+    }
+  });
+
+  test('HEAD asks with GET, for signed addresses hold for one method', async () => {
+    const methods: (string | undefined)[] = [];
+    answer = (request, response) => {
+      methods.push(request.method);
+      serve(video)(request, response);
+    };
+    const result = await ask({ type: 'upstream', source: path() }, { range: 'bytes=0-0' }, 'HEAD');
+    assert.deepEqual([result.status, result.headers['content-length'], result.body], [200, String(size), undefined]);
+    assert.deepEqual(methods, ['GET']);
+  });
+
+  test('a foreign address gets no credential', async () => {
+    const url = `https://media.example.com:${foreign.port}/x`;
+    assert.deepEqual(await bytesOf(await ask({ type: 'upstream', source: { type: 'url', url } })), video);
+    assert.deepEqual(credentials, [undefined]);
+  });
+
+  test('an address that ran out is asked for again, once', async () => {
+    answer = (request, response) => {
+      if (request.url === '/old') response.writeHead(403).end();
+      else serve(video)(request, response);
+    };
+    const source = path('/old');
+    assert.deepEqual(await bytesOf(await ask({ type: 'upstream', source, refresh: async () => path('/new') })), video);
+    for (const refresh of [undefined, async () => undefined, async () => path('/old')]) {
+      const content: Content = refresh ? { type: 'upstream', source, refresh } : { type: 'upstream', source };
+      await assert.rejects(ask(content), { code: 'upstream_content_unavailable', status: 502, upstreamStatus: 403 });
+    }
+  });
+
+  test('what does not answer, answers otherwise or may not be asked is unavailable', async () => {
+    answer = (_request, response) => void response.writeHead(500).end();
+    const sources: AssetSource[] = [
+      path(),
+      { type: 'path', url: 'http://127.0.0.1:1/', headers: {} },
+      { type: 'url', url: 'https://10.0.0.1/' },
+      { type: 'url', url: 'nonsense' },
+    ];
+    for (const source of sources) {
+      await assert.rejects(ask({ type: 'upstream', source }), { code: 'upstream_content_unavailable' });
+    }
+  });
+
+  test('a reader that leaves ends the connection', async () => {
+    const closed = Promise.withResolvers<void>();
+    answer = (_request, response) => {
+      response.on('close', closed.resolve);
+      response.writeHead(200).write(video);
+    };
+    (await ask({ type: 'upstream', source: path() })).body?.destroy();
+    await closed.promise;
+  });
+
+  test('a reader that waits holds the upstream back', async () => {
+    let sent = 0;
+    answer = async (_request, response) => {
+      response.writeHead(200);
+      for (; sent < 400 && !response.destroyed; sent++) {
+        if (!response.write(video)) await new Promise((drained) => response.once('drain', drained));
+      }
+      response.end();
+    };
+    const { body } = await ask({ type: 'upstream', source: path() });
+    await new Promise((later) => setTimeout(later, 200));
+    assert.ok(sent < 390, `${sent} of 400 were taken before anyone read`);
+    body?.destroy();
+  });
+});
