@@ -5,15 +5,25 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Json, read } from '../../../src/core/json.ts';
 import type { CancelResult, PollResult, VideoAnswer, VideoApi, VideoCall } from '../../../src/core/video.ts';
+import { sandboxVideo } from '../../../src/providers/sandbox/video/wire.ts';
+import { dashscope } from '../../../src/providers/videos/dashscope.ts';
 import { falQueue } from '../../../src/providers/videos/fal-queue.ts';
 import { grokImagine } from '../../../src/providers/videos/grok-imagine.ts';
+import { kling } from '../../../src/providers/videos/kling.ts';
+import { luma } from '../../../src/providers/videos/luma.ts';
+import { minimax } from '../../../src/providers/videos/minimax.ts';
 import { polygateVideos } from '../../../src/providers/videos/openai-videos.ts';
 import { openrouterVideos } from '../../../src/providers/videos/openrouter-videos.ts';
+import { replicate } from '../../../src/providers/videos/replicate.ts';
+import { runway } from '../../../src/providers/videos/runway.ts';
 import { seedance } from '../../../src/providers/videos/seedance.ts';
 import { veo } from '../../../src/providers/videos/veo.ts';
 import { ask, context } from './calls.ts';
 
-const apis: Record<string, VideoApi> = { polygateVideos, openrouterVideos, veo, grokImagine, seedance, falQueue };
+const apis: Record<string, VideoApi> = {
+  ...{ polygateVideos, openrouterVideos, veo, grokImagine, seedance, falQueue, sandboxVideo },
+  ...{ runway, replicate, minimax, dashscope, kling, luma },
+};
 
 /** Names that some adapter reads. */
 const NAMES = [
@@ -22,6 +32,9 @@ const NAMES = [
   ...['unsigned_urls', 'usage', 'cost', 'video_cost', 'video_seconds', 'cost_in_usd_ticks', 'completion_tokens'],
   ...['response', 'generateVideoResponse', 'generatedSamples', 'raiMediaFilteredCount', 'raiMediaFilteredReasons'],
   ...['respect_moderation', 'duration', 'frames', 'framespersecond', 'data', 'items', 'total', 'created_at', 'prompt'],
+  ...['output', 'cost', 'credits', 'failure', 'failureCode', 'task', 'task_id', 'task_status', 'task_result', 'state'],
+  ...['base_resp', 'status_code', 'status_msg', 'task_info', 'external_task_id', 'assets', 'failure_reason'],
+  ...['results', 'next', 'input', 'generations', 'request', 'task_status_msg', 'output_seconds'],
   ...['model', 'seed', 'has_more', 'toString', 'valueOf', '__proto__'],
 ];
 const WORDS = [
@@ -31,8 +44,12 @@ const WORDS = [
   'COMPLETED',
   'done',
   'succeeded',
+  'succeed',
   'failed',
   'expired',
+  'starting',
+  'submitted',
+  'dreaming',
   'https://a.b/c',
 ];
 
@@ -62,7 +79,7 @@ function exhaust(call: VideoCall<PollResult | CancelResult>, answer: VideoAnswer
 describe('arbitrary answers', () => {
   for (const [name, api] of Object.entries(apis)) {
     test(name, () => {
-      const ref = { app: 'some/app', id: 'some/id' };
+      const ref = api === sandboxVideo ? 'some/id' : { app: 'some/app', kind: 'text2video', id: 'some/id' };
       const lost = { ...context, request: ask({ seed: 1, duration: 5 }), sentAt: 0 };
       fc.assert(
         fc.property(answers, (answer) => {

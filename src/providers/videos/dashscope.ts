@@ -1,0 +1,139 @@
+/** Alibaba's Wan on DashScope, whose requests have another shape with every generation of models. */
+
+import type { Json } from '../../core/json.ts';
+import type {
+  PollResult,
+  ReferenceType,
+  TaskErrorCode,
+  VideoAnswer,
+  VideoApi,
+  VideoRequest,
+} from '../../core/video.ts';
+import {
+  amountOf,
+  cancellation,
+  failureOf,
+  isSuccess,
+  noTask,
+  readTask,
+  type States,
+  submitted,
+  textOf,
+  urlOf,
+} from './answer.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+
+const SYNTHESIS = '/api/v1/services/aigc/video-generation/video-synthesis';
+const TASKS = '/api/v1/tasks';
+
+const STATES: States = new Map([
+  ['pending', 'queued'],
+  ['suspended', 'queued'],
+  ['running', 'running'],
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['canceled', 'cancelled'],
+  ['cancelled', 'cancelled'],
+]);
+
+/** What DashScope says of a task that is not there, or no more after a day. */
+const UNKNOWN = 'UNKNOWN';
+
+/** How a generation of models is asked. */
+interface Shape {
+  /** Inputs in fields of their own, or all in a list. */
+  media: 'fields' | 'list';
+  /** `resolution` and `ratio`, or `size` as in `1280*720`. */
+  dimensions: 'tiers' | 'size';
+  /** What reference sound is called in the list. */
+  sound: string;
+}
+
+const NEWEST: Shape = { media: 'list', dimensions: 'tiers', sound: 'reference_audio' };
+
+/** By the start of a model's name; a name that none fits is newer than all of them. */
+const SHAPES: readonly (readonly [model: RegExp, shape: Shape])[] = [
+  [/^wan2\.7-/, { ...NEWEST, sound: 'driving_audio' }],
+  [/^(wanx|wan2\.[0-6]-).*i2v/, { media: 'fields', dimensions: 'tiers', sound: '' }],
+  [/^(wanx|wan2\.[0-6]-)/, { media: 'fields', dimensions: 'size', sound: '' }],
+];
+
+export const dashscope: VideoApi = {
+  submit: (request) => ({
+    method: 'POST',
+    path: SYNTHESIS,
+    headers: { 'x-dashscope-async': 'enable' },
+    body: bodyOf(request),
+    read: (answer) => submitted(answer, answer.body?.output?.task_id),
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readOutput }),
+  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancellation }),
+};
+
+function pathOf(id: string): string {
+  return `${TASKS}/${encodeURIComponent(id)}`;
+}
+
+function bodyOf(request: VideoRequest): Json {
+  const shape = SHAPES.find(([pattern]) => pattern.test(request.model))?.[1] ?? NEWEST;
+  return {
+    model: request.model,
+    input: present({
+      prompt: request.prompt,
+      negative_prompt: request.negativePrompt,
+      ...(shape.media === 'list' ? { media: mediaOf(request, shape) } : fieldsOf(request)),
+    }),
+    parameters: present({
+      ...request.options,
+      ...(shape.dimensions === 'tiers' ? tiersOf(request) : { size: request.size?.replace('x', '*') }),
+      duration: request.duration,
+      seed: request.seed,
+      audio: request.audio,
+    }),
+  };
+}
+
+function mediaOf(request: VideoRequest, { sound }: Shape): Json {
+  const roles: Record<ReferenceType, string> = { image: 'reference_image', video: 'reference_video', audio: sound };
+  const media = [
+    ...request.references.map(({ type, input }) => ({ type: roles[type], url: inputUrl(input) })),
+    ...request.frames.map(({ type, input }) => ({ type, url: inputUrl(input) })),
+  ];
+  return media.length === 0 ? undefined : media;
+}
+
+function fieldsOf(request: VideoRequest): Record<string, Json> {
+  const first = frameOf(request, 'first_frame');
+  const [sound] = referencesOf(request, 'audio');
+  const others = request.references.filter(({ type }) => type !== 'audio').map(({ input }) => inputUrl(input));
+  return {
+    img_url: first && inputUrl(first),
+    audio_url: sound && inputUrl(sound),
+    reference_urls: others.length === 0 ? undefined : others,
+  };
+}
+
+function tiersOf(request: VideoRequest): Record<string, Json> {
+  return { resolution: request.resolution?.toUpperCase(), ratio: request.aspectRatio };
+}
+
+function readOutput(answer: VideoAnswer): PollResult {
+  if (!isSuccess(answer)) return noTask(answer);
+  const { output, usage } = answer.body ?? {};
+  if (output?.task_status === UNKNOWN) return { type: 'lost' };
+  return readTask({
+    states: STATES,
+    word: output?.task_status,
+    charge: present({ seconds: amountOf(usage?.output_video_duration ?? usage?.duration) }),
+    assets: () => {
+      const url = urlOf(output.video_url);
+      return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
+    },
+    error: () => failureOf({ code: output.code, message: output.message }, codeOf(textOf(output.code))),
+  });
+}
+
+function codeOf(code = ''): TaskErrorCode {
+  if (/^(DataInspection|IPInfringement)/.test(code)) return 'content_policy_violation';
+  return /^Invalid(Parameter|URL|File|Image)/.test(code) ? 'invalid_input' : 'upstream_error';
+}

@@ -1,0 +1,182 @@
+/** Kling: a path for every kind of task, and errors that are numbered. It keeps our id of an attempt. */
+
+import type { Json } from '../../core/json.ts';
+import type {
+  FindResult,
+  LostSubmission,
+  PollResult,
+  SubmitResult,
+  VideoAnswer,
+  VideoApi,
+  VideoInput,
+  VideoRequest,
+} from '../../core/video.ts';
+import { amountOf, failureOf, idOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
+import { type Meaning, refusedByNumber } from './numbered.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+import { refuseMixedRoles } from './roles.ts';
+import { searchTasks } from './search.ts';
+
+type Kind = 'text2video' | 'image2video' | 'multi-image2video' | 'omni-video';
+
+const STATES: States = new Map([
+  ['submitted', 'queued'],
+  ['processing', 'running'],
+  ['succeed', 'completed'],
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+]);
+
+const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [1000, { code: 'upstream_auth' }],
+  [1001, { code: 'upstream_auth' }],
+  [1002, { code: 'upstream_auth' }],
+  [1003, { code: 'upstream_auth' }],
+  [1004, { code: 'upstream_auth' }],
+  [1100, { code: 'upstream_rejected', again: true }],
+  [1101, { code: 'upstream_rejected', again: true }],
+  [1102, { code: 'upstream_rejected', again: true }],
+  [1103, { code: 'model_unavailable' }],
+  [1200, { code: 'invalid_input' }],
+  [1201, { code: 'invalid_input' }],
+  [1202, { code: 'invalid_input' }],
+  [1203, { code: 'model_unavailable' }],
+  [1300, { code: 'content_policy_violation' }],
+  [1301, { code: 'content_policy_violation' }],
+  [1302, { code: 'upstream_rejected', again: true }],
+  [1303, { code: 'upstream_rejected', again: true }],
+  [1304, { code: 'upstream_auth' }],
+  [5000, 'unclear'],
+  [5001, 'unclear'],
+  [5002, 'unclear'],
+]);
+
+/** Resolutions go by the names of the modes that have them. */
+const MODES: ReadonlyMap<string | undefined, string> = new Map([
+  ['720p', 'std'],
+  ['1080p', 'pro'],
+  ['4k', '4k'],
+]);
+
+/** Models that take every kind of input on one path. */
+const OMNI = /omni|video-o\d/;
+
+const PAGE = 500;
+
+export const kling: VideoApi = {
+  check: refuseMixedRoles,
+  submit: (request, { attemptId }) => ({
+    method: 'POST',
+    path: pathOf(kindOf(request)),
+    body: bodyOf(request, attemptId),
+    read: (answer) => readSubmission(answer, kindOf(request)),
+  }),
+  poll: ({ kind, id }) => ({ method: 'GET', path: pathOf(kind, id), read: readTaskAnswer }),
+  find: (lost) => ({
+    method: 'GET',
+    path: `${pathOf(kindOf(lost.request))}?pageNum=1&pageSize=${PAGE}`,
+    read: (answer) => search(lost, answer),
+  }),
+};
+
+function pathOf(kind: Kind, id?: string): string {
+  return id === undefined ? `/v1/videos/${kind}` : `/v1/videos/${kind}/${encodeURIComponent(id)}`;
+}
+
+function kindOf(request: VideoRequest): Kind {
+  if (OMNI.test(request.model)) return 'omni-video';
+  if (request.frames.length > 0) return 'image2video';
+  return request.references.length > 0 ? 'multi-image2video' : 'text2video';
+}
+
+function bodyOf(request: VideoRequest, attemptId: string): Json {
+  const kind = kindOf(request);
+  return present({
+    mode: MODES.get(request.resolution?.toLowerCase()),
+    ...request.options,
+    model_name: request.model.replaceAll('.', '-'),
+    prompt: request.prompt,
+    negative_prompt: request.negativePrompt,
+    duration: request.duration === undefined ? undefined : String(request.duration),
+    aspect_ratio: kind === 'image2video' ? undefined : request.aspectRatio,
+    sound: request.audio === undefined ? undefined : SOUND[`${request.audio}`],
+    external_task_id: attemptId,
+    ...(kind === 'omni-video' ? omniMedia(request) : media(request)),
+  });
+}
+
+const SOUND = { true: 'on', false: 'off' } as const;
+
+function media(request: VideoRequest): Record<string, Json> {
+  const images = referencesOf(request, 'image').map((input) => ({ image: plain(input) }));
+  const first = frameOf(request, 'first_frame');
+  const last = frameOf(request, 'last_frame');
+  return {
+    image: first && plain(first),
+    image_tail: last && plain(last),
+    image_list: images.length === 0 ? undefined : images,
+  };
+}
+
+function omniMedia(request: VideoRequest): Record<string, Json> {
+  const images = [
+    ...request.frames.map(({ type, input }) => ({
+      image_url: plain(input),
+      type: type === 'last_frame' ? 'end_frame' : type,
+    })),
+    ...referencesOf(request, 'image').map((input) => ({ image_url: plain(input) })),
+  ];
+  const videos = referencesOf(request, 'video').map((input) => ({ video_url: inputUrl(input), refer_type: 'feature' }));
+  return {
+    image_list: images.length === 0 ? undefined : images,
+    video_list: videos.length === 0 ? undefined : videos,
+  };
+}
+
+/** Base64 stands without the head of a data URL. */
+function plain({ url, data }: VideoInput): string | undefined {
+  return url ?? data;
+}
+
+function readSubmission(answer: VideoAnswer, kind: Kind): SubmitResult {
+  const { code, message, data } = answer.body ?? {};
+  const result = refusedByNumber(code, message, REFUSALS) ?? submitted(answer, data?.task_id);
+  return result.type === 'accepted' ? { type: 'accepted', ref: { kind, ...result.ref } } : result;
+}
+
+function readTaskAnswer(answer: VideoAnswer): PollResult {
+  const { code, data } = answer.body ?? {};
+  if (!isSuccess(answer)) return noTask(answer);
+  if (code !== undefined && code !== 0) return { type: 'unreadable' };
+  const listed: Json = data?.task_result?.videos;
+  const videos: Json[] = Array.isArray(listed) ? listed : [];
+  const lengths = videos.flatMap((video) => amountOf(video?.duration) ?? []);
+  return readTask({
+    states: STATES,
+    word: data?.task_status,
+    charge: lengths.length === 0 ? {} : { seconds: lengths.reduce((sum, length) => sum + length) },
+    assets: () =>
+      videos.flatMap((video) => {
+        const url = urlOf(video?.url);
+        return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
+      }),
+    error: () => failureOf({ message: data.task_status_msg }, 'upstream_error'),
+  });
+}
+
+/** The list gives back the id that we sent along. */
+function search({ attemptId, request, sentAt }: LostSubmission, { body }: VideoAnswer): FindResult {
+  const listed: Json = body?.data;
+  if (!Array.isArray(listed)) return { type: 'unclear' };
+  const tasks = listed.map((task: Json) => ({
+    id: idOf(task?.task_id),
+    created_at: (amountOf(task?.created_at) ?? Number.NaN) / 1000,
+    attempt: task?.task_info?.external_task_id,
+  }));
+  const result = searchTasks(tasks, {
+    sentAt,
+    complete: tasks.length < PAGE,
+    matches: ({ attempt }) => (typeof attempt === 'string' ? attempt === attemptId : undefined),
+  });
+  return result.type === 'found' ? { type: 'found', ref: { kind: kindOf(request), ...result.ref } } : result;
+}

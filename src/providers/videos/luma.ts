@@ -1,0 +1,94 @@
+/** Luma's Dream Machine. What it makes can be deleted, but only what waits in the queue is cancelled by that. */
+
+import type { Json } from '../../core/json.ts';
+import type { FindResult, LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import { failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
+import { deleteUnlessOver } from './deletion.ts';
+import { secondsOf } from './moment.ts';
+import { frameOf, inputUrl, present } from './request.ts';
+import { searchTasks } from './search.ts';
+
+const STATES: States = new Map([
+  ['queued', 'queued'],
+  ['dreaming', 'running'],
+  ['completed', 'completed'],
+  ['failed', 'failed'],
+]);
+
+const PAGE = 100;
+const TUNING = ['aspect_ratio', 'resolution', 'duration'];
+
+export const luma: VideoApi = {
+  submit: (request) => ({
+    method: 'POST',
+    path: '/generations/video',
+    body: bodyOf(request),
+    read: (answer) => submitted(answer, answer.body?.id),
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readGeneration }),
+  cancel: ({ id }) =>
+    deleteUnlessOver({ statePath: pathOf(id), path: pathOf(id), read: readGeneration, while: ['queued'] }),
+  find: (lost) => ({
+    method: 'GET',
+    path: `/generations?limit=${PAGE}&offset=0`,
+    read: (answer) => search(lost, answer),
+  }),
+};
+
+function pathOf(id: string): string {
+  return `/generations/${encodeURIComponent(id)}`;
+}
+
+function bodyOf(request: VideoRequest): Record<string, Json> {
+  return present({
+    ...request.options,
+    generation_type: 'video',
+    model: request.model,
+    prompt: request.prompt,
+    aspect_ratio: request.aspectRatio,
+    resolution: request.resolution?.toLowerCase(),
+    duration: request.duration === undefined ? undefined : `${request.duration}s`,
+    keyframes: keyframesOf(request),
+  });
+}
+
+function keyframesOf(request: VideoRequest): Json {
+  if (request.frames.length === 0) return undefined;
+  const frame = (type: 'first_frame' | 'last_frame') => {
+    const input = frameOf(request, type);
+    return input && { type: 'image', url: inputUrl(input) };
+  };
+  return present({ frame0: frame('first_frame'), frame1: frame('last_frame') });
+}
+
+function readGeneration(answer: VideoAnswer): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  return readTask({
+    states: STATES,
+    word: body?.state,
+    assets: () => {
+      const url = urlOf(body.assets?.video);
+      return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
+    },
+    error: () => failureOf({ message: body.failure_reason }, 'upstream_error'),
+  });
+}
+
+/** The list repeats what was asked for. */
+function search({ request, sentAt }: LostSubmission, { body }: VideoAnswer): FindResult {
+  const asked = bodyOf(request);
+  const listed: Json = body?.generations;
+  const generations = Array.isArray(listed)
+    ? listed.map((entry) => ({ id: entry?.id, created_at: secondsOf(entry?.created_at), request: entry?.request }))
+    : undefined;
+  return searchTasks(generations, {
+    sentAt,
+    complete: body?.has_more === false,
+    matches: ({ request: made }) => {
+      if (typeof made?.prompt !== 'string') return undefined;
+      if (made.prompt !== request.prompt || made.model !== request.model) return false;
+      return TUNING.every((name) => asked[name] === undefined || asked[name] === made[name]) ? true : undefined;
+    },
+  });
+}

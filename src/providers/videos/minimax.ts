@@ -1,0 +1,98 @@
+/** MiniMax from H3 on: tasks made of content parts, with errors that are numbered within a 200. */
+
+import type { Json } from '../../core/json.ts';
+import type { PollResult, SubmitResult, TaskErrorCode, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import { amountOf, failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
+import { deleteUnlessOver } from './deletion.ts';
+import { type Meaning, refusedByNumber } from './numbered.ts';
+import { mediaPart, present } from './request.ts';
+import { refuseMixedRoles } from './roles.ts';
+
+const TASKS = '/v2/video_generation';
+const QUERY = '/v2/query/video_generation';
+
+const STATES: States = new Map([
+  ['queued', 'queued'],
+  ['running', 'running'],
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['cancelled', 'cancelled'],
+  ['canceled', 'cancelled'],
+  ['expired', 'expired'],
+]);
+
+const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [1000, 'unclear'],
+  [1001, 'unclear'],
+  [1002, { code: 'upstream_rejected', again: true }],
+  [1004, { code: 'upstream_auth' }],
+  [1008, { code: 'upstream_rejected', again: true }],
+  [1013, 'unclear'],
+  [1024, 'unclear'],
+  [1026, { code: 'content_policy_violation' }],
+  [1027, { code: 'content_policy_violation' }],
+  [1033, 'unclear'],
+  [2013, { code: 'invalid_input' }],
+  [2049, { code: 'upstream_auth' }],
+]);
+
+export const minimax: VideoApi = {
+  check: refuseMixedRoles,
+  submit: (request) => ({ method: 'POST', path: TASKS, body: bodyOf(request), read: readSubmission }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(QUERY, id), read: readTaskAnswer }),
+  /** DELETE cancels a queued task, refuses a running one and erases one that is over. */
+  cancel: ({ id }) =>
+    deleteUnlessOver({
+      statePath: pathOf(QUERY, id),
+      path: pathOf(TASKS, id),
+      read: readTaskAnswer,
+      while: ['queued'],
+    }),
+};
+
+function pathOf(parent: string, id: string): string {
+  return `${parent}/${encodeURIComponent(id)}`;
+}
+
+/** A ratio beside a frame is ignored there, so it is not sent. */
+function bodyOf(request: VideoRequest): Json {
+  const frames = request.frames.map(({ type, input }) => ({ ...mediaPart('image', input), role: type }));
+  const references = request.references.map(({ type, input }) => ({
+    ...mediaPart(type, input),
+    role: `reference_${type}`,
+  }));
+  return present({
+    ...request.options,
+    model: request.model,
+    content: [{ type: 'text', text: request.prompt ?? '' }, ...frames, ...references],
+    resolution: request.resolution?.toUpperCase(),
+    duration: request.duration,
+    ratio: frames.length > 0 ? undefined : request.aspectRatio,
+  });
+}
+
+function readSubmission(answer: VideoAnswer): SubmitResult {
+  const { status_code: number, status_msg: message } = answer.body?.base_resp ?? {};
+  return refusedByNumber(number, message, REFUSALS) ?? submitted(answer, answer.body?.task_id);
+}
+
+function readTaskAnswer(answer: VideoAnswer): PollResult {
+  const task = answer.body?.task;
+  if (!isSuccess(answer)) return noTask(answer);
+  return readTask({
+    states: STATES,
+    word: task?.status,
+    charge: present({ seconds: amountOf(task?.usage?.output_seconds ?? task?.duration) }),
+    assets: () => {
+      const url = urlOf(task.content?.url);
+      return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
+    },
+    error: () => failureOf({ error: task.error }, codeOf(task.error?.code)),
+  });
+}
+
+/** A failed task names its reason by the same numbers. */
+function codeOf(number: Json): TaskErrorCode {
+  const meaning = REFUSALS.get(amountOf(number) ?? 0) ?? 'unclear';
+  return meaning === 'unclear' ? 'upstream_error' : meaning.code;
+}

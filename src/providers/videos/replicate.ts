@@ -1,0 +1,130 @@
+/** Replicate. Every model has its own input, so what differs between them stands in a table. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Json } from '../../core/json.ts';
+import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import {
+  cancellation,
+  failureOf,
+  isSuccess,
+  noTask,
+  readTask,
+  type States,
+  submitted,
+  textOf,
+  urlOf,
+} from './answer.ts';
+import { secondsOf } from './moment.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+import { searchTasks } from './search.ts';
+
+/** `aborted`: its time was up before it started; unlike a canceled one it is not charged. */
+const STATES: States = new Map([
+  ['starting', 'queued'],
+  ['processing', 'running'],
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['canceled', 'cancelled'],
+  ['cancelled', 'cancelled'],
+  ['aborted', 'expired'],
+]);
+
+interface Dialect {
+  firstFrame: string;
+  lastFrame: string;
+  images: string;
+  duration: string;
+}
+
+const COMMON: Dialect = {
+  firstFrame: 'image',
+  lastFrame: 'last_frame_image',
+  images: 'reference_images',
+  duration: 'duration',
+};
+
+/** By the start of a model's name; the last that fits counts. */
+const DIALECTS: readonly (readonly [model: RegExp, dialect: Partial<Dialect>])[] = [
+  [/^google\/veo-/, { lastFrame: 'last_frame' }],
+  [/^kwaivgi\/kling-/, { firstFrame: 'start_image', lastFrame: 'end_image' }],
+  [/^minimax\//, { firstFrame: 'first_frame_image' }],
+  [/^luma\//, { firstFrame: 'start_image', lastFrame: 'end_image' }],
+  [/^openai\/sora-/, { firstFrame: 'input_reference', duration: 'seconds' }],
+];
+
+export const replicate: VideoApi = {
+  submit: (request) => ({ ...creation(request), read: (answer) => submitted(answer, answer.body?.id) }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readPrediction }),
+  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancellation }),
+  find: (lost) => ({ method: 'GET', path: '/predictions', read: (answer) => search(lost, answer) }),
+};
+
+function pathOf(id: string): string {
+  return `/predictions/${encodeURIComponent(id)}`;
+}
+
+/** A model is `owner/name`, or `owner/name:version` for a model without a version of its own choice. */
+function creation(request: VideoRequest): { method: 'POST'; path: string; body: Json } {
+  const [name = '', version] = request.model.split(':');
+  const input = inputOf(request, name);
+  if (version !== undefined) return { method: 'POST', path: '/predictions', body: { version, input } };
+  const path = `/models/${name.split('/').map(encodeURIComponent).join('/')}/predictions`;
+  return { method: 'POST', path, body: { input } };
+}
+
+function inputOf(request: VideoRequest, name: string): Record<string, Json> {
+  const fitting = DIALECTS.filter(([pattern]) => pattern.test(name)).map(([, dialect]) => dialect);
+  const fields: Dialect = Object.assign({}, COMMON, ...fitting);
+  const first = frameOf(request, 'first_frame');
+  const last = frameOf(request, 'last_frame');
+  const images = referencesOf(request, 'image').map(inputUrl);
+  return present({
+    ...request.options,
+    prompt: request.prompt,
+    [fields.duration]: request.duration,
+    resolution: request.resolution,
+    aspect_ratio: request.aspectRatio,
+    size: request.size?.replace('x', '*'),
+    generate_audio: request.audio,
+    seed: request.seed,
+    negative_prompt: request.negativePrompt,
+    [fields.firstFrame]: first && inputUrl(first),
+    [fields.lastFrame]: last && inputUrl(last),
+    [fields.images]: images.length === 0 ? undefined : images,
+  });
+}
+
+function readPrediction(answer: VideoAnswer): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  return readTask({
+    states: STATES,
+    word: body?.status,
+    assets: () => [body.output].flat().flatMap(assetOf),
+    error: () => failureOf({ error: body.error }, 'upstream_error'),
+  });
+}
+
+function assetOf(output: Json): { url: string }[] {
+  const url = urlOf(output?.url ?? output);
+  return url === undefined ? [] : [{ url }];
+}
+
+/** A prediction with exactly our input is ours; one with another prompt is not; the others may be ours with changes. */
+function search({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
+  const [name = '', version] = request.model.split(':');
+  const input = inputOf(request, name);
+  const listed: Json = body?.results;
+  const predictions = Array.isArray(listed)
+    ? listed.map((entry) => ({ ...entry, created_at: secondsOf(entry?.created_at) }))
+    : undefined;
+  return searchTasks(predictions, {
+    sentAt,
+    complete: body?.next === null,
+    matches: ({ model, version: made, input: given }) => {
+      if (version !== undefined ? made !== version : textOf(model) !== name) return false;
+      if (isDeepStrictEqual(given, input)) return true;
+      return textOf(given?.prompt) !== undefined && given.prompt !== request.prompt ? false : undefined;
+    },
+  });
+}

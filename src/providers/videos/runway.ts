@@ -1,0 +1,113 @@
+/** Runway: its own models and others', charged in credits. A task that was cancelled may not be found any more. */
+
+import type { Json } from '../../core/json.ts';
+import type { PollResult, TaskErrorCode, VideoAnswer, VideoApi, VideoInput, VideoRequest } from '../../core/video.ts';
+import {
+  amountOf,
+  dollarsOf,
+  failureOf,
+  isSuccess,
+  noTask,
+  readTask,
+  type States,
+  submitted,
+  textOf,
+  urlOf,
+} from './answer.ts';
+import { deleteUnlessOver } from './deletion.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+import { refuseMixedRoles } from './roles.ts';
+
+const STATES: States = new Map([
+  ['pending', 'queued'],
+  ['throttled', 'queued'],
+  ['running', 'running'],
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['cancelled', 'cancelled'],
+  ['canceled', 'cancelled'],
+]);
+
+const CREDITS_PER_DOLLAR = 100;
+
+export const runway: VideoApi = {
+  pollInterval: 5000,
+  check: refuseMixedRoles,
+  submit: (request) => ({
+    method: 'POST',
+    path: request.frames.length > 0 ? '/v1/image_to_video' : '/v1/text_to_video',
+    body: bodyOf(request),
+    read: (answer) => submitted(answer, answer.body?.id),
+  }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readRun }),
+  cancel: ({ id }) =>
+    deleteUnlessOver({ statePath: pathOf(id), path: pathOf(id), read: readRun, while: ['queued', 'running'] }),
+};
+
+function pathOf(id: string): string {
+  return `/v1/tasks/${encodeURIComponent(id)}`;
+}
+
+/** A ratio is a pair of pixels with some models and a shape with others. */
+function bodyOf(request: VideoRequest): Json {
+  return present({
+    ...request.options,
+    model: request.model,
+    promptText: request.prompt,
+    promptImage: imagesOf(request),
+    ratio: request.size?.replace('x', ':') ?? request.aspectRatio,
+    resolution: request.resolution,
+    duration: request.duration,
+    audio: request.audio,
+    seed: request.seed,
+    negativePrompt: request.negativePrompt,
+    references: listOf(request, 'image', (uri) => ({ uri })),
+    referenceVideos: listOf(request, 'video', (uri) => ({ type: 'video', uri })),
+    referenceAudio: listOf(request, 'audio', (uri) => ({ type: 'audio', uri })),
+  });
+}
+
+/** A lone first frame needs no position, which not every model knows. */
+function imagesOf(request: VideoRequest): Json {
+  const last = frameOf(request, 'last_frame');
+  const first = frameOf(request, 'first_frame');
+  if (first && !last) return inputUrl(first);
+  const placed = (position: 'first' | 'last', input: VideoInput | undefined) =>
+    input ? [{ uri: inputUrl(input), position }] : [];
+  return last && [...placed('first', first), ...placed('last', last)];
+}
+
+function listOf(request: VideoRequest, type: 'image' | 'video' | 'audio', entry: (uri: string) => Json): Json {
+  const inputs = referencesOf(request, type);
+  return inputs.length === 0 ? undefined : inputs.map((input) => entry(inputUrl(input)));
+}
+
+function readRun(answer: VideoAnswer): PollResult {
+  const { body } = answer;
+  if (!isSuccess(answer)) return noTask(answer);
+  const share = amountOf(body?.progress);
+  return readTask({
+    states: STATES,
+    word: body?.status,
+    progress: share === undefined ? undefined : share * 100,
+    charge: present({ cost: costOf(body?.cost?.credits) }),
+    assets: () => (Array.isArray(body.output) ? body.output : []).flatMap(assetOf),
+    error: () => failureOf({ code: body.failureCode, message: body.failure }, codeOf(textOf(body.failureCode))),
+  });
+}
+
+function assetOf(output: Json): { url: string }[] {
+  const url = urlOf(output);
+  return url === undefined ? [] : [{ url }];
+}
+
+function costOf(credits: Json): string | undefined {
+  const amount = amountOf(credits);
+  return amount === undefined ? undefined : dollarsOf(amount / CREDITS_PER_DOLLAR);
+}
+
+/** Codes are words from the general to the particular, like `SAFETY.INPUT.TEXT`. */
+function codeOf(code = ''): TaskErrorCode {
+  if (/^(INPUT_PREPROCESSING\.)?SAFETY\b/.test(code)) return 'content_policy_violation';
+  return /^(ASSET|INPUT)\b/.test(code) ? 'invalid_input' : 'upstream_error';
+}
