@@ -1,6 +1,6 @@
-/** The models that come with the gateway (`models.json`), and what an operator adds to them or overrides. */
+/** The models that come with the gateway (`models.json` and `videos`), and what an operator adds to them or overrides. */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { CatalogModel } from '../core/model.ts';
 import { catalogModel, type ModelEntry } from './entry.ts';
 import { type Abilities, supportedParameters } from './parameters.ts';
@@ -28,7 +28,28 @@ function load(): Map<string, Map<string, ModelEntry>> {
     const id = entry.id.slice(vendor.length + 1);
     vendors.set(vendor, models.set(id, { ...entry, id, canonicalSlug: entry.canonicalSlug?.slice(vendor.length + 1) }));
   }
+  for (const [vendor, entry] of videoEntries()) {
+    const models = vendors.get(vendor) ?? new Map<string, ModelEntry>();
+    vendors.set(vendor, models.set(entry.id, { ...models.get(entry.id), ...entry }));
+  }
   return vendors;
+}
+
+const VIDEOS = new URL('./videos/', import.meta.url);
+
+/** With their vendor, which is the name of the file. */
+function videoEntries(): [vendor: string, entry: ModelEntry][] {
+  return readdirSync(VIDEOS)
+    .filter((file) => file.endsWith('.json'))
+    .flatMap((file) => {
+      const entries: ModelEntry[] = JSON.parse(readFileSync(new URL(file, VIDEOS), 'utf8'));
+      return entries.map((entry): [string, ModelEntry] => [file.slice(0, -'.json'.length), videoEntry(entry)]);
+    });
+}
+
+/** No parameter of a chat applies, nor does a tokenizer. */
+export function videoEntry(entry: ModelEntry): ModelEntry {
+  return { supportedParameters: [], tokenizer: 'Other', ...entry, outputModalities: ['video'] };
 }
 
 function named(provider: string, entry: ModelEntry): ModelEntry {

@@ -1,6 +1,7 @@
 /** Google's Gemini API, and any server that speaks generateContent. Bodies of the same protocol are sent as they are. */
 
 import { providerType } from './type.ts';
+import { veo } from './videos/veo.ts';
 
 /** Models that understand each other's thought signatures, by the start of their ids. */
 const FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
@@ -17,4 +18,5 @@ export const google = providerType({
   credential: (key) => ({ 'x-goog-api-key': key }),
   family: (model) => FAMILIES.find((start) => model.startsWith(start)) ?? model,
   countsTokens: true,
+  video: veo,
 });

@@ -2,8 +2,10 @@
 
 import type { ProviderType } from '../core/provider.ts';
 import { anthropic } from './anthropic.ts';
+import { byteplus } from './byteplus.ts';
 import { cohere } from './cohere.ts';
 import { deepseek } from './deepseek.ts';
+import { fal } from './fal.ts';
 import { fireworks } from './fireworks.ts';
 import { google } from './google.ts';
 import { groq } from './groq.ts';
@@ -16,9 +18,11 @@ import { openai } from './openai.ts';
 import { openaiCompatible } from './openai-compatible.ts';
 import { openrouter } from './openrouter.ts';
 import { perplexity } from './perplexity.ts';
+import { polygate } from './polygate.ts';
 import { sandbox } from './sandbox/index.ts';
 import { together } from './together.ts';
 import { vllm } from './vllm.ts';
+import { volcengine } from './volcengine.ts';
 import { xai } from './xai.ts';
 
 const types: readonly ProviderType[] = [
@@ -35,11 +39,15 @@ const types: readonly ProviderType[] = [
   moonshot,
   perplexity,
   cohere,
+  byteplus,
+  volcengine,
+  fal,
   ollama,
   vllm,
   llamaCpp,
   lmStudio,
   openaiCompatible,
+  polygate,
   sandbox,
 ];
 

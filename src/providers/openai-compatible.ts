@@ -1,8 +1,9 @@
-/** Any other server of chat completions: only what no such server minds is changed. */
+/** Any other server of chat completions or videos: only what no such server minds is changed. */
 
 import { obeyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
+import { openaiVideos } from './videos/openai-videos.ts';
 
 export const openaiCompatible = chatServer({
   id: 'openai-compatible',
@@ -11,4 +12,5 @@ export const openaiCompatible = chatServer({
   keyless: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
   adapt: dialect(obeyRules),
+  video: openaiVideos,
 });

@@ -4,6 +4,7 @@ import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
 import { obeyRules } from './dialect/rules.ts';
 import { dialect, type Step } from './dialect/step.ts';
 import { chatServer } from './type.ts';
+import { openaiVideos } from './videos/openai-videos.ts';
 
 /** Every model reads the newer names; the older ones of the older models' rules are no reason to touch a request. */
 const obeyNewerNames: Step = (body, rules, done) => {
@@ -27,4 +28,5 @@ export const openai = chatServer({
   },
   // Unknown fields are refused at the top and ignored inside messages, so the history stays as it is.
   adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), obeyNewerNames),
+  video: openaiVideos,
 });

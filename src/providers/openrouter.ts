@@ -1,6 +1,7 @@
 /** OpenRouter adapts requests to its models itself. State of a model belongs to the model's vendor. */
 
 import { chatServer } from './type.ts';
+import { openrouterVideos } from './videos/openrouter-videos.ts';
 
 export const openrouter = chatServer({
   id: 'openrouter',
@@ -8,5 +9,7 @@ export const openrouter = chatServer({
   environment: ['OPENROUTER_API_KEY'],
   baseUrl: 'https://openrouter.ai/api/v1',
   catalog: 'openrouter',
+  videoModelsPath: '/videos/models',
   family: (model) => model.split('/', 1)[0] ?? model,
+  video: openrouterVideos,
 });

@@ -4,6 +4,7 @@ import { reasoningAsEffort } from './dialect/fields.ts';
 import { obeyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
+import { grokImagine } from './videos/grok-imagine.ts';
 
 export const xai = chatServer({
   id: 'xai',
@@ -13,4 +14,5 @@ export const xai = chatServer({
   catalog: 'xai',
   rules: { systemRole: 'system', penalties: false, stop: false },
   adapt: dialect(reasoningAsEffort, obeyRules),
+  video: grokImagine,
 });

@@ -1,0 +1,121 @@
+/** What upstreams say of models that make videos, in the words of OpenRouter's list and of Polygate's. */
+
+import { isObject, type Json } from '../core/json.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { FrameType, ReferenceType, VideoAbilities } from '../core/video.ts';
+import { listedModel, videoEntry } from './bundled.ts';
+import { price, shift } from './decimal.ts';
+import type { ModelEntry } from './entry.ts';
+
+/** Reads `{data: [{id, supported_durations, ...}]}`. */
+export function discoveredVideoModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
+  const models: Json[] = Array.isArray(body?.data) ? body.data : [];
+  return models
+    .filter((model) => isObject(model) && typeof model.id === 'string' && model.id !== '')
+    .map((model) => listedModel(provider, { entry: videoEntry(entryOf(provider, model)) }, vendor));
+}
+
+function entryOf(provider: string, model: Json): ModelEntry {
+  const video = abilitiesOf(model);
+  return {
+    id: model.id,
+    name: textOf(model.name),
+    description: textOf(model.description),
+    canonicalSlug: textOf(model.canonical_slug) && `${provider}/${model.canonical_slug}`,
+    created: Number.isSafeInteger(model.created) && model.created > 0 ? model.created : undefined,
+    inputModalities: video.frames ? ['text', 'image'] : ['text'],
+    video,
+  };
+}
+
+/** More references than any model takes: OpenRouter's list doesn't say how many. */
+const MANY = 16;
+
+function referencesOf(limits: Json): VideoAbilities['references'] {
+  if (!isObject(limits)) return { image: MANY, video: MANY, audio: MANY };
+  return Object.fromEntries(TYPES.map((type) => [type, limits[type]]).filter(([, limit]) => isLength(limit)));
+}
+
+const TYPES: readonly ReferenceType[] = ['image', 'video', 'audio'];
+
+function abilitiesOf(model: Json): VideoAbilities {
+  const frames = textsOf(model.supported_frame_images)?.filter(isFrame);
+  const own = ['creativity', 'upscale_factor'].filter((name) => model[name] !== null && model[name] !== undefined);
+  return defined({
+    durations: Array.isArray(model.supported_durations) ? model.supported_durations.filter(isLength) : undefined,
+    resolutions: textsOf(model.supported_resolutions),
+    aspectRatios: textsOf(model.supported_aspect_ratios),
+    sizes: textsOf(model.supported_sizes),
+    frames: frames && frames.length > 0 ? frames : undefined,
+    references: referencesOf(model.supported_input_references),
+    audio: model.generate_audio === true ? true : undefined,
+    seed: model.seed === true ? true : undefined,
+    negativePrompt: model.negative_prompt === true ? true : undefined,
+    count: isLength(model.max_n) ? model.max_n : undefined,
+    // What a maker behind the router takes for itself travels in `provider`.
+    passthrough: ['provider', 'previous_job_id', ...own],
+    prices: pricesOf(model.pricing_skus),
+  });
+}
+
+const PER_SECOND = [
+  // Our own names.
+  /^per-video-second(?:-(?<resolution>\d+[pkPK]))?(?<audio>-audio)?$/,
+  /^(?:text_to_video_)?duration_seconds(?<audio>_with_audio)?(?:_without_audio)?(?:_(?<resolution>\d+[pkPK]))?$/,
+  /^(?<cents>cents)_per_(?:video_output_second|second_output)(?:_(?<resolution>\d+[pkPK]))?(?<audio>_with_audio)?(?:_without_audio)?$/,
+];
+
+/** The list names prices in several ways; those that depend on what else is sent are left out. */
+function pricesOf(skus: Json): Record<string, string> | undefined {
+  if (!isObject(skus)) return undefined;
+  const prices: Record<string, string> = {};
+  for (const [name, given] of Object.entries(skus)) {
+    const own = priceName(name);
+    const amount = price(own?.cents ? shift(given, -2) : given);
+    if (own && amount !== undefined) prices[own.name] = amount;
+  }
+  const token = prices['per-video-token-audio'];
+  if (token !== undefined) prices['per-video-token'] ??= token;
+  return Object.keys(prices).length > 0 ? prices : undefined;
+}
+
+function priceName(sku: string): { name: string; cents: boolean } | undefined {
+  for (const pattern of PER_SECOND) {
+    const groups = pattern.exec(sku)?.groups;
+    if (!groups) continue;
+    const { resolution, audio, cents } = groups;
+    const name = `per-video-second${resolution ? `-${resolution.toLowerCase()}` : ''}${audio ? '-audio' : ''}`;
+    return { name, cents: cents !== undefined };
+  }
+  const own = OTHERS.get(sku);
+  return own === undefined ? undefined : { name: own, cents: false };
+}
+
+const OTHERS = new Map([
+  ['per-video', 'per-video'],
+  ['per-video-token', 'per-video-token'],
+  ['per-video-token-audio', 'per-video-token-audio'],
+  ['video_tokens', 'per-video-token-audio'],
+  ['video_tokens_without_audio', 'per-video-token'],
+]);
+
+function textOf(value: Json): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function textsOf(value: Json): string[] | undefined {
+  const texts = Array.isArray(value) ? value.filter((item) => textOf(item) !== undefined) : [];
+  return texts.length > 0 ? texts : undefined;
+}
+
+function isLength(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+function isFrame(value: string): value is FrameType {
+  return value === 'first_frame' || value === 'last_frame';
+}
+
+function defined(abilities: VideoAbilities): VideoAbilities {
+  return Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,16 @@
+/** BytePlus ModelArk, ByteDance's Ark outside China: Seed and other models, and Seedance. A key belongs to a region. */
+
+import { obeyRules } from './dialect/rules.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+import { seedance } from './videos/seedance.ts';
+
+export const byteplus = chatServer({
+  id: 'byteplus',
+  name: 'BytePlus ModelArk',
+  environment: ['BYTEPLUS_API_KEY'],
+  baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(obeyRules),
+  video: seedance,
+});

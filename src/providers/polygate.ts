@@ -1,0 +1,14 @@
+/** Another Polygate, which translates to its own upstreams. */
+
+import { chatServer } from './type.ts';
+import { polygateVideos } from './videos/openai-videos.ts';
+
+export const polygate = chatServer({
+  id: 'polygate',
+  name: 'Polygate',
+  environment: [],
+  keyless: true,
+  videoModelsPath: '/videos/models',
+  family: (model) => model.split('/', 1)[0] ?? model,
+  video: polygateVideos,
+});
