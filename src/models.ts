@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { bundledModels, customModel } from './catalog/bundled.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { discoveredModels } from './catalog/discovered.ts';
+import { discoveredVideoModels } from './catalog/discovered-videos.ts';
 import type { ProviderConfig, ReadyProvider } from './config/resolved.ts';
 import { GatewayError } from './core/errors.ts';
 import { read } from './core/json.ts';
@@ -68,7 +69,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   }
   rebuild();
   for (const entry of listed.values()) {
-    if (!asksUpstream(entry)) continue;
+    if (listsOf(entry).length === 0) continue;
     void discover(entry);
     entry.learn = async () => {
       if (entry.asking || performance.now() - entry.asked > LOOK_INTERVAL) await discover(entry);
@@ -90,11 +91,13 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   async function ask(entry: Listed): Promise<void> {
     entry.asked = performance.now();
     try {
-      const body = await askModels(entry, context);
-      if (closed) return;
-      entry.models = merge(entry.models, discoveredModels(entry.config.id, body, entry.type.catalog));
+      for (const list of listsOf(entry)) {
+        const body = await askModels(entry, list, context);
+        if (closed) return;
+        entry.models = merge(entry.models, list.read(entry.config.id, body, entry.type.catalog));
+        rebuild();
+      }
       entry.problem = undefined;
-      rebuild();
     } catch (error) {
       entry.problem = error instanceof GatewayError ? error.message : 'Its list of models could not be read.';
       context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
@@ -120,16 +123,29 @@ function activate(config: ReadyProvider): Listed {
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const credentials = createCredentials(config.apiKeys.map((key) => key.reveal()));
-  const models = [...(provider.models ?? bundledModels(config.id, type.catalog))];
+  const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
   const custom = Array.isArray(config.models)
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
     : [];
   return { config, type, provider, credentials, headers, models: merge(models, custom), asked: 0 };
 }
 
-function asksUpstream({ config, type }: Listed): boolean {
-  if (config.models !== undefined) return config.models === 'discover';
-  return type.catalog === undefined && type.modelsPath !== undefined;
+interface ModelList {
+  /** Below the base URL. */
+  path: string;
+  /** Servers without it have no such models. */
+  optional: boolean;
+  read(provider: string, body: unknown, vendor?: string): CatalogModel[];
+}
+
+function listsOf({ config, type }: Listed): ModelList[] {
+  if (Array.isArray(config.models)) return [];
+  const asked = config.models === 'discover' || (type.catalog === undefined && type.modelsPath !== undefined);
+  const videos = type.videoModelsPath;
+  return [
+    ...(asked ? [{ path: type.modelsPath ?? '/models', optional: false, read: discoveredModels }] : []),
+    ...(videos === undefined ? [] : [{ path: videos, optional: true, read: discoveredVideoModels }]),
+  ];
 }
 
 function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {
@@ -141,7 +157,7 @@ function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderSt
   return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
 }
 
-async function askModels(entry: Listed, { upstream, userAgent }: Context): Promise<unknown> {
+async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }: Context): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const asked = new Promise<unknown>((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -153,7 +169,7 @@ async function askModels(entry: Listed, { upstream, userAgent }: Context): Promi
       reject(error);
     }
 
-    const exchange = upstream.send(listRequest(entry, userAgent), {
+    const exchange = upstream.send(listRequest(entry, list.path, userAgent), {
       head: (code) => {
         status = code;
       },
@@ -164,7 +180,7 @@ async function askModels(entry: Listed, { upstream, userAgent }: Context): Promi
       },
       end: () => {
         try {
-          resolve(readList(status, Buffer.concat(chunks)));
+          resolve(status === 404 && list.optional ? {} : readList(status, Buffer.concat(chunks)));
         } catch (error) {
           reject(error);
         }
@@ -177,11 +193,11 @@ async function askModels(entry: Listed, { upstream, userAgent }: Context): Promi
   return asked.finally(() => clearTimeout(timer));
 }
 
-function listRequest({ provider, type, credentials, headers }: Listed, userAgent: string): UpstreamRequest {
+function listRequest({ provider, credentials, headers }: Listed, path: string, userAgent: string): UpstreamRequest {
   const own = provider.headers(credentials.pick('models').key);
   return {
     method: 'GET',
-    url: provider.baseUrl + (type.modelsPath ?? '/models'),
+    url: provider.baseUrl + path,
     headers: { accept: 'application/json', 'user-agent': userAgent, ...own, ...headers },
   };
 }
