@@ -38,6 +38,7 @@ export interface S3Requests {
 
 const HOUR = 3_600_000;
 const ALGORITHM = 'AWS4-HMAC-SHA256';
+const UNSIGNED = 'UNSIGNED-PAYLOAD';
 const NO_BODY = digest('');
 
 export function createS3Requests(options: S3Options, now: () => number): S3Requests {
@@ -76,15 +77,13 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
       const path = pathOf(name);
       const query = encodeQuery({
         'X-Amz-Algorithm': ALGORITHM,
+        'X-Amz-Content-Sha256': UNSIGNED,
         'X-Amz-Credential': `${accessKeyId}/${scopeOf(stamp)}`,
         'X-Amz-Date': stamp,
         'X-Amz-Expires': String(Math.min(expiry(now(), lifetime) - since, LONGEST_LIFETIME) / 1000),
         'X-Amz-SignedHeaders': 'host',
       });
-      const signature = signatureOf(
-        ['GET', path, query, `host:${host}\n`, 'host', 'UNSIGNED-PAYLOAD'].join('\n'),
-        stamp,
-      );
+      const signature = signatureOf(['GET', path, query, `host:${host}\n`, 'host', UNSIGNED].join('\n'), stamp);
       return addressOf(path, `${query}&X-Amz-Signature=${signature}`);
     },
   };
