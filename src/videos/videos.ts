@@ -38,5 +38,8 @@ export interface Videos {
   remove(owner: string, id: string): Promise<void>;
   /** Where a video of a completed task that is not mirrored is to be had: this one may ask the upstream. */
   source(task: VideoTask, index: number, signal: AbortSignal): Promise<AssetSource | undefined>;
+  /** Sees that what is no longer kept gets cleared away. */
+  start(): Promise<void>;
+  /** For the scheduler. */
   readonly handlers: Handler[];
 }

@@ -1,0 +1,79 @@
+/** A task that ended without its upstream may still be made, and paid: its cost is learned in the end, for a while. */
+
+import type { Handler, Job } from '../jobs/job.ts';
+import type { LoadedVideo } from '../store/operations/videos.ts';
+import { billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
+import { targetOf, type VideoContext } from './context.ts';
+import { askState, type Report } from './poll.ts';
+import { ask } from './question.ts';
+import type { VideoAttempt } from './task.ts';
+
+const LIMITS = { total: 32, lane: 4 };
+const PATIENCE = 60_000;
+/** Looks in all, about eight hours; the first ones come more quickly. */
+const LOOKS = 60;
+const QUICK_LOOKS = 10;
+const QUICK_PAUSE = 60_000;
+const PAUSE = 10 * 60_000;
+/** Looks after which a task that is not there has never been. */
+const MISSES = 3;
+
+export function createBookingHandler(context: VideoContext): Handler {
+  const { store, clock } = context;
+
+  async function run(job: Job, signal: AbortSignal): Promise<void> {
+    const lease = { id: job.id, lease: job.lease };
+    const loaded = await store.call('loadVideo', { id: job.ref });
+    const found = loaded && (await locate(context, loaded, signal));
+    if (!found) return store.call('finishVideoJob', { lease });
+    const report = await askState({ context, loaded: found, signal });
+    const bill = billOfReport(found, report);
+    if (bill) {
+      const { task, attempt } = found;
+      const entry = ledgerEntry(task, attempt.provider, bill, clock.now());
+      return store.call('bookVideo', { lease, attempt, entry });
+    }
+    const isGone = report.type === 'missing' && job.attempt + 1 >= MISSES;
+    if (isGone || job.attempt + 1 >= LOOKS) return store.call('bookVideo', { lease, attempt: found.attempt });
+    const dueAt = clock.now() + (job.attempt < QUICK_LOOKS ? QUICK_PAUSE : PAUSE);
+    await store.call('rescheduleVideoJob', { lease, dueAt, attempts: 1 });
+  }
+
+  return { kind: 'video-booking', limits: LIMITS, patience: PATIENCE, run };
+}
+
+/** With the name that the upstream gave the task, where it can be learned. */
+async function locate(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal) {
+  if (attempt.state === 'accepted') return { task, attempt };
+  const video = targetOf(context, attempt)?.video;
+  const find = video?.find?.bind(video);
+  const request = await context.store.call('readVideoRequest', { id: task.id });
+  if (!find || !request) return undefined;
+  const sentAt = Math.floor((attempt.sentAt ?? attempt.createdAt) / 1000);
+  const finding = await ask(context, attempt, () => find({ attemptId: attempt.id, request, sentAt }), signal);
+  if (finding.type !== 'read' || finding.result.type !== 'found') return undefined;
+  const accepted: VideoAttempt = { ...attempt, state: 'accepted', ref: finding.result.ref };
+  return { task, attempt: accepted };
+}
+
+function billOfReport({ task }: LoadedVideo, report: Report) {
+  if (report.type !== 'read') return undefined;
+  const { result } = report;
+  switch (result.type) {
+    case 'completed':
+      return billOf(
+        task.details,
+        result,
+        result.assets.map(() => ({ source: { inline: true as const } })),
+      );
+    case 'failed':
+    case 'cancelled':
+    case 'expired':
+      return billWithoutVideo(result);
+    case 'queued':
+    case 'running':
+    case 'unknown':
+    case 'lost':
+      return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+/** Changes to a task rest on what it was when they were decided: whoever comes second decides again. */
+
+import { persist } from '../jobs/persistence.ts';
+import type { Lease } from '../store/job-rows.ts';
+import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
+import { laneOf, type VideoContext } from './context.ts';
+import { isTerminal, type VideoAttempt, type VideoTask } from './task.ts';
+
+export type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
+
+/** Undefined leaves the task as it is. May be asked several times, each time with the task of that moment. */
+export type Decide = (loaded: LoadedVideo) => VideoChange | undefined;
+
+export interface Changed extends LoadedVideo {
+  /** The decision was carried out. */
+  changed: boolean;
+}
+
+/**
+ * The task as it then is; a terminal one is left alone. Undefined when there is none. Waits for a store that is away
+ * while a `signal` allows it, and without one throws `unavailable`.
+ */
+export async function change(
+  context: VideoContext,
+  id: string,
+  decide: Decide,
+  signal?: AbortSignal,
+): Promise<Changed | undefined> {
+  const { store, clock } = context;
+  const patiently = <Result>(call: () => Promise<Result>) => (signal ? persist(call, { clock, signal }) : call());
+  for (;;) {
+    const loaded = await patiently(() => store.call('loadVideo', { id }));
+    if (!loaded) return undefined;
+    const decision = isTerminal(loaded.task.status) ? undefined : decide(loaded);
+    if (!decision) return { ...loaded, changed: false };
+    if (!(await patiently(() => store.call('saveVideo', decision)))) continue;
+    announce(context, decision);
+    const task = { ...decision.task, version: decision.task.version + 1 };
+    return { task, attempt: decision.attempt ?? loaded.attempt, changed: true };
+  }
+}
+
+function announce({ wake }: VideoContext, { settlement, job }: VideoChange): void {
+  if (settlement?.delivery) wake('webhook');
+  if (settlement?.booking) wake('video-booking');
+  if (job && 'hasten' in job) wake('video');
+}
+
+/** What a task that goes on becomes, and when its job comes back. */
+export interface Next {
+  task?: Partial<VideoTask>;
+  attempt?: Partial<VideoAttempt>;
+  /** Unix milliseconds; never later than the deadline. */
+  dueAt: number;
+}
+
+export function goOn({ task, attempt }: LoadedVideo, lease: Lease, next: Next): VideoChange {
+  const changedAttempt = next.attempt && { ...attempt, ...next.attempt };
+  return {
+    task: { ...task, ...next.task },
+    ...(changedAttempt && { attempt: changedAttempt }),
+    job: { lease, dueAt: next.dueAt, lane: laneOf(changedAttempt ?? attempt) },
+  };
+}

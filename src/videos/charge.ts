@@ -1,0 +1,80 @@
+/** What a task cost: what the upstream says, else the catalog's prices at the time of its creation. */
+
+import { moneyOf, times } from '../core/money.ts';
+import type { VideoCharge } from '../core/video.ts';
+import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from './task.ts';
+
+export type Bill = Pick<LedgerEntry, 'seconds' | 'cost' | 'source'>;
+
+/** Of a task with a video. Seconds are whole, and at least one for each video. */
+export function billOf(details: VideoDetails, charge: VideoCharge, assets: readonly TaskAsset[]): Bill {
+  const count = Math.max(1, assets.length);
+  const seconds = secondsOf(details, charge, assets, count);
+  const reported = reportedCost(charge);
+  if (reported !== undefined) return { seconds, cost: reported, source: 'upstream' };
+  const cost = catalogCost(details, { seconds, count, tokens: charge.tokens });
+  return cost === undefined ? { seconds, cost: 0n, source: 'none' } : { seconds, cost, source: 'catalog' };
+}
+
+/** Of a task that ended without a video: what the upstream charged nevertheless. */
+export function billWithoutVideo(charge: VideoCharge): Bill {
+  const cost = reportedCost(charge);
+  return { seconds: 0, cost: cost ?? 0n, source: cost === undefined ? 'none' : 'upstream' };
+}
+
+export function ledgerEntry(task: VideoTask, provider: string, bill: Bill, createdAt: number): LedgerEntry {
+  return { taskId: task.id, owner: task.owner, model: task.model, provider, ...bill, createdAt };
+}
+
+function secondsOf(
+  { duration, count }: VideoDetails,
+  { seconds }: VideoCharge,
+  assets: readonly TaskAsset[],
+  videos: number,
+): number {
+  if (seconds !== undefined) return Math.max(1, Math.round(seconds));
+  const measured = assets.map(({ kept }) => kept?.seconds);
+  if (assets.length > 0 && measured.every((length) => length !== undefined)) {
+    return measured.reduce((sum, length) => sum + Math.max(1, Math.round(length)), 0);
+  }
+  return Math.max(1, duration ?? 1) * (assets.length > 0 ? videos : count);
+}
+
+/** An amount that makes no sense is none. */
+function reportedCost({ cost }: VideoCharge): bigint | undefined {
+  if (cost === undefined) return undefined;
+  try {
+    const money = moneyOf(cost);
+    return money < 0n ? undefined : money;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+interface Amounts {
+  seconds: number;
+  count: number;
+  tokens?: number;
+}
+
+/** The most specific price for a second of video, or for a token, and one for each video. */
+function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts): bigint | undefined {
+  const { prices = {}, resolution } = details;
+  // Models that can make sound do so unless they are told otherwise.
+  const sound = details.audio === false ? [''] : ['-audio', ''];
+  const find = (names: string[]) => names.map((name) => prices[name]).find((price) => price !== undefined);
+  const perSecond = find([
+    ...(resolution === undefined ? [] : sound.map((end) => `per-video-second-${resolution}${end}`)),
+    ...sound.map((end) => `per-video-second${end}`),
+  ]);
+  const perToken = tokens === undefined ? undefined : find(sound.map((end) => `per-video-token${end}`));
+  const parts: [string | undefined, number][] = [
+    [perSecond, seconds],
+    [perToken, tokens ?? 0],
+    [prices['per-video'], count],
+  ];
+  const known = parts.filter((part): part is [string, number] => part[0] !== undefined);
+  if (known.length === 0) return undefined;
+  return known.reduce((sum, [price, amount]) => sum + times(moneyOf(price), String(amount)), 0n);
+}

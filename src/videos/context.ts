@@ -1,0 +1,66 @@
+/** What the task machine works with. */
+
+import type { Logger } from 'pino';
+import type { Provider } from '../core/provider.ts';
+import type { VideoApi } from '../core/video.ts';
+import type { Credential } from '../inference/credentials.ts';
+import type { Models } from '../inference/models.ts';
+import type { Upstream } from '../inference/upstream.ts';
+import type { Clock } from '../jobs/job.ts';
+import type { FetchBytes } from '../net/fetch.ts';
+import type { Store } from '../store/store.ts';
+import type { Budget } from './budget.ts';
+import type { Mirror } from './mirror.ts';
+import type { ObjectOptions } from './object.ts';
+import type { VideoAttempt } from './task.ts';
+
+export interface VideoSettings {
+  /** Milliseconds, as the others below: until a task whose caller sets no end is given up. */
+  expires: number;
+  keepMedia: number;
+  keepRecords: number;
+  /** Within it equal requests make one task; absent means that each makes its own. */
+  dedupeWindow?: number;
+}
+
+export interface VideoContext {
+  store: Store;
+  /** The providers and models of this moment. */
+  models(): Models;
+  upstream: Upstream;
+  userAgent: string;
+  /** Absent when nothing is mirrored. */
+  mirror?: Mirror;
+  fetchBytes: FetchBytes;
+  object: ObjectOptions;
+  settings: VideoSettings;
+  /** Polls that each credential may still make. */
+  budget: Budget;
+  clock: Clock;
+  /** From 0 to 1. */
+  random(): number;
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Tells the scheduler that a job of the kind became due. */
+  wake(kind: string): void;
+}
+
+/** Who is asked, and as whom. */
+export interface Target {
+  provider: Provider;
+  video: VideoApi;
+  credential: Credential;
+  /** Extra request headers the operator configured. */
+  headers: Record<string, string>;
+}
+
+/** Undefined when the provider or the credential of an attempt is no longer configured. */
+export function targetOf(context: VideoContext, attempt: VideoAttempt): Target | undefined {
+  const active = context.models().providers.get(attempt.provider);
+  const credential = active?.credentials.find(attempt.credential);
+  if (!active?.provider.video || !credential) return undefined;
+  return { provider: active.provider, video: active.provider.video, credential, headers: active.headers };
+}
+
+export function laneOf({ provider, credential }: Pick<VideoAttempt, 'provider' | 'credential'>): string {
+  return `${provider}/${credential}`;
+}

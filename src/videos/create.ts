@@ -1,0 +1,101 @@
+/** A new task: everything that must not be lost is in one transaction before the caller hears of it. */
+
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../core/errors.ts';
+import type { VideoAbilities, VideoRequest } from '../core/video.ts';
+import { laneOf, type VideoContext } from './context.ts';
+import { type Creation, digestOf } from './creation.ts';
+import type { VideoAttempt, VideoDetails, VideoTask } from './task.ts';
+import type { NewTask } from './videos.ts';
+
+/** Milliseconds for which a client's key stands for its task. */
+export const KEY_WINDOW = 24 * 3_600_000;
+/** And an equal request, if the client says that it tries again. */
+const RETRY_WINDOW = 60_000;
+
+/**
+ * Asks no upstream. Throws `model_not_found`, `idempotency_key_reused`, and `unavailable` when the store cannot write; then
+ * there is no task.
+ */
+export async function createTask(
+  context: VideoContext,
+  { owner, creation, idempotencyKey, retried = false }: NewTask,
+): Promise<{ task: VideoTask; replayed: boolean }> {
+  const now = context.clock.now();
+  const task = newTask(owner, creation, now, context.settings.expires);
+  const attempt = newAttempt(context, task, creation, now);
+  const digest = digestOf(creation);
+  const created = await context.store.call('createVideo', {
+    task,
+    attempt,
+    request: JSON.stringify(creation.request),
+    job: { kind: 'video', ref: task.id, lane: laneOf(attempt), owner, dueAt: now },
+    idempotency:
+      idempotencyKey === undefined
+        ? { key: `request:${digest}`, digest, window: window(context, retried) }
+        : { key: `key:${idempotencyKey}`, digest, window: KEY_WINDOW },
+  });
+  if (created.type === 'reused') {
+    throw new GatewayError(
+      'idempotency_key_reused',
+      'This Idempotency-Key was used for another request within 24 hours; use a new one for each request.',
+    );
+  }
+  if (created.type === 'created') context.wake('video');
+  return { task: created.task, replayed: created.type === 'replayed' };
+}
+
+function window({ settings }: VideoContext, retried: boolean): number {
+  return Math.max(settings.dedupeWindow ?? 0, retried ? RETRY_WINDOW : 0);
+}
+
+function newTask(owner: string, creation: Creation, now: number, expires: number): VideoTask {
+  const { model, request, callbackUrl, expiresAfter } = creation;
+  return {
+    id: randomUUID(),
+    owner,
+    model: model.id,
+    prompt: request.prompt,
+    details: detailsOf(creation, model.video ?? {}),
+    status: 'queued',
+    phase: 'submitting',
+    version: 1,
+    cancelRequested: false,
+    assets: [],
+    memory: {},
+    callbackUrl,
+    createdAt: now,
+    updatedAt: now,
+    deadlineAt: now + (expiresAfter === undefined ? expires : expiresAfter * 1000),
+  };
+}
+
+function detailsOf({ request, metadata, user }: Creation, { defaults, prices }: VideoAbilities): VideoDetails {
+  return {
+    duration: request.duration ?? defaults?.duration,
+    size: request.size,
+    resolution: request.resolution ?? resolutionOf(request) ?? defaults?.resolution,
+    audio: request.audio,
+    count: request.count,
+    metadata,
+    user,
+    prices,
+  };
+}
+
+/** `1280x720` is 720p. */
+function resolutionOf({ size }: VideoRequest): string | undefined {
+  const sides = size?.split('x').map(Number) ?? [];
+  return sides.length === 2 ? `${Math.min(...sides)}p` : undefined;
+}
+
+function newAttempt(context: VideoContext, task: VideoTask, { model }: Creation, now: number): VideoAttempt {
+  const active = context.models().providers.get(model.provider);
+  if (!active?.provider.video) {
+    throw new GatewayError('model_not_found', `The provider "${model.provider}" makes no videos at the moment.`, {
+      param: 'model',
+    });
+  }
+  const credential = active.credentials.pick(task.id).id;
+  return { id: randomUUID(), taskId: task.id, provider: model.provider, credential, state: 'intent', createdAt: now };
+}

@@ -1,0 +1,91 @@
+/** Between the upstream's success and ours stands the mirror. It gets some time, but a paid result never fails because of it. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { VideoAsset } from '../core/video.ts';
+import { change } from './change.ts';
+import type { Mirror } from './mirror.ts';
+import { settle } from './settle.ts';
+import { askAssets, sourceOf } from './source.ts';
+import { backOff, conclude, type Progress, type Step } from './step.ts';
+import type { Kept, TaskAsset } from './task.ts';
+
+const TRIES = 5;
+/** Milliseconds that the task waits for its mirror at most. */
+const PATIENCE = 15 * 60_000;
+
+/** What an address answers that has run out. */
+const OUTDATED = new Set([403, 404, 410]);
+
+/** `fresh` is what the upstream has just reported. */
+export async function finalize(step: Step, fresh?: readonly VideoAsset[]): Promise<Progress> {
+  const { context, loaded } = step;
+  const { mirror } = context;
+  if (!mirror) return complete(step);
+  const isInline = loaded.task.assets.some(({ source, kept }) => 'inline' in source && !kept);
+  const reported = fresh ?? (isInline ? await askAssets(context, loaded.attempt, step.signal) : undefined);
+  for (const [index, asset] of loaded.task.assets.entries()) {
+    if (asset.kept) continue;
+    const outcome = await keep(step, mirror, { asset, index, fresh: reported?.[index] });
+    if (outcome.type === 'failed') return tryLater(step, outcome.error);
+    if (outcome.type === 'kept') await note(step, index, { kept: outcome.kept });
+  }
+  return complete(step);
+}
+
+type Outcome = { type: 'kept'; kept: Kept } | { type: 'skipped' } | { type: 'failed'; error: unknown };
+
+async function keep(
+  { context, loaded, signal }: Step,
+  mirror: Mirror,
+  { asset, index, fresh }: { asset: TaskAsset; index: number; fresh?: VideoAsset },
+): Promise<Outcome> {
+  try {
+    const source = await sourceOf(context, loaded.attempt, { asset, fresh }, signal);
+    if (!source) throw new GatewayError('upstream_error', 'The provider does not hand out the video at the moment.');
+    const { id, owner } = loaded.task;
+    const kept = await mirror.keep({ id, owner }, index, source, signal);
+    return kept ? { type: 'kept', kept } : { type: 'skipped' };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { type: 'failed', error };
+  }
+}
+
+/** What is kept stays kept, whatever happens to the others. */
+async function note({ context, job, signal }: Step, index: number, news: Partial<TaskAsset>): Promise<void> {
+  await change(
+    context,
+    job.ref,
+    ({ task }) => ({
+      task: { ...task, assets: task.assets.map((asset, at) => (at === index ? { ...asset, ...news } : asset)) },
+    }),
+    signal,
+  );
+}
+
+async function tryLater(step: Step, error: unknown): Promise<Progress> {
+  const { context, job, loaded, signal } = step;
+  context.log.warn({ err: error, task: job.ref }, 'a finished video could not be mirrored');
+  if (error instanceof GatewayError && OUTDATED.has(error.upstreamStatus ?? 0)) {
+    const renewed = await askAssets(context, loaded.attempt, signal);
+    for (const [index, asset] of renewed?.entries() ?? []) {
+      if ('url' in asset) await note(step, index, { source: { url: asset.url } });
+    }
+  }
+  const now = context.clock.now();
+  return conclude(step, (fresh) => {
+    const { tries, since } = fresh.task.memory.mirror ?? { tries: 0, since: now };
+    const { charge = {} } = fresh.task.memory;
+    if (tries + 1 >= TRIES || now - since >= PATIENCE) {
+      return settle(context, fresh, { status: 'completed', assets: fresh.task.assets, charge });
+    }
+    return backOff(step, fresh, { task: { memory: { ...fresh.task.memory, mirror: { tries: tries + 1, since } } } });
+  });
+}
+
+function complete(step: Step): Promise<Progress> {
+  return conclude(step, (fresh) => {
+    const { assets, memory } = fresh.task;
+    return settle(step.context, fresh, { status: 'completed', assets, charge: memory.charge ?? {} });
+  });
+}

@@ -1,0 +1,48 @@
+/** Media of a request that its provider does not fetch itself: fetched before anything is sent. */
+
+import { GatewayError } from '../core/errors.ts';
+import { sniffMime } from '../core/mime.ts';
+import type { VideoInput, VideoRequest } from '../core/video.ts';
+import { FetchFailure } from '../net/failure.ts';
+import type { FetchBytes } from '../net/fetch.ts';
+
+/** Each. */
+const MAX_BYTES = 20 * 1024 * 1024;
+
+/** `passing`: another try may succeed. */
+export type Inlined =
+  | { type: 'request'; request: VideoRequest }
+  | { type: 'failed'; passing: boolean; message: string };
+
+/** The request with the content of addresses in place of them. Rejects with the signal's reason on abort. */
+export async function inlineInputs(
+  request: VideoRequest,
+  fetchBytes: FetchBytes,
+  signal: AbortSignal,
+): Promise<Inlined> {
+  const inline = async <Place extends { input: VideoInput }>(place: Place): Promise<Place> => ({
+    ...place,
+    input: await inlineInput(place.input, fetchBytes, signal),
+  });
+  try {
+    const frames = await Promise.all(request.frames.map(inline));
+    const references = await Promise.all(request.references.map(inline));
+    return { type: 'request', request: { ...request, frames, references } };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    return { type: 'failed', passing: isPassing(thrown), message: `An input could not be fetched: ${thrown.message}` };
+  }
+}
+
+async function inlineInput(input: VideoInput, fetchBytes: FetchBytes, signal: AbortSignal): Promise<VideoInput> {
+  if (input.url === undefined) return input;
+  const { bytes, type } = await fetchBytes(input.url, { maxBytes: MAX_BYTES, signal });
+  const mime = sniffMime(bytes) ?? type ?? input.mime ?? 'application/octet-stream';
+  return { data: bytes.toString('base64'), mime };
+}
+
+function isPassing(thrown: GatewayError): boolean {
+  if (!(thrown instanceof FetchFailure)) return false;
+  return thrown.outcome !== 'blocked' && thrown.outcome !== 'status' && thrown.outcome !== 'too-large';
+}

@@ -1,0 +1,97 @@
+/** How a task ends: its terminal status, its cost and the webhook that it owes are one change. */
+
+import type { TaskErrorCode, VideoCharge, VideoFailure } from '../core/video.ts';
+import type { LoadedVideo, VideoChange } from './change.ts';
+import { type Bill, billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
+import { laneOf, type VideoContext } from './context.ts';
+import { encodeTask } from './object.ts';
+import type { TaskAsset, TerminalStatus, VideoTask } from './task.ts';
+
+export type Ending =
+  | { status: 'completed'; assets: TaskAsset[]; charge: VideoCharge }
+  | {
+      status: Exclude<TerminalStatus, 'completed'>;
+      error: VideoFailure;
+      charge?: VideoCharge;
+      /** The upstream may go on: what it charges is still to be learned. */
+      booking?: boolean;
+    };
+
+export function settle(context: VideoContext, { task, attempt }: LoadedVideo, ending: Ending): VideoChange {
+  const now = context.clock.now();
+  const bill =
+    ending.status === 'completed'
+      ? billOf(task.details, ending.charge, ending.assets)
+      : billWithoutVideo(ending.charge ?? {});
+  const settled = ended(task, ending, bill, { now, mediaExpiresAt: now + context.settings.keepMedia });
+  const owesWork = ending.status !== 'completed' && ending.booking && mayCost(attempt.state);
+  return {
+    task: settled,
+    settlement: {
+      ledger: ledgerEntry(settled, attempt.provider, bill, now),
+      ...(settled.callbackUrl !== undefined && {
+        delivery: {
+          ...{ id: `${task.id}-${settled.status}`, taskId: task.id, owner: task.owner },
+          ...{ url: settled.callbackUrl, body: encodeEvent(context, settled, now), createdAt: now },
+        },
+      }),
+      ...(owesWork && { booking: bookingJob(task, laneOf(attempt), now) }),
+    },
+  };
+}
+
+function mayCost(state: LoadedVideo['attempt']['state']): boolean {
+  return state !== 'intent' && state !== 'rejected';
+}
+
+/** Milliseconds until the upstream is asked for the cost of a task that it may still be working on. */
+const FIRST_BOOKING = 60_000;
+
+export function bookingJob(task: VideoTask, lane: string, now: number) {
+  return { kind: 'video-booking', ref: task.id, lane, owner: task.owner, dueAt: now + FIRST_BOOKING };
+}
+
+function ended(
+  task: VideoTask,
+  ending: Ending,
+  bill: Bill,
+  { now, mediaExpiresAt }: { now: number; mediaExpiresAt: number },
+): VideoTask {
+  const assets = ending.status === 'completed' ? ending.assets : task.assets;
+  return {
+    ...task,
+    ...{ status: ending.status, phase: 'done', memory: {}, assets },
+    ...{ seconds: bill.seconds, cost: bill.cost, updatedAt: now, settledAt: now },
+    ...(ending.status === 'completed' ? { progress: 100 } : { error: ending.error }),
+    // Also what a task without a video left with the mirror goes away.
+    ...(assets.some(({ kept }) => kept) && { mediaExpiresAt: ending.status === 'completed' ? mediaExpiresAt : now }),
+  };
+}
+
+/** The bytes that every attempt of the webhook sends. */
+function encodeEvent({ object }: VideoContext, task: VideoTask, now: number): Buffer {
+  const event = `video.generation.${task.status}`;
+  const data = encodeTask(task, object);
+  return Buffer.from(JSON.stringify({ event, id: task.id, created_at: Math.floor(now / 1000), data }));
+}
+
+/** What the gateway itself says of a task that ended without a video. */
+export function failure(code: TaskErrorCode): VideoFailure {
+  return { code, message: MESSAGES[code] };
+}
+
+const MESSAGES: Record<TaskErrorCode, string> = {
+  content_policy_violation: 'The content was refused by the safety system of the provider.',
+  invalid_input: 'The provider cannot work with this request.',
+  model_unavailable: 'The model is not available at the moment.',
+  upstream_rejected: 'The provider refused the request.',
+  upstream_error: 'The provider failed.',
+  upstream_auth: 'The provider refused the credentials of this gateway.',
+  upstream_task_lost: 'The provider no longer knows the task.',
+  submit_unknown:
+    'The connection broke while the task was handed to the provider, and nobody can tell whether it was taken.',
+  result_missing: 'The provider reported success but gave no video.',
+  deadline_exceeded: 'The task was not finished in time.',
+  cancelled: 'The task was cancelled.',
+  abandoned: 'The task was abandoned by the caller; the provider could not cancel it.',
+};

@@ -1,0 +1,204 @@
+/**
+ * Hands a task to its upstream at most once. What is about to be sent is written down before; a process that dies in
+ * between leaves an attempt of which nobody knows whether it arrived, and that is looked for, never sent again blindly.
+ */
+
+import { GatewayError } from '../core/errors.ts';
+import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
+import type { UpstreamRequest } from '../inference/upstream.ts';
+import { change, type LoadedVideo, type VideoChange } from './change.ts';
+import { laneOf, type Target, targetOf } from './context.ts';
+import { pollDelay } from './delay.ts';
+import { inlineInputs } from './inline.ts';
+import { seek } from './seek.ts';
+import { bookingJob, failure, settle } from './settle.ts';
+import { backOff, conclude, isLate, type Progress, type Step, wait } from './step.ts';
+import { isTerminal } from './task.ts';
+import { type CallOutcome, exchange, prepareCall } from './upstream-call.ts';
+
+export async function submit(step: Step): Promise<Progress> {
+  const { context, loaded } = step;
+  switch (loaded.attempt.state) {
+    case 'intent':
+      if (isLate(context, loaded.task)) return conclude(step, expire(step));
+      return send(step);
+    case 'sending':
+    case 'ambiguous':
+      return seek(step);
+    case 'accepted':
+    case 'rejected':
+      throw new Error(`a task in submission has an attempt that is ${loaded.attempt.state}`);
+  }
+}
+
+function expire({ context }: Step) {
+  return (loaded: LoadedVideo) => settle(context, loaded, { status: 'expired', error: failure('deadline_exceeded') });
+}
+
+/** Everything that can fail without the upstream comes first. */
+async function send(step: Step): Promise<Progress> {
+  const { context, loaded } = step;
+  const target = targetOf(context, loaded.attempt);
+  if (!target) return changeCredential(step);
+  const prepared = await prepare(step, target);
+  if (prepared.type === 'failed') return conclude(step, (now) => fail(step, now, prepared.error));
+  if (prepared.type === 'later') return conclude(step, (now) => backOff(step, now));
+  if (!(await announce(step))) return 'again';
+  const outcome = await exchange(context, prepared.request, step.signal);
+  return handle(step, target, judge(outcome, prepared.call));
+}
+
+type Prepared =
+  | { type: 'ready'; call: VideoCall<SubmitResult>; request: UpstreamRequest }
+  | { type: 'failed'; error: VideoFailure }
+  | { type: 'later' };
+
+/** Times that fetching the inputs is tried. */
+const FETCHES = 4;
+
+async function prepare({ context, loaded, signal }: Step, target: Target): Promise<Prepared> {
+  const { task, attempt } = loaded;
+  let request: VideoRequest = await context.store.call('readVideoRequest', { id: task.id });
+  if (target.video.inlinesMedia) {
+    const inlined = await inlineInputs(request, context.fetchBytes, signal);
+    if (inlined.type === 'failed') {
+      const isLast = !inlined.passing || (task.memory.failures ?? 0) + 1 >= FETCHES;
+      return isLast
+        ? { type: 'failed', error: { code: 'invalid_input', message: inlined.message } }
+        : { type: 'later' };
+    }
+    request = inlined.request;
+  }
+  try {
+    const call = target.video.submit(request, { attemptId: attempt.id });
+    return { type: 'ready', call, request: await prepareCall(context, target, call) };
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    return { type: 'failed', error: { code: 'invalid_input', message: thrown.message } };
+  }
+}
+
+/** Writes down that the request is about to go out; false when the task must not be sent any more. */
+async function announce({ context, job, signal }: Step): Promise<boolean> {
+  const sentAt = context.clock.now();
+  const result = await change(
+    context,
+    job.ref,
+    ({ task, attempt }) =>
+      attempt.state === 'intent' ? { task, attempt: { ...attempt, state: 'sending', sentAt } } : undefined,
+    signal,
+  );
+  return result?.changed === true;
+}
+
+/** What became of a submission. `refused`: the upstream did not take it, and says how that may change. */
+type Verdict =
+  | { type: 'accepted'; ref: VideoRef }
+  | { type: 'rejected'; error: VideoFailure }
+  | { type: 'refused'; status: number; error: VideoFailure; retryAfter?: number; lasting: boolean }
+  | { type: 'not-sent' }
+  | { type: 'ambiguous' };
+
+function judge(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict {
+  if (outcome.type === 'not-sent') return { type: 'not-sent' };
+  if (outcome.type === 'unanswered') return { type: 'ambiguous' };
+  const { answer, retryAfter } = outcome;
+  const { status } = answer;
+  if (status === 503 || status === 529) {
+    return { type: 'refused', status, error: failure('model_unavailable'), retryAfter, lasting: false };
+  }
+  if (status === 408 || status >= 500) return { type: 'ambiguous' };
+  const result = call.read(answer);
+  switch (result.type) {
+    case 'accepted':
+      return result;
+    case 'unreadable':
+      return { type: 'ambiguous' };
+    case 'rejected': {
+      const lasting = !result.retryable && status !== 429;
+      const isOfKey = status === 401 || status === 402 || status === 403 || status === 429;
+      if (lasting && !isOfKey) return { type: 'rejected', error: result.error };
+      return { type: 'refused', status, error: result.error, retryAfter, lasting };
+    }
+  }
+}
+
+async function handle(step: Step, target: Target, verdict: Verdict): Promise<Progress> {
+  switch (verdict.type) {
+    case 'accepted':
+      return accept(step, verdict.ref);
+    case 'rejected':
+      return conclude(step, (loaded) => fail(step, loaded, verdict.error, 'rejected'));
+    case 'not-sent':
+      return conclude(step, (loaded) => backOff(step, loaded, { attempt: { state: 'intent' } }));
+    case 'ambiguous':
+      await change(
+        step.context,
+        step.job.ref,
+        ({ task, attempt }) => ({ task, attempt: { ...attempt, state: 'ambiguous' } }),
+        step.signal,
+      );
+      return 'again';
+    case 'refused': {
+      const { status: upstreamStatus, retryAfter, error } = verdict;
+      target.credential.failed(new GatewayError('upstream_error', error.message, { upstreamStatus, retryAfter }));
+      return conclude(step, (loaded) => retry(step, loaded, verdict));
+    }
+  }
+}
+
+/** With another credential at once; when all have refused, later, or never if time cures nothing. */
+function retry(step: Step, loaded: LoadedVideo, verdict: Extract<Verdict, { type: 'refused' }>): VideoChange {
+  const { context } = step;
+  const refused = [...(loaded.task.memory.refused ?? []), loaded.attempt.credential];
+  const active = context.models().providers.get(loaded.attempt.provider);
+  const other = active?.credentials.all().find(({ id }) => !refused.includes(id));
+  if (other) {
+    const memory = { ...loaded.task.memory, refused };
+    const attempt = { state: 'intent', credential: other.id } as const;
+    return wait(step, loaded, { task: { memory }, attempt, dueAt: context.clock.now() });
+  }
+  if (verdict.lasting) return fail(step, loaded, verdict.error, 'rejected');
+  const memory = { ...loaded.task.memory, refused: [] };
+  return backOff(step, loaded, { retryAfter: verdict.retryAfter, task: { memory }, attempt: { state: 'intent' } });
+}
+
+function fail(step: Step, loaded: LoadedVideo, error: VideoFailure, state = loaded.attempt.state): VideoChange {
+  const change = settle(step.context, loaded, { status: 'failed', error });
+  return { ...change, attempt: { ...loaded.attempt, state } };
+}
+
+/** From here on a paid task exists: its name must be kept even if nobody wants it any more. */
+export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
+  const { context, job, signal } = step;
+  const now = context.clock.now();
+  const accepted = { state: 'accepted', ref, acceptedAt: now } as const;
+  const result = await change(
+    context,
+    job.ref,
+    (loaded) => {
+      const least = targetOf(context, loaded.attempt)?.video.pollInterval;
+      const dueAt = now + pollDelay({ polls: 0, elapsed: 0, least, random: context.random });
+      return wait(step, loaded, { task: { phase: 'polling', memory: {} }, attempt: accepted, dueAt });
+    },
+    signal,
+  );
+  if (result && !result.changed && isTerminal(result.task.status)) {
+    const attempt = { ...result.attempt, ...accepted };
+    const booking = bookingJob(result.task, laneOf(attempt), now);
+    await context.store.call('bookVideoLater', { attempt, job: booking });
+  }
+  return 'over';
+}
+
+/** The configured key of the attempt is gone, and nothing was sent with it. */
+function changeCredential(step: Step): Promise<Progress> {
+  const { context, loaded } = step;
+  const active = context.models().providers.get(loaded.attempt.provider);
+  const credential = active?.provider.video && active.credentials.pick(loaded.task.id).id;
+  return conclude(step, (now) =>
+    credential === undefined
+      ? backOff(step, now)
+      : wait(step, now, { attempt: { credential }, dueAt: context.clock.now() }),
+  );
+}

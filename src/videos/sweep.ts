@@ -1,0 +1,56 @@
+/** Clears away what is no longer kept: media, records and the keys of repeated requests. */
+
+import type { Handler } from '../jobs/job.ts';
+import type { VideoContext } from './context.ts';
+import { KEY_WINDOW } from './create.ts';
+import type { VideoTask } from './task.ts';
+
+/** Milliseconds between two sweeps. */
+const INTERVAL = 10 * 60_000;
+const PATIENCE = 60_000;
+/** Rows that one transaction touches. */
+const CHUNK = 100;
+
+export const SWEEP_JOB = { kind: 'video-sweep', ref: 'all', lane: '', owner: '' };
+
+export function createSweepHandler(context: VideoContext): Handler {
+  const { store, clock, settings } = context;
+  return {
+    kind: SWEEP_JOB.kind,
+    limits: { total: 1, lane: 1 },
+    patience: PATIENCE,
+    async run(job, signal) {
+      const now = clock.now();
+      await sweepMedia(context, now, signal);
+      const settledBefore = now - settings.keepRecords;
+      await inChunks(signal, () => store.call('pruneVideos', { settledBefore, limit: CHUNK }));
+      await inChunks(signal, () => store.call('pruneIdempotency', { before: now - KEY_WINDOW, limit: CHUNK }));
+      const lease = { id: job.id, lease: job.lease };
+      await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + INTERVAL, attempts: 0 });
+    },
+  };
+}
+
+async function sweepMedia(context: VideoContext, now: number, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const tasks = await context.store.call('expiredVideoMedia', { now, limit: CHUNK });
+    for (const task of tasks) await eraseMedia(context, task);
+    if (tasks.length < CHUNK) return;
+  }
+}
+
+/** The store forgets the media only after they are gone. */
+export async function eraseMedia({ store, mirror }: VideoContext, { id, owner, assets }: VideoTask): Promise<void> {
+  const kept = assets.flatMap((asset) => asset.kept ?? []);
+  await mirror?.erase({ id, owner }, kept);
+  const left = assets.map(({ kept: _gone, ...asset }) => asset);
+  await store.call('forgetVideoMedia', { id, assets: JSON.stringify(left) });
+}
+
+async function inChunks(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    if ((await prune()) < CHUNK) return;
+  }
+}

@@ -1,0 +1,126 @@
+/** One request of an adapter to its upstream, and what is known of its fate. */
+
+import type { Json } from '../core/json.ts';
+import type { VideoAnswer, VideoCall } from '../core/video.ts';
+import { watch } from '../inference/deadlines.ts';
+import type { Receiver, Upstream, UpstreamRequest } from '../inference/upstream.ts';
+import type { Target, VideoContext } from './context.ts';
+
+/** `not-sent`: the upstream has seen nothing of it. `unanswered`: it may have, but no whole answer came. */
+export type RawOutcome =
+  | { type: 'answered'; status: number; headers: Record<string, string | undefined>; body: Buffer | 'too-large' }
+  | { type: 'not-sent'; cause: unknown }
+  | { type: 'unanswered'; cause: unknown };
+
+export type CallOutcome =
+  | { type: 'answered'; answer: VideoAnswer; retryAfter?: number }
+  | Exclude<RawOutcome, { type: 'answered' }>;
+
+/** Milliseconds for a request and its answer. */
+const DEADLINE = 60_000;
+/** Videos may stand in an answer as base64. */
+const MAX_BYTES = 200 * 1024 * 1024;
+
+/** Everything but the network, so that nothing can go wrong between the note that it is sent and the sending. */
+export async function prepareCall(
+  context: VideoContext,
+  target: Target,
+  call: VideoCall<unknown>,
+): Promise<UpstreamRequest> {
+  const { body, type } = await encodeBody(call.body);
+  const headers = {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': context.userAgent,
+    ...(type !== undefined && { 'content-type': type }),
+    ...target.provider.headers(target.credential.key),
+    ...target.headers,
+    ...call.headers,
+  };
+  return { method: call.method, url: target.provider.baseUrl + call.path, headers, body, local: target.provider.local };
+}
+
+async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?: string }> {
+  if (body === undefined) return {};
+  if (!(body instanceof FormData)) return { body: Buffer.from(JSON.stringify(body)), type: 'application/json' };
+  const encoded = new Response(body);
+  return { body: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') ?? undefined };
+}
+
+/** Rejects with the signal's reason on abort. */
+export async function exchange(
+  context: VideoContext,
+  request: UpstreamRequest,
+  signal: AbortSignal,
+): Promise<CallOutcome> {
+  const outcome = await sendRaw(context.upstream, request, signal);
+  if (outcome.type !== 'answered') return outcome;
+  const { status, headers, body } = outcome;
+  const retryAfter = retryAfterOf(headers['retry-after'], context.clock.now());
+  return {
+    type: 'answered',
+    answer: { status, headers, body: body === 'too-large' ? undefined : parse(body) },
+    retryAfter,
+  };
+}
+
+/** Rejects with the signal's reason on abort. */
+export function sendRaw(upstream: Upstream, request: UpstreamRequest, signal: AbortSignal): Promise<RawOutcome> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const chunks: Buffer[] = [];
+    let head = { status: 0, headers: {} as Record<string, string | undefined> };
+    let size = 0;
+    let sent = false;
+    const deadline = watch(() => {
+      running.abort();
+      finish({ type: sent ? 'unanswered' : 'not-sent', cause: new Error('the time for the call is used up') });
+    });
+    const stop = () => {
+      running.abort();
+      deadline.cancel();
+      reject(signal.reason);
+    };
+    const finish = (outcome: RawOutcome) => {
+      deadline.cancel();
+      signal.removeEventListener('abort', stop);
+      resolve(outcome);
+    };
+    const receiver: Receiver = {
+      sent: () => {
+        sent = true;
+      },
+      head: (status, headers) => {
+        head = { status, headers };
+      },
+      data: (chunk) => {
+        size += chunk.length;
+        if (size <= MAX_BYTES) chunks.push(chunk);
+        else {
+          running.abort();
+          finish({ type: 'answered', ...head, body: 'too-large' });
+        }
+      },
+      end: () => finish({ type: 'answered', ...head, body: Buffer.concat(chunks) }),
+      fail: (cause) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
+    };
+    const running = upstream.send(request, receiver);
+    deadline.in(DEADLINE);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+function parse(body: Buffer): Json {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds or a date, as milliseconds from now. */
+function retryAfterOf(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const delay = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now;
+  return delay > 0 ? delay : undefined;
+}
