@@ -37,6 +37,12 @@ export function times(money: bigint, factor: string): bigint {
   return result;
 }
 
+export function smallest(first: bigint, ...others: bigint[]): bigint {
+  let least = first;
+  for (const other of others) if (other < least) least = other;
+  return least;
+}
+
 function divide(dividend: bigint, divisor: bigint): bigint {
   const half = dividend < 0n ? -(divisor / 2n) : divisor / 2n;
   return (dividend + half) / divisor;

@@ -75,7 +75,7 @@ forEachStore((name, open) => {
       spent.map((row) => ({ ...row })),
       starts.map(({ period }) => ({ period, spent: '1500000000' })),
     );
-    assert.equal(await store.call('recoverUsage', { alive: [], now: NOON }), 0);
+    assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
   });
 
   test(`a thousand at once are a thousand records and one sum (${name})`, async (context) => {
@@ -99,10 +99,14 @@ forEachStore((name, open) => {
 
   test(`what a dead gateway left behind is recorded once (${name})`, async (context) => {
     const store = await open(context);
+    const beat = { now: NOON, until: NOON + 10_000, alone: false };
+    await store.call('heartbeat', { id: 'alive', ...beat });
+    await store.call('heartbeat', { id: 'dead', ...beat, until: NOON + 1000 });
     const dead = recorderOn(store, 'strict', 'dead');
     await dead.begin(intent('left'));
     await recorderOn(store, 'strict', 'alive').begin(intent('running'));
-    assert.equal(await store.call('recoverUsage', { alive: ['alive'], now: NOON + 5000 }), 1);
+    assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
+    assert.equal(await store.call('recoverUsage', { now: NOON + 5000 }), 1);
     const record = await store.call('usageRecord', { id: 'left', keyId: 'key-1' });
     assert.equal(record?.status, 'interrupted');
     assert.equal(record?.estimated, 1);
@@ -111,7 +115,7 @@ forEachStore((name, open) => {
     // It was not dead after all, only slow.
     await dead.finish(intent('left'), completion());
     assert.equal((await sumsOf(store))[0]?.requests, 1);
-    assert.equal(await store.call('recoverUsage', { alive: ['alive'], now: NOON }), 0);
+    assert.equal(await store.call('recoverUsage', { now: NOON + 5000 }), 0);
   });
 
   for (const broken of ['before', 'after'] as const) {

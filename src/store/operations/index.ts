@@ -2,9 +2,10 @@
 
 import * as deliveries from './deliveries.ts';
 import * as engine from './engine.ts';
+import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
 import * as videos from './videos.ts';
 
-export const operations = { ...engine, ...keys, ...jobs, ...videos, ...deliveries, ...usage };
+export const operations = { ...engine, ...keys, ...jobs, ...videos, ...deliveries, ...instances, ...usage };

@@ -32,20 +32,16 @@ export const recordUsage = writing<{ begun: InflightRow[]; finished: Finished[] 
 );
 
 /** The requests that dead gateways left behind, as records of what they were to become. */
-export const recoverUsage = writing<{ alive: string[]; now: number }, number>(
-  'usage',
-  async (transaction, { alive, now }) => {
-    const marks = alive.map((_, index) => `:alive${index}`).join(', ');
-    const names = Object.fromEntries(alive.map((instance, index) => [`alive${index}`, instance]));
-    const dead = await transaction.all(
-      `DELETE FROM inflight WHERE instance NOT IN (${marks || "''"}) RETURNING id, started_at, record`,
-      names,
-    );
-    const records = dead.map(({ started_at, record }) => interrupted(String(record), now - Number(started_at)));
-    await addUsage(transaction, records);
-    return records.length;
-  },
-);
+export const recoverUsage = writing<{ now: number }, number>('usage', async (transaction, { now }) => {
+  const dead = await transaction.all(
+    `DELETE FROM inflight WHERE instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)
+     RETURNING id, started_at, record`,
+    { now },
+  );
+  const records = dead.map(({ started_at, record }) => interrupted(String(record), now - Number(started_at)));
+  await addUsage(transaction, records);
+  return records.length;
+});
 
 /** The record of a request by our id of it, or by what the upstream called its answer. */
 export const usageRecord = reading<{ id: string; keyId: string }, Row | undefined>(

@@ -36,10 +36,3 @@ CREATE TABLE job_lane (
 CREATE TABLE job_turn (
   kind text PRIMARY KEY
 );
-
--- Gateways that share this store.
-CREATE TABLE instance (
-  id text PRIMARY KEY,
-  started_at {int} NOT NULL,
-  heartbeat_until {int} NOT NULL
-);

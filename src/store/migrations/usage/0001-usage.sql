@@ -1,3 +1,10 @@
+-- Gateways that share this store, alive for as long as they say so.
+CREATE TABLE instance (
+  id text PRIMARY KEY,
+  started_at {int} NOT NULL,
+  heartbeat_until {int} NOT NULL
+);
+
 -- What is on its way to an upstream: written before the client hears the first byte, gone when the record stands.
 CREATE TABLE inflight (
   id text PRIMARY KEY,
@@ -74,24 +81,25 @@ CREATE TABLE budget (
   PRIMARY KEY (key_id, period, starts_at)
 );
 
--- What gateways hold of budgets and of concurrent requests; void when the gateway is dead.
+-- What gateways hold of limits that are not by the minute; void when the gateway is dead.
 CREATE TABLE hold (
-  instance text NOT NULL,
-  -- A key, and the model where the limit is of both.
+  -- A key, and the model where the limit is of both; with the period of a budget and its beginning.
   subject text NOT NULL,
-  -- The period of a budget and its beginning, or concurrent.
-  kind text NOT NULL,
+  instance text NOT NULL,
   amount {int} NOT NULL,
-  PRIMARY KEY (subject, kind, instance)
+  PRIMARY KEY (subject, instance)
+);
+-- One row a subject, which is locked while holds are changed.
+CREATE TABLE held (
+  subject text PRIMARY KEY
 );
 
 -- What gateways took of limits by the minute.
 CREATE TABLE allowance (
   subject text NOT NULL,
-  -- requests or tokens.
-  kind text NOT NULL,
+  -- Unix milliseconds.
   window_at {int} NOT NULL,
   taken {int} NOT NULL,
-  PRIMARY KEY (subject, kind, window_at)
+  PRIMARY KEY (subject, window_at)
 );
 CREATE INDEX allowance_window ON allowance (window_at);

@@ -1,0 +1,170 @@
+/** What a key may use at most: requests and tokens by the minute, requests at once, money by the day, week, month and in all. */
+
+import { GatewayError } from '../core/errors.ts';
+import { type KeySettings, type Limits, PERIODS, type Period, periodStart } from '../core/key-settings.ts';
+import { decimalOf, moneyOf } from '../core/money.ts';
+import { createHoldings, type Holdings, type Reservation } from './holdings.ts';
+import { createMinute, type Minute, type Standing } from './minute.ts';
+import type { Holding, Quota } from './quota.ts';
+import { limitsOf, type Subject } from './subjects.ts';
+
+export interface LimitsOptions {
+  quota: Quota;
+  /** Of keys that have no limits of their own. */
+  defaults(): Limits;
+  now(): number;
+}
+
+/** A request before it is sent. */
+export interface Wish {
+  key: { id: string; settings: KeySettings };
+  /** `<provider>/<model_id>`. */
+  model: string;
+  /** How many tokens it may use at most, in and out, as estimated. */
+  tokens: number;
+  /** What it may cost at most, in 1e-12 USD. */
+  cost: bigint;
+}
+
+export interface Admission {
+  /** `x-ratelimit-*`; none where nothing is limited. */
+  headers: Record<string, string>;
+  /** Called once, when it is over. */
+  settle(used: { tokens: number; cost: bigint }): void;
+}
+
+export interface LimitKeeper {
+  /** Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing taken. */
+  admit(wish: Wish): Promise<Admission>;
+  /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
+  rest(): Promise<void>;
+}
+
+interface Used {
+  requests: number;
+  tokens: number;
+  cost: bigint;
+}
+
+type Settle = (used: Used) => void;
+
+export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): LimitKeeper {
+  const minutes = new Map<string, Minute>();
+  const holdings = new Map<string, Holdings>();
+
+  function minute(subject: string): Minute {
+    return kept(minutes, subject, () => createMinute({ subject, quota, now }));
+  }
+
+  function holding(of: Holding, slice: bigint): Holdings {
+    return kept(holdings, `${of.subject} ${of.limit}`, () => createHoldings({ holding: of, quota, slice }));
+  }
+
+  async function admitAtOnce({ name, words, limits }: Subject): Promise<Settle | undefined> {
+    const most = limits.concurrentRequests;
+    if (most === undefined) return undefined;
+    const slots = holding({ subject: `${name} concurrent`, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
+    const slot = await slots.admit(1n);
+    if (slot) return () => slot.settle(0n);
+    throw new GatewayError('rate_limit_exceeded', `${words} may make ${most} requests at once, which are under way.`, {
+      retryAfter: 1000,
+    });
+  }
+
+  async function admitByMinute(subject: Subject, kind: 'requests' | 'tokens', wish: Wish): Promise<Settle | undefined> {
+    const { name, words, limits } = subject;
+    const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
+    if (limit === undefined) return undefined;
+    const counter = minute(`${name} ${kind}`);
+    // What is larger than the whole limit gets a minute of its own.
+    const amount = kind === 'requests' ? 1 : Math.min(wish.tokens, limit);
+    if (!(await counter.admit(amount, limit))) {
+      throw new GatewayError('rate_limit_exceeded', `${words} may use ${limit} ${kind} a minute; wait for the next.`, {
+        retryAfter: counter.standing(limit).reset,
+      });
+    }
+    const at = counter.at();
+    return (used) => counter.correct(at, used[kind] - amount);
+  }
+
+  async function admitMoney({ key, cost }: Wish, period: Period): Promise<Settle | undefined> {
+    const text = key.settings.budgets?.[period];
+    if (text === undefined) return undefined;
+    const startsAt = periodStart(period, now());
+    const limit = moneyOf(text);
+    const budget = { keyId: key.id, period, startsAt };
+    const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
+    const money = holding({ subject: `${key.id} ${period} ${startsAt}`, limit, budget }, slice);
+    const reservation: Reservation | undefined = await money.admit(cost);
+    if (reservation) return (used) => reservation.settle(used.cost);
+    const left = decimalOf(money.left > 0n ? money.left : 0n);
+    const words = period === 'total' ? 'in all' : `a ${period}`;
+    throw new GatewayError(
+      'insufficient_quota',
+      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(cost)} USD.`,
+    );
+  }
+
+  function headersOf(subjects: Subject[]): Record<string, string> {
+    const standings = (kind: 'requests' | 'tokens') =>
+      subjects.flatMap(({ name, limits }) => {
+        const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
+        return limit === undefined ? [] : [minute(`${name} ${kind}`).standing(limit)];
+      });
+    return { ...describe('requests', standings('requests')), ...describe('tokens', standings('tokens')) };
+  }
+
+  return {
+    async admit(wish) {
+      const subjects = limitsOf(wish.key, wish.model, defaults());
+      const settles: Settle[] = [];
+      const settle: Settle = (used) => {
+        for (const one of settles.splice(0)) one(used);
+      };
+      try {
+        for (const subject of subjects) settles.push((await admitAtOnce(subject)) ?? nothing);
+        for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', wish)) ?? nothing);
+        for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', wish)) ?? nothing);
+        for (const period of PERIODS) settles.push((await admitMoney(wish, period)) ?? nothing);
+      } catch (error) {
+        settle({ requests: 0, tokens: 0, cost: 0n });
+        throw error;
+      }
+      return { headers: headersOf(subjects), settle: (used) => settle({ requests: 1, ...used }) };
+    },
+
+    async rest() {
+      for (const [name, one] of holdings) {
+        await one.rest();
+        if (endedPeriod(name, now())) holdings.delete(name);
+      }
+    },
+  };
+}
+
+function nothing(): void {}
+
+function kept<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+  const known = map.get(name);
+  if (known) return known;
+  const made = make();
+  map.set(name, made);
+  return made;
+}
+
+/** Budgets of periods that are over are not asked for again. */
+function endedPeriod(name: string, now: number): boolean {
+  const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+) \d+$/.exec(name) ?? [];
+  return startsAt !== undefined && Number(startsAt) < periodStart(period as Period, now);
+}
+
+/** Of several limits the one that ends first. */
+function describe(kind: string, standings: Standing[]): Record<string, string> {
+  const [tightest] = standings.toSorted((one, other) => one.remaining - other.remaining);
+  if (!tightest) return {};
+  return {
+    [`x-ratelimit-limit-${kind}`]: String(tightest.limit),
+    [`x-ratelimit-remaining-${kind}`]: String(tightest.remaining),
+    [`x-ratelimit-reset-${kind}`]: `${Math.ceil(tightest.reset / 1000)}s`,
+  };
+}

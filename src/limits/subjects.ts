@@ -1,0 +1,21 @@
+/** What the limits of a key are about: the key itself, and each model that has limits of its own. */
+
+import type { KeySettings, Limits } from '../core/key-settings.ts';
+import { matches } from '../keys/glob.ts';
+
+export interface Subject {
+  name: string;
+  /** For messages. */
+  words: string;
+  limits: Limits;
+}
+
+export function limitsOf(key: { id: string; settings: KeySettings }, model: string, defaults: Limits): Subject[] {
+  const { limits, modelLimits = {} } = key.settings;
+  const own: Subject = { name: key.id, words: 'This key', limits: { ...defaults, ...limits } };
+  const ofModel = Object.entries(modelLimits)
+    .filter(([glob]) => matches(glob, model))
+    .map(([, limit]) => limit);
+  if (ofModel.length === 0) return [own];
+  return [own, { name: `${key.id} ${model}`, words: `This key with ${model}`, limits: Object.assign({}, ...ofModel) }];
+}

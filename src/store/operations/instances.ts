@@ -1,0 +1,106 @@
+/** Gateways that share the store, and what they hold of limits. */
+
+import { smallest } from '../../core/money.ts';
+import { type Row, writing } from '../operation.ts';
+
+export interface Heartbeat {
+  id: string;
+  now: number;
+  /** Until when it counts as alive. */
+  until: number;
+  /** There can be no other. */
+  alone: boolean;
+}
+
+/** Says that a gateway is alive, and forgets those that have been dead for a while. */
+export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, { id, now, until, alone }) => {
+  await transaction.run(
+    `INSERT INTO instance (id, started_at, heartbeat_until) VALUES (:id, :now, :until)
+     ON CONFLICT (id) DO UPDATE SET heartbeat_until = excluded.heartbeat_until`,
+    { id, now, until },
+  );
+  const dead = `SELECT id FROM instance WHERE heartbeat_until <= :now OR ${alone ? 'id <> :id' : '1 = 0'}`;
+  const values: Row = alone ? { now, id } : { now };
+  await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
+  await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
+});
+
+export const leave = writing<{ id: string }, void>('usage', async (transaction, { id }) => {
+  await transaction.run('DELETE FROM hold WHERE instance = :id', { id });
+  await transaction.run('DELETE FROM instance WHERE id = :id', { id });
+});
+
+export interface Take {
+  subject: string;
+  windowAt: number;
+  limit: number;
+  want: number;
+  /** Taken even where that goes beyond the limit: it is used already. */
+  owed: number;
+}
+
+/** Takes up to `want` of what a window has left. */
+export const takeAllowance = writing<Take, { granted: number; taken: number }>(
+  'usage',
+  async (transaction, { subject, windowAt, limit, want, owed }) => {
+    const [row] = await transaction.all(
+      `INSERT INTO allowance (subject, window_at, taken) VALUES (:subject, :windowAt, :owed)
+       ON CONFLICT (subject, window_at) DO UPDATE SET taken = allowance.taken + excluded.taken RETURNING taken`,
+      { subject, windowAt, owed },
+    );
+    const taken = Number(row?.taken);
+    const granted = Math.max(0, Math.min(want, limit - taken));
+    if (granted > 0) {
+      await transaction.run(
+        'UPDATE allowance SET taken = taken + :granted WHERE subject = :subject AND window_at = :windowAt',
+        { granted, subject, windowAt },
+      );
+    }
+    return { granted, taken: taken + granted };
+  },
+);
+
+export const forgetAllowances = writing<{ before: number }, number>('usage', (transaction, { before }) =>
+  transaction.run('DELETE FROM allowance WHERE window_at < :before', { before }),
+);
+
+export interface SetHold {
+  subject: string;
+  instance: string;
+  limit: bigint;
+  want: bigint;
+  /** The budget whose spending counts against the limit. */
+  budget?: { keyId: string; period: string; startsAt: number };
+}
+
+/** Sets what a gateway holds to as much of `want` as is left beside what is spent and what others hold. */
+export const setHold = writing<SetHold, { granted: bigint; spent: bigint; others: bigint }>(
+  'usage',
+  async (transaction, { subject, instance, limit, want, budget }) => {
+    await transaction.run('INSERT INTO held (subject) VALUES (:subject) ON CONFLICT DO NOTHING', { subject });
+    await transaction.all(`SELECT subject FROM held WHERE subject = :subject ${transaction.forUpdate}`, { subject });
+    const spent = budget
+      ? await transaction.all(
+          `SELECT CAST(spent AS text) AS amount FROM budget
+           WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt`,
+          { ...budget },
+        )
+      : [];
+    const others = await transaction.all(
+      'SELECT CAST(SUM(amount) AS text) AS amount FROM hold WHERE subject = :subject AND instance <> :instance',
+      { subject, instance },
+    );
+    const left = limit - amountOf(spent) - amountOf(others);
+    const granted = left > 0n ? smallest(left, want) : 0n;
+    await transaction.run(
+      `INSERT INTO hold (subject, instance, amount) VALUES (:subject, :instance, :granted)
+       ON CONFLICT (subject, instance) DO UPDATE SET amount = excluded.amount`,
+      { subject, instance, granted },
+    );
+    return { granted, spent: amountOf(spent), others: amountOf(others) };
+  },
+);
+
+function amountOf(rows: Record<string, unknown>[]): bigint {
+  return BigInt(String(rows[0]?.amount ?? 0));
+}

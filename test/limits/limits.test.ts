@@ -1,0 +1,208 @@
+/** Limits and budgets of keys, by one gateway and by three that share a database. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { pino } from 'pino';
+import { GatewayError } from '../../src/core/errors.ts';
+import type { KeySettings } from '../../src/core/key-settings.ts';
+import { moneyOf } from '../../src/core/money.ts';
+import { type Admission, createLimitKeeper, type LimitKeeper } from '../../src/limits/limits.ts';
+import { createQuota } from '../../src/limits/quota.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createRecorder } from '../../src/usage/recorder.ts';
+import { forEachStore, openTestPostgres, openTestSqlite } from '../store/stores.ts';
+import { completion, intent, NOON } from '../usage/records.ts';
+
+const MODEL = 'openai/gpt-5';
+const NOTHING = { tokens: 0, cost: 0n };
+
+interface Time {
+  now: number;
+}
+
+function keeperOn(store: Store, time: Time, instance = 'one'): LimitKeeper {
+  return createLimitKeeper({ quota: createQuota({ store, instance }), defaults: () => ({}), now: () => time.now });
+}
+
+function wish(settings: KeySettings, { tokens = 0, cost = '0', model = MODEL } = {}) {
+  return { key: { id: 'key-1', settings }, model, tokens, cost: moneyOf(cost) };
+}
+
+async function refusal(promise: Promise<Admission>): Promise<GatewayError> {
+  const error = await promise.then(
+    () => assert.fail('it was admitted'),
+    (thrown) => thrown,
+  );
+  assert.ok(error instanceof GatewayError, String(error));
+  return error;
+}
+
+/** Writes down what a request cost, as the recorder does before it is settled. */
+async function spend(store: Store, cost: bigint, startedAt: number): Promise<void> {
+  const recorder = createRecorder({ store, instance: 'x', durability: 'strict', log: pino({ level: 'silent' }) });
+  const request = intent(`${Math.random()}`, { startedAt });
+  await recorder.begin(request);
+  await recorder.finish(request, completion({ cost }));
+}
+
+describe('one gateway', () => {
+  test('counts requests by the minute and says when the next begins', async (context) => {
+    const time = { now: NOON + 20_000 };
+    const keeper = keeperOn(await openTestSqlite(context), time);
+    const settings = { limits: { requestsPerMinute: 2 } };
+    const first = await keeper.admit(wish(settings));
+    assert.deepEqual(first.headers, {
+      'x-ratelimit-limit-requests': '2',
+      'x-ratelimit-remaining-requests': '1',
+      'x-ratelimit-reset-requests': '40s',
+    });
+    await keeper.admit(wish(settings));
+    const error = await refusal(keeper.admit(wish(settings)));
+    assert.equal(error.code, 'rate_limit_exceeded');
+    assert.equal(error.retryAfter, 40_000);
+    assert.match(error.message, /2 requests a minute/);
+    time.now += 40_000;
+    await keeper.admit(wish(settings));
+  });
+
+  test('reserves tokens as estimated and settles them as used', async (context) => {
+    const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
+    const settings = { limits: { tokensPerMinute: 100 } };
+    const first = await keeper.admit(wish(settings, { tokens: 80 }));
+    assert.equal((await refusal(keeper.admit(wish(settings, { tokens: 30 })))).code, 'rate_limit_exceeded');
+    first.settle({ tokens: 10, cost: 0n });
+    const second = await keeper.admit(wish(settings, { tokens: 30 }));
+    assert.equal(second.headers['x-ratelimit-remaining-tokens'], '60');
+  });
+
+  test('lets what is larger than the limit pass alone', async (context) => {
+    const time = { now: NOON };
+    const keeper = keeperOn(await openTestSqlite(context), time);
+    const settings = { limits: { tokensPerMinute: 100 } };
+    await keeper.admit(wish(settings, { tokens: 5000 }));
+    await refusal(keeper.admit(wish(settings, { tokens: 1 })));
+  });
+
+  test('bounds requests at once', async (context) => {
+    const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
+    const settings = { limits: { concurrentRequests: 2 } };
+    const [first] = await Promise.all([keeper.admit(wish(settings)), keeper.admit(wish(settings))]);
+    assert.match((await refusal(keeper.admit(wish(settings)))).message, /2 requests at once/);
+    first.settle(NOTHING);
+    first.settle(NOTHING);
+    await keeper.admit(wish(settings));
+    await refusal(keeper.admit(wish(settings)));
+  });
+
+  test('limits each model that a glob meets beside the key', async (context) => {
+    const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
+    const settings = { limits: { requestsPerMinute: 10 }, modelLimits: { 'openai/*': { requestsPerMinute: 1 } } };
+    await keeper.admit(wish(settings));
+    assert.match((await refusal(keeper.admit(wish(settings)))).message, /with openai\/gpt-5/);
+    await keeper.admit(wish(settings, { model: 'openai/gpt-5-mini' }));
+    const free = await keeper.admit(wish(settings, { model: 'sandbox/echo' }));
+    // The refused one gave back what it took of the key's own.
+    assert.equal(free.headers['x-ratelimit-remaining-requests'], '7');
+  });
+
+  test('has no headers where nothing is limited', async (context) => {
+    const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
+    assert.deepEqual((await keeper.admit(wish({}))).headers, {});
+  });
+});
+
+forEachStore((name, open) => {
+  test(`a budget reserves what a request may cost and keeps what it did (${name})`, async (context) => {
+    const store = await open(context);
+    const time = { now: NOON };
+    const keeper = keeperOn(store, time);
+    const settings = { budgets: { day: '1.00' } };
+    const first = await keeper.admit(wish(settings, { cost: '0.6' }));
+    const error = await refusal(keeper.admit(wish(settings, { cost: '0.6' })));
+    assert.equal(error.code, 'insufficient_quota');
+    assert.match(error.message, /1\.00 USD a day; 0\.4 USD are left/);
+    await spend(store, moneyOf('0.1'), time.now);
+    first.settle({ tokens: 0, cost: moneyOf('0.1') });
+    await keeper.admit(wish(settings, { cost: '0.9' }));
+    await refusal(keeper.admit(wish(settings, { cost: '0.01' })));
+    time.now += 24 * 3600 * 1000;
+    await keeper.admit(wish(settings, { cost: '1' }));
+  });
+
+  test(`a budget knows what was spent before the start (${name})`, async (context) => {
+    const store = await open(context);
+    await spend(store, moneyOf('9.5'), NOON);
+    const keeper = keeperOn(store, { now: NOON });
+    await refusal(keeper.admit(wish({ budgets: { month: '10' } }, { cost: '0.6' })));
+    await keeper.admit(wish({ budgets: { month: '10' } }, { cost: '0.5' }));
+    await keeper.admit(wish({ budgets: { month: '20' } }, { cost: '5' }));
+  });
+});
+
+describe('three gateways on one database', () => {
+  async function three(context: Parameters<typeof openTestPostgres>[0], time: Time) {
+    const store = await openTestPostgres(context);
+    const stores = [store, await store.beside(), await store.beside()];
+    const names = ['one', 'two', 'three'];
+    for (const id of names)
+      await store.call('heartbeat', { id, now: time.now, until: time.now + 30_000, alone: false });
+    return { store, keepers: stores.map((one, index) => keeperOn(one, time, names[index])) };
+  }
+
+  /** How many of so many requests, spread over the gateways, are admitted. */
+  async function admitted(keepers: LimitKeeper[], count: number, ask: ReturnType<typeof wish>) {
+    const answers = await Promise.allSettled(
+      Array.from({ length: count }, (_, index) => (keepers[index % keepers.length] as LimitKeeper).admit(ask)),
+    );
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
+  test('admit as many requests a minute as one', async (context) => {
+    const { keepers } = await three(context, { now: NOON });
+    const settings = { limits: { requestsPerMinute: 60 } };
+    assert.equal((await admitted(keepers, 200, wish(settings))).length, 60);
+  });
+
+  test('have as many requests at once as one, and pass them on', async (context) => {
+    const { keepers } = await three(context, { now: NOON });
+    const settings = { limits: { concurrentRequests: 4 } };
+    const under = await admitted(keepers, 30, wish(settings));
+    assert.ok(under.length <= 4 && under.length > 0, `${under.length}`);
+    for (const one of under) one.settle(NOTHING);
+    // Those that rest give back what they hold.
+    for (const keeper of keepers) await keeper.rest();
+    for (const keeper of keepers) await keeper.rest();
+    const [last] = keepers.slice(-1);
+    for (let index = 0; index < 4; index += 1) await last?.admit(wish(settings));
+  });
+
+  test('spend a budget once', async (context) => {
+    const time = { now: NOON };
+    const { store, keepers } = await three(context, time);
+    const settings = { budgets: { total: '1' } };
+    let spent = 0n;
+    for (let round = 0; round < 20; round += 1) {
+      const under = await admitted(keepers, 9, wish(settings, { cost: '0.05' }));
+      for (const one of under) {
+        await spend(store, moneyOf('0.03'), time.now);
+        spent += moneyOf('0.03');
+        one.settle({ tokens: 0, cost: moneyOf('0.03') });
+      }
+      for (const keeper of keepers) await keeper.rest();
+    }
+    assert.ok(spent <= moneyOf('1'), `${spent}`);
+    assert.ok(spent >= moneyOf('0.9'), `${spent}`);
+  });
+
+  test('get back what a dead one held', async (context) => {
+    const time = { now: NOON };
+    const { store, keepers } = await three(context, time);
+    const settings = { budgets: { total: '1' } };
+    const [dead, alive] = keepers as [LimitKeeper, LimitKeeper];
+    await dead.admit(wish(settings, { cost: '0.8' }));
+    await refusal(alive.admit(wish(settings, { cost: '0.5' })));
+    time.now += 60_000;
+    await store.call('heartbeat', { id: 'two', now: time.now, until: time.now + 30_000, alone: false });
+    await alive.admit(wish(settings, { cost: '0.5' }));
+  });
+});
