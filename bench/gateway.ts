@@ -8,6 +8,7 @@ import { parseConfig } from '../src/config/load.ts';
 import { startGateway } from '../src/gateway.ts';
 import { openKeyStore } from '../src/keys/store.ts';
 import { providerTypes } from '../src/providers/index.ts';
+import { openStore } from '../src/store/open.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'polygate-bench-'));
 const yaml = `
@@ -17,8 +18,9 @@ providers:
   up: { type: openrouter, base_url: "http://127.0.0.1:${process.argv[2]}/v1", api_key: none, models: [{ id: m }] }
 `;
 const config = parseConfig(yaml, { environment: {}, known: providerTypes, port: 0 });
-const keys = openKeyStore({ folder, configured: config.keys });
+const store = await openStore({ data: folder, role: 'owner' });
+const keys = await openKeyStore({ store, folder, configured: config.keys });
 const log = pino({ level: 'silent' });
-const gateway = await startGateway({ config, keys, log, version: 'bench' });
+const gateway = await startGateway({ config, keys, store, log, version: 'bench' });
 process.send?.(gateway.address.port);
 process.on('SIGINT', () => process.exit(0));

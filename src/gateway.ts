@@ -11,10 +11,12 @@ import type { KeyStore } from './keys/store.ts';
 import { createModels, type LiveModels, type ProviderState } from './models.ts';
 import { createGuardedClient, type FetchBytes } from './net/fetch.ts';
 import { protocols } from './protocols/index.ts';
+import type { Store } from './store/store.ts';
 
 export interface GatewayOptions {
   config: Config;
   keys: KeyStore;
+  store: Store;
   log: Logger;
   version: string;
   /** Gets media that a client names by URL, from public addresses only. */
@@ -37,7 +39,7 @@ interface Parts {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, log, version, fetchBytes = createGuardedClient().fetchBytes } = options;
+  const { config, keys, store, log, version, fetchBytes = createGuardedClient().fetchBytes } = options;
   const userAgent = `polygate/${version}`;
   let parts = assemble(config);
 
@@ -63,7 +65,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
 
   const { host, port, prefixes, bodyLimit } = config.server;
-  const app = createApp({ protocols, prefixes, bodyLimit, keys, models: () => parts.models, relay, log });
+  const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models: () => parts.models, relay, log });
   await app.listen({ host, port });
   const address = app.server.address();
   if (typeof address !== 'object' || !address) throw new Error('the server has no address');

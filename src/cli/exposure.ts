@@ -3,12 +3,11 @@
 import { isLoopback } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
-import { stateOf } from '../keys/key.ts';
-import type { KeyStore } from '../keys/store.ts';
+import { type Key, stateOf } from '../keys/key.ts';
 
 /** Throws `invalid_request` when the host is not a loopback address and no key is active. */
-export function refuseExposure({ server }: Config, keys: KeyStore): void {
-  if (isLoopback(server.host) || keys.list().some((key) => stateOf(key, Date.now()) === 'active')) return;
+export function refuseExposure({ server }: Config, keys: readonly Key[]): void {
+  if (isLoopback(server.host) || keys.some((key) => stateOf(key, Date.now()) === 'active')) return;
   throw new GatewayError(
     'invalid_request',
     `server.host: ${server.host} can be reached from other machines, but there is no API key yet. ` +

@@ -6,39 +6,48 @@ import { parseDuration, parseMoment } from '../config/units.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
+import { openStore } from '../store/open.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
 const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS', 'ID'];
 
-export function openKeys(config: Config): KeyStore {
-  return openKeyStore({ folder: config.data, configured: config.keys });
+/** Works beside a gateway that runs on the same store. */
+export async function withKeys<Result>(config: Config, work: (keys: KeyStore) => Promise<Result>): Promise<Result> {
+  const store = await openStore({ ...config, role: 'guest' });
+  try {
+    return await work(await openKeyStore({ store, folder: config.data, configured: config.keys }));
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
+  } finally {
+    await store.close();
+  }
 }
 
 /** The key alone goes to standard output, so that a script can take it from there. */
-export function createKey(options: ConfigOptions & { name: string; expires?: string; models?: string }): void {
+export async function createKey(
+  options: ConfigOptions & { name: string; expires?: string; models?: string },
+): Promise<void> {
   const { name, expires, models } = options;
   const globs = models
     ?.split(',')
     .map((glob) => glob.trim())
     .filter((glob) => glob !== '');
-  const { key, secret } = openKeys(loadConfig(configSource(options))).create({
-    name,
-    expires: expires === undefined ? undefined : expiryOf(expires),
-    models: globs,
-  });
+  const wanted = { name, expires: expires === undefined ? undefined : expiryOf(expires), models: globs };
+  const { key, secret } = await withKeys(loadConfig(configSource(options)), (keys) => keys.create(wanted));
   process.stderr.write(`The key "${key.name}", shown once and stored only as a hash:\n`);
   process.stdout.write(`${secret}\n`);
 }
 
-export function listKeys(options: ConfigOptions & { json?: boolean }): void {
-  const keys = openKeys(loadConfig(configSource(options))).list();
+export async function listKeys(options: ConfigOptions & { json?: boolean }): Promise<void> {
+  const keys = await withKeys(loadConfig(configSource(options)), (stored) => stored.list());
   if (options.json) printJson(keys.map(facts));
   else printTable(HEADINGS, keys.map(row));
 }
 
-export function revokeKey(idOrName: string, options: ConfigOptions): void {
-  const key = openKeys(loadConfig(configSource(options))).revoke(idOrName);
+export async function revokeKey(idOrName: string, options: ConfigOptions): Promise<void> {
+  const key = await withKeys(loadConfig(configSource(options)), (keys) => keys.revoke(idOrName));
   process.stdout.write(`The key "${key.name}" (${key.prefix}…) is revoked.\n`);
 }
 
@@ -61,6 +70,7 @@ function facts(key: Key): object {
     created: iso(key.created),
     expires: iso(key.expires),
     revoked: iso(key.revoked),
+    lastUsed: iso(key.lastUsed),
   };
 }
 

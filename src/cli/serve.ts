@@ -6,8 +6,9 @@ import { loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/reload.ts';
 import type { Config, ServerConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type RunningGateway, startGateway } from '../gateway.ts';
-import { type KeyStore, openKeyStore } from '../keys/store.ts';
+import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway.ts';
+import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
+import { openStore } from '../store/open.ts';
 import { banner } from './banner.ts';
 import { refuseExposure } from './exposure.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -27,15 +28,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = pino({ base: undefined }, pino.destination({ fd: 2, sync: true }));
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
-  const keys = openKeyStore({
+  const store = await openStore({ ...config, role: 'owner' });
+  const keys = await openKeyStore({
+    store,
     folder: config.data,
     configured: config.keys,
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
-  const isFirst = keys.list().length === 0;
-  refuseExposure(config, keys);
-
-  const gateway = await start(config, keys, log);
+  const known = await keys.list();
+  const gateway = await start({ config, keys, store, log, version }, known);
   keys.follow();
   const watcher = watchConfig({
     source,
@@ -43,22 +44,26 @@ export async function serve(options: ServeOptions): Promise<void> {
     onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
   });
   const stopped = untilStopped(() => watcher.reload());
-  const newKey = isFirst ? keys.create({ name: 'first' }).secret : undefined;
+  const newKey = known.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
   process.stdout.write(banner(gateway, config, newKey));
 
   await stopped;
   process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
-  keys.close();
   await Promise.race([gateway.close(), after(GRACE)]);
+  await keys.close();
+  await store.close();
   process.exit(0);
 }
 
 /** Throws `unavailable` in words where the address cannot be had. */
-async function start(config: Config, keys: KeyStore, log: Logger): Promise<RunningGateway> {
+async function start(options: GatewayOptions, known: readonly Key[]): Promise<RunningGateway> {
+  const { config, store } = options;
   try {
-    return await startGateway({ config, keys, log, version });
+    refuseExposure(config, known);
+    return await startGateway(options);
   } catch (error) {
+    await store.close();
     const reason = listenProblem((error as NodeJS.ErrnoException).code, config.server);
     throw reason === undefined ? error : new GatewayError('unavailable', reason, { cause: error });
   }

@@ -8,11 +8,13 @@ import type { Action, Prefixes, Protocol } from '../core/protocol.ts';
 import type { Models } from '../inference/models.ts';
 import type { RelayOptions } from '../inference/relay.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
+import type { Store } from '../store/store.ts';
 import { answerCatalog } from './catalog.ts';
 import { connectionEnder } from './connections.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference, authenticate } from './inference.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
+import { createReadiness } from './readiness.ts';
 import type { VideoOptions } from './video-options.ts';
 import { isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
 import { createVideoAnswers } from './videos.ts';
@@ -23,6 +25,7 @@ export interface AppOptions {
   /** Largest request body in bytes. */
   bodyLimit: number;
   keys: Pick<KeyStore, 'authenticate'>;
+  store: Pick<Store, 'health'>;
   models(): Models;
   relay(): RelayOptions;
   /** Without it there are no video routes. */
@@ -65,23 +68,24 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   const route = createRouter(options.protocols, options.prefixes);
   const answerVideos = options.videos && createVideoAnswers(options.videos);
+  const answerReadiness = createReadiness(options.store, options.log);
   const admissions = new WeakMap<FastifyRequest, Admission>();
   const endConnections = connectionEnder(app.server);
   app.addHook('preClose', async () => endConnections());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
-  function admit(exchange: Exchange): Admission {
+  async function admit(exchange: Exchange): Promise<Admission> {
     const { request, path, query } = exchange;
     const video = answerVideos && videoRoute(request.method, path);
     if (video) {
-      const key = isPublic(video) ? undefined : authenticate(exchange, options.keys);
+      const key = isPublic(video) ? undefined : await authenticate(exchange, options.keys);
       return { exchange, area: 'videos', route: video, key };
     }
     // Node leaves out the body of an answer to HEAD.
     const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
     if (action.type !== 'generate' && action.type !== 'count') return { exchange, area: 'catalog', action };
-    return { exchange, area: 'inference', action, key: authenticate(exchange, options.keys) };
+    return { exchange, area: 'inference', action, key: await authenticate(exchange, options.keys) };
   }
 
   async function answer(admission: Admission): Promise<unknown> {
@@ -109,8 +113,9 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     const exchange = exchangeOf(request, reply, options);
     if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
+    if (exchange.path === '/readyz' && request.method === 'GET') return answerReadiness(reply);
     try {
-      admissions.set(request, admit(exchange));
+      admissions.set(request, await admit(exchange));
     } catch (error) {
       return refuse(exchange, toGatewayError(error), options.log);
     }

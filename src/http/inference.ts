@@ -52,10 +52,10 @@ export async function answerInference(
 }
 
 /** The key that a request's head presents. Throws `invalid_api_key`, and `invalid_request` for headers of the protocol. */
-export function authenticate({ protocol, request, query }: Exchange, keys: AppOptions['keys']): Key {
+export async function authenticate({ protocol, request, query }: Exchange, keys: AppOptions['keys']): Promise<Key> {
   const presented = protocol.credential(request.headers, query);
   if (presented === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
-  const key = keys.authenticate(presented);
+  const key = await keys.authenticate(presented);
   // Some clients know a wrong key by these words.
   if (!key) throw new GatewayError('invalid_api_key', 'Incorrect API key provided.');
   protocol.checkHeaders?.(request.headers);

@@ -19,6 +19,10 @@ export interface KeyFacts {
   /** Refused from this moment on. */
   expires?: number;
   revoked?: number;
+  /** Refused until somebody takes that back. */
+  disabled?: boolean;
+  /** To the minute. */
+  lastUsed?: number;
   /** Globs of model ids; absent means all. */
   models?: string[];
 }
@@ -28,7 +32,7 @@ export interface Key extends KeyFacts {
   allows(model: string): boolean;
 }
 
-export type KeyState = 'active' | 'expired' | 'revoked';
+export type KeyState = 'active' | 'expired' | 'disabled' | 'revoked';
 
 /** A new key, which only its owner will ever see. */
 export function generateKey(): string {
@@ -47,6 +51,7 @@ export function shownPrefix(key: string): string {
 
 export function stateOf(key: KeyFacts, now: number): KeyState {
   if (key.revoked !== undefined) return 'revoked';
+  if (key.disabled) return 'disabled';
   return key.expires !== undefined && now >= key.expires ? 'expired' : 'active';
 }
 

@@ -1,26 +1,19 @@
 /** Who may use the gateway: the keys of the store and of the configuration, looked up by digest. */
 
 import { randomUUID } from 'node:crypto';
-import { type FSWatcher, mkdirSync, watch } from 'node:fs';
 import { GatewayError } from '../core/errors.ts';
-import type { Secret } from '../core/secret.ts';
-import { JOURNAL_FILE, type KeyEvent, openJournal } from './journal.ts';
+import type { MaybePromise } from '../store/operation.ts';
+import type { Store } from '../store/store.ts';
+import { importJournal } from './import.ts';
 import { digestOf, generateKey, type Key, keyOf, shownPrefix, stateOf } from './key.ts';
+import { distinct, type FixedKey, fixedKeys, type KnownKey, storedKeys } from './known.ts';
+import { createUses } from './uses.ts';
 
 export type { Key } from './key.ts';
+export type { FixedKey } from './known.ts';
 
-/** Milliseconds between two looks at the file on behalf of unknown keys. */
+/** Milliseconds between two looks at the store, and between two on behalf of unknown keys. */
 const LOOK_INTERVAL = 1000;
-/** Milliseconds to let a burst of file events pass. */
-const SETTLE = 50;
-
-/** A key that stands in the configuration. */
-export interface FixedKey {
-  name: string;
-  key: Secret;
-  models?: string[];
-  expires?: number;
-}
 
 export interface NewKey {
   name: string;
@@ -30,97 +23,104 @@ export interface NewKey {
 }
 
 export interface KeyStore {
-  /** The key if it is known and neither expired nor revoked. */
-  authenticate(presented: string): Key | undefined;
+  /** The key if it is known and active: at once, but for a stranger, on whose behalf the store may be asked. */
+  authenticate(presented: string): MaybePromise<Key | undefined>;
   /** `secret` is the key itself, which cannot be had again. Throws `invalid_request` when an active key has the name. */
-  create(key: NewKey): { key: Key; secret: string };
+  create(key: NewKey): Promise<{ key: Key; secret: string }>;
   /** Of the configuration first, then of the store, oldest first, revoked ones included. */
-  list(): Key[];
+  list(): Promise<Key[]>;
   /** Throws `not_found`, or `invalid_request` where that cannot be done. */
-  revoke(idOrName: string): Key;
+  revoke(idOrName: string): Promise<Key>;
   /** Replaces the keys of the configuration. */
   configure(keys: readonly FixedKey[]): void;
-  /** Takes up at once what other processes do to the file, until `close`. */
+  /** Takes up within a second what other processes do to the store, until `close`. */
   follow(): void;
-  close(): void;
+  /** Writes down when keys were last used. */
+  close(): Promise<void>;
 }
 
 export interface KeyStoreOptions {
+  store: Store;
+  /** Where earlier versions left their keys. */
   folder: string;
   configured: readonly FixedKey[];
   now?: () => number;
-  /** Called when the file cannot be read while the store is in use; the keys known so far stay. */
+  /** Called when the store cannot be read while the keys are in use; the keys known so far stay. */
   onUnreadable?: (error: Error) => void;
 }
 
-export function openKeyStore({ folder, configured, now = Date.now, onUnreadable }: KeyStoreOptions): KeyStore {
-  const journal = openJournal(folder);
+export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> {
+  const { store, folder, configured, now = store.now, onUnreadable } = options;
+  const uses = createUses(store);
   let fixed = fixedKeys(configured);
-  let stored = new Map<string, Key>();
-  let version: string | undefined;
+  let stored: ReturnType<typeof storedKeys> = new Map();
+  let version: number | undefined;
   let lastLook = Number.NEGATIVE_INFINITY;
-  let watcher: FSWatcher | undefined;
-  let settling: NodeJS.Timeout | undefined;
+  let looking: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
-  function refresh(): void {
-    const current = journal.version();
+  async function refresh(): Promise<void> {
+    // In this order: what changes in between is seen the next time.
+    const current = await store.call('keysVersion', {});
     if (current === version) return;
-    stored = replay(journal.read());
+    stored = storedKeys(await store.call('readKeys', {}));
     version = current;
   }
 
-  function refreshInUse(): void {
-    try {
-      refresh();
-    } catch (error) {
-      onUnreadable?.(error as Error);
-    }
+  function look(): Promise<void> {
+    looking ??= refresh()
+      .catch((error) => onUnreadable?.(error))
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
   }
 
-  function find(presented: string): Key | undefined {
-    const digest = digestOf(presented);
-    const known = fixed.get(digest) ?? stored.get(digest);
-    if (known || now() - lastLook < LOOK_INTERVAL) return known;
-    lastLook = now();
-    refreshInUse();
-    return stored.get(digest);
+  function admitted(known: KnownKey | undefined): Key | undefined {
+    if (!known || now() >= known.until || stateOf(known.key, now()) !== 'active') return undefined;
+    if (known.key.origin === 'store') uses.note(known.key.id, now());
+    return known.key;
   }
 
-  function all(): Key[] {
-    refresh();
-    return [...fixed.values(), ...stored.values()];
+  async function all(): Promise<Key[]> {
+    await refresh();
+    return [...distinct(fixed), ...distinct(stored)];
   }
 
-  refresh();
+  await importJournal(folder, store);
+  await refresh();
   return {
     authenticate(presented) {
-      const key = find(presented);
-      return key && stateOf(key, now()) === 'active' ? key : undefined;
+      const digest = digestOf(presented);
+      const known = fixed.get(digest) ?? stored.get(digest);
+      if (known || (!looking && now() - lastLook < LOOK_INTERVAL)) return admitted(known);
+      if (!looking) lastLook = now();
+      return look().then(() => admitted(stored.get(digest)));
     },
 
-    create({ name, models, expires }) {
-      if (all().some((key) => key.name === name && stateOf(key, now()) === 'active')) {
-        throw new GatewayError(
-          'invalid_request',
-          `There is already a key named "${name}"; revoke it or choose another name.`,
-        );
+    async create({ name, models, expires }) {
+      if (distinct(fixed).some((key) => key.name === name && stateOf(key, now()) === 'active')) {
+        throw new GatewayError('invalid_request', `The configuration has a key named "${name}"; choose another name.`);
       }
       const secret = generateKey();
-      const id = randomUUID();
-      const facts = { id, name, prefix: shownPrefix(secret), created: now(), expires, models };
-      journal.append({ event: 'create', ...facts, digest: digestOf(secret) });
-      refresh();
+      const facts = { id: randomUUID(), name, prefix: shownPrefix(secret), created: now(), expires, models };
+      const { id, created, prefix } = facts;
+      const settings = JSON.stringify({ models });
+      const key = { id, name, settings, createdAt: created, expiresAt: expires ?? null, revokedAt: null };
+      await store.call('createKey', { key, secret: { digest: digestOf(secret), prefix }, now: now() });
+      await refresh();
       return { key: keyOf({ ...facts, origin: 'store' }), secret };
     },
 
     list: all,
 
-    revoke(idOrName) {
-      const key = meant(idOrName, all());
+    async revoke(idOrName) {
+      const key = meant(idOrName, await all());
       if (key.revoked !== undefined) return key;
-      journal.append({ event: 'revoke', id: key.id, revoked: now() });
-      refresh();
-      return { ...key, revoked: now() };
+      const revoked = now();
+      await store.call('revokeKey', { id: key.id, now: revoked });
+      await refresh();
+      return { ...key, revoked };
     },
 
     configure(keys) {
@@ -128,53 +128,18 @@ export function openKeyStore({ folder, configured, now = Date.now, onUnreadable 
     },
 
     follow() {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      watcher ??= watch(folder, { persistent: false }, (_event, file) => {
-        if (file !== null && file !== JOURNAL_FILE) return;
-        clearTimeout(settling);
-        settling = setTimeout(refreshInUse, SETTLE).unref();
-      }).on('error', (error) => onUnreadable?.(error));
-      refreshInUse();
+      timer ??= setInterval(() => {
+        void look();
+        uses.write().catch((error) => onUnreadable?.(error));
+      }, LOOK_INTERVAL).unref();
     },
 
-    close() {
-      clearTimeout(settling);
-      watcher?.close();
+    async close() {
+      clearInterval(timer);
+      await looking;
+      await uses.write().catch((error) => onUnreadable?.(error));
     },
   };
-}
-
-function fixedKeys(keys: readonly FixedKey[]): Map<string, Key> {
-  return new Map(
-    keys.map(({ name, key, models, expires }) => {
-      const text = key.reveal();
-      const facts = { id: name, name, prefix: shownPrefix(text), models, expires };
-      return [digestOf(text), keyOf({ ...facts, origin: 'configuration' })];
-    }),
-  );
-}
-
-/** Keys by digest, in order of their creation. */
-function replay(events: KeyEvent[]): Map<string, Key> {
-  const keys = new Map<string, Key>();
-  const byId = new Map<string, Key>();
-  for (const event of events) {
-    switch (event.event) {
-      case 'create': {
-        const { id, name, prefix, created, expires, models } = event;
-        const key = keyOf({ id, name, prefix, created, expires, models, origin: 'store' });
-        keys.set(event.digest, key);
-        byId.set(id, key);
-        break;
-      }
-      case 'revoke': {
-        const key = byId.get(event.id);
-        if (key) key.revoked ??= event.revoked;
-        break;
-      }
-    }
-  }
-  return keys;
 }
 
 /** By id, else by name: the one that is not revoked, where there is one. */

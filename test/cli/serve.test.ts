@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as post } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -30,7 +30,9 @@ describe('the first start', () => {
     assert.equal((await echo(url, `${key}x`)).status, 401);
     first.signal('SIGTERM');
     assert.equal((await first.ended).code, 0);
-    assert.ok(!readFileSync(join(folder, 'data', 'keys.jsonl'), 'utf8').includes(key.slice(8)));
+    for (const file of readdirSync(join(folder, 'data'))) {
+      assert.ok(!readFileSync(join(folder, 'data', file)).includes(key.slice(8)), file);
+    }
 
     const second = start(['serve'], { PORT: '0' });
     const [banner] = await second.shows(/[\s\S]*Ctrl-C stops it/);
@@ -85,6 +87,18 @@ describe('a start is refused in one line', () => {
       `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another port with --port.\n`,
     );
     assert.equal((await run(['keys', 'list'])).stdout, '');
+  });
+
+  test('for a folder that another gateway uses', async (context) => {
+    const { folder, run, start } = program(context);
+    await start(['serve', '--port', '0']).shows(/Ctrl-C stops it/);
+    const { code, stderr } = await run(['serve', '--port', '0']);
+    assert.equal(code, 1);
+    const data = join(realpathSync(folder), 'data');
+    assert.equal(
+      stderr,
+      `Another gateway runs on the folder ${data}. Stop it, or give this one a folder of its own.\n`,
+    );
   });
 
   test('for an address that others can reach while there is no key', async (context) => {

@@ -11,6 +11,7 @@ import type { Json } from '../../src/core/json.ts';
 import { type GatewayOptions, startGateway } from '../../src/gateway.ts';
 import { openKeyStore } from '../../src/keys/store.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { openStore } from '../../src/store/open.ts';
 
 export const KEY = 'sk-test-gateway-key-0123456789';
 
@@ -37,10 +38,11 @@ export async function startTestGateway(
       port: 0,
     });
   const config = configOf(yaml);
-  const keys = openKeyStore({ folder, configured: config.keys });
+  const store = await openStore({ data: folder, role: 'owner' });
+  const keys = await openKeyStore({ store, folder, configured: config.keys });
   const log: Json[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) });
-  const gateway = await startGateway({ config, keys, log: logger, version: 'test', ...options });
+  const gateway = await startGateway({ config, keys, store, log: logger, version: 'test', ...options });
   const { host, port } = gateway.address;
   return {
     url: `http://${host}:${port}`,
@@ -52,7 +54,8 @@ export async function startTestGateway(
     },
     async close() {
       await gateway.close();
-      keys.close();
+      await keys.close();
+      await store.close();
       rmSync(folder, { recursive: true });
     },
   };

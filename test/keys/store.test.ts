@@ -1,203 +1,214 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { Secret } from '../../src/core/secret.ts';
 import { type FixedKey, type KeyStore, openKeyStore } from '../../src/keys/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { forEachStore, type TestStore, temporaryData } from '../store/stores.ts';
 
 const DAY = 86_400_000;
+const MINUTE = 60_000;
 
 interface Opened {
+  store: TestStore;
   folder: string;
-  file: string;
   /** A clock that tests move. */
   clock: { now: number };
-  open(configured?: FixedKey[]): KeyStore;
+  /** Another process's view with each call, where that process has a store of its own. */
+  open(configured?: FixedKey[], store?: Store): Promise<KeyStore>;
 }
 
-function opened(context: TestContext): Opened {
-  const folder = join(mkdtempSync(join(tmpdir(), 'polygate-keys-')), 'data');
-  const clock = { now: Date.UTC(2027, 0, 1) };
-  const stores: KeyStore[] = [];
-  context.after(() => {
-    for (const store of stores) store.close();
-    rmSync(join(folder, '..'), { recursive: true });
-  });
-  const open = (configured: FixedKey[] = []) => {
-    const store = openKeyStore({ folder, configured, now: () => clock.now });
-    stores.push(store);
-    return store;
-  };
-  return { folder, file: join(folder, 'keys.jsonl'), clock, open };
-}
+forEachStore((engine, openStore) => {
+  async function opened(context: TestContext): Promise<Opened> {
+    const store = await openStore(context);
+    const folder = temporaryData(context);
+    const clock = { now: Date.UTC(2027, 0, 1) };
+    const open = (configured: FixedKey[] = [], own: Store = store) =>
+      openKeyStore({ store: own, folder, configured, now: () => clock.now });
+    return { store, folder, clock, open };
+  }
 
-describe('a new key', () => {
-  test('has its form, works, and is stored only as a digest', (context) => {
-    const { file, open } = opened(context);
-    const { key, secret } = open().create({ name: 'ci' });
-    assert.match(secret, /^sk-pg-[A-Za-z0-9_-]{43}$/);
-    assert.equal(key.prefix, secret.slice(0, 8));
-    assert.equal(open().authenticate(secret)?.name, 'ci');
-    assert.ok(!readFileSync(file, 'utf8').includes(secret.slice(8)));
-  });
+  describe(`a new key (${engine})`, () => {
+    test('has its form, works, and is stored only as a digest', async (context) => {
+      const { store, open } = await opened(context);
+      const { key, secret } = await (await open()).create({ name: 'ci' });
+      assert.match(secret, /^sk-pg-[A-Za-z0-9_-]{43}$/);
+      assert.equal(key.prefix, secret.slice(0, 8));
+      assert.equal((await (await open()).authenticate(secret))?.name, 'ci');
+      assert.ok(!JSON.stringify(await store.call('readKeys', {})).includes(secret.slice(8)));
+    });
 
-  test('is readable by its owner alone', { skip: process.platform === 'win32' }, (context) => {
-    const { folder, file, open } = opened(context);
-    open().create({ name: 'ci' });
-    assert.equal(statSync(folder).mode & 0o777, 0o700);
-    assert.equal(statSync(file).mode & 0o777, 0o600);
-  });
+    test('may not take the name of an active one', async (context) => {
+      const keys = await (await opened(context)).open();
+      await keys.create({ name: 'ci' });
+      await assert.rejects(keys.create({ name: 'ci' }), {
+        code: 'invalid_request',
+        message: /already a key named "ci"/,
+      });
+      await keys.revoke('ci');
+      assert.ok(await keys.create({ name: 'ci' }));
+    });
 
-  test('may not take the name of an active one', (context) => {
-    const store = opened(context).open();
-    store.create({ name: 'ci' });
-    assert.throws(() => store.create({ name: 'ci' }), { code: 'invalid_request', message: /already a key named "ci"/ });
-    store.revoke('ci');
-    assert.ok(store.create({ name: 'ci' }));
-  });
+    test('takes a name once, however many ask for it at the same moment', async (context) => {
+      const { store, open } = await opened(context);
+      const all = await Promise.all([open(), open([], await store.beside()), open([], await store.beside())]);
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 12 }, (_, index) => all[index % 3]?.create({ name: 'one' })),
+      );
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+      assert.equal((await store.call('readKeys', {})).length, 1);
+    });
 
-  test('keeps its limits', (context) => {
-    const { open } = opened(context);
-    const { secret } = open().create({ name: 'ci', models: ['sandbox/*', '*/gpt-*-mini'] });
-    const key = open().authenticate(secret);
-    const allowed = ['sandbox/echo', 'sandbox/a/b', 'openai/gpt-5-mini', 'a/b/gpt--mini'];
-    for (const model of allowed) assert.ok(key?.allows(model), model);
-    for (const model of ['sandbox', 'xsandbox/echo', 'openai/gpt-5', 'openai/gpt-mini'])
-      assert.ok(!key?.allows(model), model);
-  });
-});
-
-describe('a key is refused when it', () => {
-  test('is unknown, empty or only nearly right', (context) => {
-    const store = opened(context).open();
-    const { secret } = store.create({ name: 'ci' });
-    for (const presented of ['', 'sk-pg-', secret.slice(0, -1), `${secret} `, secret.toUpperCase()]) {
-      assert.equal(store.authenticate(presented), undefined);
-    }
+    test('keeps its limits', async (context) => {
+      const { open } = await opened(context);
+      const { secret } = await (await open()).create({ name: 'ci', models: ['sandbox/*', '*/gpt-*-mini'] });
+      const key = await (await open()).authenticate(secret);
+      const allowed = ['sandbox/echo', 'sandbox/a/b', 'openai/gpt-5-mini', 'a/b/gpt--mini'];
+      for (const model of allowed) assert.ok(key?.allows(model), model);
+      for (const model of ['sandbox', 'xsandbox/echo', 'openai/gpt-5', 'openai/gpt-mini'])
+        assert.ok(!key?.allows(model), model);
+    });
   });
 
-  test('has expired', (context) => {
-    const { clock, open } = opened(context);
-    const store = open();
-    const { secret } = store.create({ name: 'ci', expires: clock.now + DAY });
-    clock.now += DAY - 1;
-    assert.ok(store.authenticate(secret));
-    clock.now += 1;
-    assert.equal(store.authenticate(secret), undefined);
+  describe(`a key is refused when it (${engine})`, () => {
+    test('is unknown, empty or only nearly right', async (context) => {
+      const keys = await (await opened(context)).open();
+      const { secret } = await keys.create({ name: 'ci' });
+      for (const presented of ['', 'sk-pg-', secret.slice(0, -1), `${secret} `, secret.toUpperCase()]) {
+        assert.equal(await keys.authenticate(presented), undefined);
+      }
+    });
+
+    test('has expired', async (context) => {
+      const { clock, open } = await opened(context);
+      const keys = await open();
+      const { secret } = await keys.create({ name: 'ci', expires: clock.now + DAY });
+      clock.now += DAY - 1;
+      assert.ok(await keys.authenticate(secret));
+      clock.now += 1;
+      assert.equal(await keys.authenticate(secret), undefined);
+    });
+
+    test('is revoked, by name or id', async (context) => {
+      const keys = await (await opened(context)).open();
+      const first = await keys.create({ name: 'first' });
+      const second = await keys.create({ name: 'second' });
+      await keys.revoke('first');
+      await keys.revoke(second.key.id);
+      assert.equal(await keys.authenticate(first.secret), undefined);
+      assert.equal(await keys.authenticate(second.secret), undefined);
+      assert.ok((await keys.list()).every(({ revoked }) => revoked !== undefined));
+      await assert.rejects(keys.revoke('third'), { code: 'not_found' });
+    });
   });
 
-  test('is revoked, by name or id', (context) => {
-    const store = opened(context).open();
-    const first = store.create({ name: 'first' });
-    const second = store.create({ name: 'second' });
-    store.revoke('first');
-    store.revoke(second.key.id);
-    assert.equal(store.authenticate(first.secret), undefined);
-    assert.equal(store.authenticate(second.secret), undefined);
-    assert.ok(store.list().every(({ revoked }) => revoked !== undefined));
-    assert.throws(() => store.revoke('third'), { code: 'not_found' });
+  describe(`a running gateway (${engine})`, () => {
+    test('answers for the keys it knows without a look into the store', async (context) => {
+      const { store, open } = await opened(context);
+      const keys = await open();
+      const { secret } = await keys.create({ name: 'ci' });
+      await store.close();
+      const answer = keys.authenticate(secret);
+      assert.ok(!(answer instanceof Promise));
+      assert.equal(answer?.name, 'ci');
+      assert.equal(await keys.authenticate('stranger'), undefined);
+    });
+
+    test('notices a new key of another process at its first use, looking for strangers once a second', async (context) => {
+      const { store, clock, open } = await opened(context);
+      const running = await open();
+      assert.equal(await running.authenticate('stranger'), undefined);
+      const { secret } = await (await open([], await store.beside())).create({ name: 'new' });
+      assert.equal(await running.authenticate(secret), undefined);
+      clock.now += 1000;
+      const [one, two] = await Promise.all([running.authenticate(secret), running.authenticate(secret)]);
+      assert.equal(one?.name, 'new');
+      assert.equal(two?.name, 'new');
+    });
+
+    test('notices within a second that another process revoked one', async (context) => {
+      const { store, open } = await opened(context);
+      const running = await open();
+      const { secret } = await running.create({ name: 'doomed' });
+      running.follow();
+      assert.ok(await running.authenticate(secret));
+      await (await open([], await store.beside())).revoke('doomed');
+      const revoked = performance.now();
+      while (await running.authenticate(secret)) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.ok(performance.now() - revoked < 2000);
+      await running.close();
+    });
+
+    test('notes when a key was used, to the minute', async (context) => {
+      const { store, clock, open } = await opened(context);
+      const keys = await open();
+      const { key, secret } = await keys.create({ name: 'ci' });
+      const start = clock.now;
+      const version = await store.call('keysVersion', {});
+      for (const later of [0, MINUTE - 1, MINUTE, MINUTE + 1]) {
+        clock.now = start + later;
+        await keys.authenticate(secret);
+      }
+      await keys.close();
+      const [used] = await (await open()).list();
+      assert.equal(used?.id, key.id);
+      assert.equal(used?.lastUsed, start + MINUTE);
+      assert.equal(await store.call('keysVersion', {}), version);
+    });
   });
-});
 
-describe('keys of the configuration', () => {
-  const fixed = (key: string): FixedKey => ({ name: 'fixed', key: new Secret(key), models: ['a/*'] });
-
-  test('work beside the stored ones and show little', (context) => {
-    const store = opened(context).open([fixed('0123456789abcdef')]);
-    assert.equal(store.authenticate('0123456789abcdef')?.origin, 'configuration');
+  test(`the file of an earlier version is taken over once (${engine})`, async (context) => {
+    const { store, folder, open } = await opened(context);
+    const file = join(folder, 'keys.jsonl');
+    const secrets = ['sk-pg-one', 'sk-pg-two'];
+    const lines = secrets.map((secret, index) => ({
+      event: 'create',
+      id: randomUUID(),
+      name: `key ${index}`,
+      digest: createHash('sha256').update(secret).digest('base64url'),
+      prefix: 'sk-pg-',
+      created: Date.UTC(2026, 10, index + 1),
+      models: ['a/*'],
+    }));
+    const events = [...lines, { event: 'revoke', id: lines[1]?.id, revoked: Date.UTC(2026, 10, 5) }, { event: 'x' }];
+    const text = events.map((event) => `${JSON.stringify(event)}\n`).join('');
+    writeFileSync(file, `${text}not JSON\n{"event":"create","cut":`);
+    const [keys] = await Promise.all([open(), open([], await store.beside())]);
+    assert.equal((await keys.authenticate('sk-pg-one'))?.allows('b/c'), false);
+    assert.equal(await keys.authenticate('sk-pg-two'), undefined);
     assert.deepEqual(
-      store.list().map(({ name, prefix }) => [name, prefix]),
-      [['fixed', '0123']],
+      (await keys.list()).map(({ name, revoked }) => [name, revoked]),
+      [
+        ['key 0', undefined],
+        ['key 1', Date.UTC(2026, 10, 5)],
+      ],
     );
+    assert.ok(!existsSync(file));
+    assert.ok(existsSync(`${file}.imported`));
+    assert.equal((await (await open()).list()).length, 2);
   });
 
-  test('cannot be revoked, but replaced', (context) => {
-    const store = opened(context).open([fixed('0123456789abcdef')]);
-    assert.throws(() => store.revoke('fixed'), { message: /stands in the configuration/ });
-    store.configure([fixed('fedcba9876543210')]);
-    assert.equal(store.authenticate('0123456789abcdef'), undefined);
-    assert.ok(store.authenticate('fedcba9876543210'));
-  });
-});
+  describe(`keys of the configuration (${engine})`, () => {
+    const fixed = (key: string): FixedKey => ({ name: 'fixed', key: new Secret(key), models: ['a/*'] });
 
-describe('a running store notices what another process did', () => {
-  test('a new key at its first use, looking for strangers once a second', (context) => {
-    const { clock, open } = opened(context);
-    const running = open();
-    assert.equal(running.authenticate('stranger'), undefined);
-    const { secret } = open().create({ name: 'new' });
-    assert.equal(running.authenticate(secret), undefined);
-    clock.now += 1000;
-    assert.equal(running.authenticate(secret)?.name, 'new');
-  });
+    test('work beside the stored ones and show little', async (context) => {
+      const keys = await (await opened(context)).open([fixed('0123456789abcdef')]);
+      assert.equal((await keys.authenticate('0123456789abcdef'))?.origin, 'configuration');
+      assert.deepEqual(
+        (await keys.list()).map(({ id, name, prefix }) => [id, name, prefix]),
+        [['config:fixed', 'fixed', '0123']],
+      );
+    });
 
-  test('a revoked key as soon as the file changes', async (context) => {
-    const { open } = opened(context);
-    const running = open();
-    running.follow();
-    const { secret } = open().create({ name: 'doomed' });
-    assert.ok(running.authenticate(secret));
-    open().revoke('doomed');
-    const giveUp = AbortSignal.timeout(10_000);
-    while (running.authenticate(secret)) {
-      giveUp.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  });
-});
-
-describe('the file of keys', () => {
-  test('survives a line that a crash cut short', (context) => {
-    const { file, open } = opened(context);
-    const before = open().create({ name: 'before' });
-    open().create({ name: 'torn' });
-    truncateSync(file, statSync(file).size - 20);
-    assert.deepEqual(
-      open()
-        .list()
-        .map(({ name }) => name),
-      ['before'],
-    );
-    const after = open().create({ name: 'after' });
-    assert.ok(open().authenticate(before.secret));
-    assert.ok(open().authenticate(after.secret));
-    assert.deepEqual(
-      open()
-        .list()
-        .map(({ name }) => name),
-      ['before', 'after'],
-    );
-  });
-
-  test('counts no line before its end, and none that is no event', (context) => {
-    const { file, open } = opened(context);
-    open().create({ name: 'one' });
-    const complete = readFileSync(file, 'utf8');
-    appendFileSync(
-      file,
-      `\nnull\n[]\n{"event":"rename"}\n{"event":"revoke","id":"nobody","revoked":1}\n${complete.trimEnd()}`,
-    );
-    assert.equal(open().list().length, 1);
-  });
-
-  test('loses nothing when processes write at once', async (context) => {
-    const { folder, open } = opened(context);
-    const store = join(import.meta.dirname, '../../src/keys/store.ts');
-    const program = `
-      import { openKeyStore } from ${JSON.stringify(`file://${store}`)};
-      const store = openKeyStore({ folder: ${JSON.stringify(folder)}, configured: [] });
-      for (let index = 0; index < 20; index++) store.create({ name: process.argv[1] + index });
-    `;
-    const writers = ['a', 'b', 'c'].map((name) =>
-      spawn(process.execPath, ['--input-type=module', '-e', program, name], { stdio: 'inherit' }),
-    );
-    for (const [code] of await Promise.all(writers.map((writer) => once(writer, 'exit')))) assert.equal(code, 0);
-    const names = open()
-      .list()
-      .map(({ name }) => name);
-    assert.equal(new Set(names).size, 60);
+    test('cannot be revoked, but replaced', async (context) => {
+      const keys = await (await opened(context)).open([fixed('0123456789abcdef')]);
+      await assert.rejects(keys.revoke('fixed'), { message: /stands in the configuration/ });
+      await assert.rejects(keys.create({ name: 'fixed' }), { message: /configuration has a key named "fixed"/ });
+      keys.configure([fixed('fedcba9876543210')]);
+      assert.equal(await keys.authenticate('0123456789abcdef'), undefined);
+      assert.ok(await keys.authenticate('fedcba9876543210'));
+    });
   });
 });

@@ -56,9 +56,11 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   }
 
   const clock = setInterval(() => setClock().catch(() => undefined), CLOCK_INTERVAL).unref();
+  let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
     clearInterval(clock);
-    await Promise.all([pools.state.end(), pools.usage.end()]);
+    closed ??= Promise.all([pools.state.end(), pools.usage.end()]);
+    await closed;
   }
 
   try {

@@ -54,9 +54,10 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
     });
   }
 
-  async function close(): Promise<void> {
-    await Promise.all([writers.state.close(), writers.usage.close()]);
-    ownership?.release();
+  let closed: Promise<void> | undefined;
+  function close(): Promise<void> {
+    closed ??= Promise.all([writers.state.close(), writers.usage.close()]).then(() => ownership?.release());
+    return closed;
   }
 
   const store: SqliteStore = {

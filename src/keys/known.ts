@@ -1,0 +1,63 @@
+/** The keys in memory, by digest: what is asked of them at every request costs no look into the store. */
+
+import type { Secret } from '../core/secret.ts';
+import type { StoredKey } from '../store/operations/keys.ts';
+import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
+
+/** A key that stands in the configuration. */
+export interface FixedKey {
+  name: string;
+  key: Secret;
+  models?: string[];
+  expires?: number;
+}
+
+export interface KnownKey {
+  key: Key;
+  /** When this secret of the key ends, in Unix milliseconds. */
+  until: number;
+}
+
+export type KnownKeys = ReadonlyMap<string, KnownKey>;
+
+export function fixedKeys(keys: readonly FixedKey[]): KnownKeys {
+  return new Map(
+    keys.map(({ name, key, models, expires }) => {
+      const text = key.reveal();
+      const facts = { id: `config:${name}`, name, prefix: shownPrefix(text), models, expires };
+      return [digestOf(text), { key: keyOf({ ...facts, origin: 'configuration' }), until: Number.POSITIVE_INFINITY }];
+    }),
+  );
+}
+
+export function storedKeys(rows: readonly StoredKey[]): KnownKeys {
+  const keys = new Map<string, Key>();
+  return new Map(
+    rows.map((row) => {
+      const key = keys.get(row.id) ?? keyOfRow(row);
+      keys.set(row.id, key);
+      return [row.digest, { key, until: row.secretExpiresAt ?? Number.POSITIVE_INFINITY }];
+    }),
+  );
+}
+
+/** Each key once, however many secrets it has. */
+export function distinct(known: KnownKeys): Key[] {
+  return [...new Set([...known.values()].map(({ key }) => key))];
+}
+
+function keyOfRow(row: StoredKey): Key {
+  const settings: { models?: string[] } = JSON.parse(row.settings);
+  return keyOf({
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    origin: 'store',
+    created: row.createdAt,
+    expires: row.expiresAt ?? undefined,
+    revoked: row.revokedAt ?? undefined,
+    disabled: row.disabled || undefined,
+    lastUsed: row.lastUsedAt ?? undefined,
+    models: settings.models,
+  });
+}

@@ -1,0 +1,35 @@
+/** When keys were last used, to the minute: gathered in memory and written together, behind the requests. */
+
+import type { Store } from '../store/store.ts';
+
+/** Milliseconds in which a further use of a key says nothing new. */
+const RESOLUTION = 60_000;
+
+export interface Uses {
+  note(id: string, now: number): void;
+  /** Writes what is new. What cannot be written waits for the next time. */
+  write(): Promise<void>;
+}
+
+export function createUses(store: Store): Uses {
+  const noted = new Map<string, number>();
+  let unwritten = new Map<string, number>();
+  return {
+    note(id, now) {
+      if (now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < RESOLUTION) return;
+      noted.set(id, now);
+      unwritten.set(id, now);
+    },
+    async write() {
+      if (unwritten.size === 0) return;
+      const written = unwritten;
+      unwritten = new Map();
+      try {
+        await store.call('noteKeyUse', { uses: [...written].map(([id, at]) => ({ id, at })) });
+      } catch (error) {
+        unwritten = new Map([...written, ...unwritten]);
+        throw error;
+      }
+    },
+  };
+}
