@@ -3,9 +3,10 @@
 import type { Logger } from 'pino';
 import type { Config } from './config/resolved.ts';
 import { createApp } from './http/app.ts';
+import type { DispatchOptions } from './inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from './inference/media.ts';
 import { createStateMemory } from './inference/memory.ts';
-import type { RelayOptions } from './inference/relay.ts';
+import { createRoutingState } from './inference/routing-state.ts';
 import { createUpstream, type Upstream } from './inference/upstream.ts';
 import type { KeyStore } from './keys/store.ts';
 import { createModels, type LiveModels, type ProviderState } from './models.ts';
@@ -21,6 +22,8 @@ export interface GatewayOptions {
   version: string;
   /** Gets media that a client names by URL, from public addresses only. */
   fetchBytes?: FetchBytes;
+  /** Unix milliseconds; what endpoints did is forgiven and forgotten by it. */
+  now?: () => number;
 }
 
 export interface RunningGateway {
@@ -39,18 +42,25 @@ interface Parts {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, store, log, version, fetchBytes = createGuardedClient().fetchBytes } = options;
+  const { config, keys, store, log, version, now, fetchBytes = createGuardedClient().fetchBytes } = options;
   const userAgent = `polygate/${version}`;
   let parts = assemble(config);
 
   function assemble(next: Config): Parts {
     const upstream = createUpstream(next.server.deadlines);
-    return { config: next, upstream, models: createModels(next.providers, { upstream, log, userAgent }) };
+    return {
+      config: next,
+      upstream,
+      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing }),
+    };
   }
 
   const memory = createStateMemory();
-  const relay = (): RelayOptions => ({
+  const state = createRoutingState({ cooldown: () => parts.config.routing.cooldown, now });
+  const dispatch = (): DispatchOptions => ({
     memory,
+    state,
+    total: parts.config.server.deadlines.total,
     upstream: parts.upstream,
     keepAlive: parts.config.server.keepAlive,
     userAgent,
@@ -65,7 +75,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
 
   const { host, port, prefixes, bodyLimit } = config.server;
-  const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models: () => parts.models, relay, log });
+  const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models: () => parts.models, dispatch, log });
   await app.listen({ host, port });
   const address = app.server.address();
   if (typeof address !== 'object' || !address) throw new Error('the server has no address');

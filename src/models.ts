@@ -11,7 +11,7 @@ import { read } from './core/json.ts';
 import type { CatalogModel } from './core/model.ts';
 import type { ProviderType } from './core/provider.ts';
 import { createCredentials } from './inference/credentials.ts';
-import type { ActiveProvider, Models } from './inference/models.ts';
+import type { ActiveProvider, Models, Routes } from './inference/models.ts';
 import type { Upstream, UpstreamRequest } from './inference/upstream.ts';
 import { providerTypes } from './providers/index.ts';
 
@@ -36,7 +36,11 @@ interface Context {
   upstream: Upstream;
   log: Logger;
   userAgent: string;
+  /** What the operator says of names of models. */
+  routes?: Routes;
 }
+
+const NO_ROUTES: Routes = { models: new Map(), aliases: new Map(), fallbackModels: [] };
 
 /** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
 const REFRESH = 60 * 60 * 1000;
@@ -61,6 +65,8 @@ interface Listed extends ActiveProvider {
 
 export function createModels(configs: readonly ProviderConfig[], context: Context): LiveModels {
   const listed = new Map<string, Listed>();
+  const { routes = NO_ROUTES } = context;
+  const slugs = new Set([...providerTypes.keys(), ...configs.map(({ id }) => id)]);
   let catalog: Catalog;
   let closed = false;
 
@@ -77,7 +83,10 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   }
 
   function rebuild(): void {
-    catalog = createCatalog([...listed].map(([provider, { models }]) => ({ provider, models })));
+    const entries = [...listed].map(([provider, { models }]) => ({ provider, models }));
+    const known = new Set(entries.flatMap(({ models }) => models.map(({ id }) => id)));
+    const routed = routedModels(routes, listed).filter(({ models: [model] }) => model && !known.has(model.id));
+    catalog = createCatalog([...entries, ...routed], routes.aliases);
   }
 
   function discover(entry: Listed): Promise<void> {
@@ -109,6 +118,8 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   return {
     providers: listed,
     catalog: () => catalog,
+    routes,
+    slugs,
     states: () => configs.map((config) => stateOf(config, listed.get(config.id))),
     close() {
       closed = true;
@@ -127,7 +138,12 @@ function activate(config: ReadyProvider): Listed {
   const custom = Array.isArray(config.models)
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
     : [];
-  return { config, type, provider, credentials, headers, models: merge(models, custom), asked: 0 };
+  const listed: Listed = {
+    ...{ config, type, typeId: type.id, provider, credentials, headers, asked: 0 },
+    models: merge(models, custom),
+    modelOf: (upstreamId) => modelOf(listed, upstreamId),
+  };
+  return listed;
 }
 
 interface ModelList {
@@ -146,6 +162,25 @@ function listsOf({ config, type }: Listed): ModelList[] {
     ...(asked ? [{ path: type.modelsPath ?? '/models', optional: false, read: discoveredModels }] : []),
     ...(videos === undefined ? [] : [{ path: videos, optional: true, read: discoveredVideoModels }]),
   ];
+}
+
+/** Models that the operator names and gives endpoints; what is known of the first endpoint's model holds for them. */
+function routedModels(
+  { models }: Routes,
+  listed: ReadonlyMap<string, Listed>,
+): { provider: string; models: CatalogModel[] }[] {
+  return [...models].flatMap(([id, endpoints]) => {
+    const first = endpoints.find(({ provider }) => listed.has(provider));
+    const model = first && listed.get(first.provider)?.modelOf(first.model);
+    const provider = id.slice(0, id.indexOf('/'));
+    return model ? [{ provider, models: [{ ...model, id, pricing: first.pricing ?? model.pricing }] }] : [];
+  });
+}
+
+/** One that is not listed is taken at the operator's word. */
+function modelOf({ config, type, models }: Listed, upstreamId: string): CatalogModel {
+  const known = models.find((model) => model.upstreamId === upstreamId || model.id === `${config.id}/${upstreamId}`);
+  return known ?? customModel(config.id, { id: upstreamId }, type.catalog);
 }
 
 function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {

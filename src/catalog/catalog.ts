@@ -9,14 +9,17 @@ export interface Catalog {
   all(): readonly CatalogModel[];
   /** Undefined for a provider that is not configured. */
   ofProvider(id: string): readonly CatalogModel[] | undefined;
-  /** By id, else by canonical slug; both may hold any number of slashes. */
+  /** By alias, id, else canonical slug; all may hold any number of slashes. */
   find(id: string): CatalogModel | undefined;
   /** Throws `invalid_request` for a cursor that is no id of `models`. */
   page(models: readonly CatalogModel[], page: Page): { models: readonly CatalogModel[]; more: boolean };
 }
 
-/** Of two models with one id the later entry counts, in the place of the first. */
-export function createCatalog(entries: readonly { provider: string; models: readonly CatalogModel[] }[]): Catalog {
+/** Of two models with one id the later entry counts, in the place of the first. `aliases` are names that stand for others. */
+export function createCatalog(
+  entries: readonly { provider: string; models: readonly CatalogModel[] }[],
+  aliases: ReadonlyMap<string, string> = new Map(),
+): Catalog {
   const providers = new Map<string, Map<string, CatalogModel>>();
   for (const { provider, models } of entries) {
     const byId = providers.get(provider) ?? new Map<string, CatalogModel>();
@@ -30,7 +33,10 @@ export function createCatalog(entries: readonly { provider: string; models: read
   return {
     all: () => all,
     ofProvider: (id) => lists.get(id),
-    find: (id) => byId.get(id) ?? bySlug.get(id),
+    find(id) {
+      const name = aliases.get(id) ?? id;
+      return byId.get(name) ?? bySlug.get(name);
+    },
     page,
   };
 }

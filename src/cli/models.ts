@@ -13,7 +13,7 @@ import { version } from './version.ts';
 const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'NAME'];
 
 export async function listModels(options: ConfigOptions & { provider?: string; json?: boolean }): Promise<void> {
-  const { server, providers } = loadConfig(configSource(options));
+  const { server, providers, routing } = loadConfig(configSource(options));
   const wanted = providers.filter(({ id }) => options.provider === undefined || options.provider === id);
   refuseUnreachable(
     options.provider,
@@ -23,7 +23,7 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
 
   const upstream = createUpstream(server.deadlines);
   const log = pino({ level: 'silent' });
-  const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}` });
+  const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
   await Promise.all([...models.providers.values()].map(({ learn }) => learn?.()));
   models.close();
   await upstream.close();

@@ -5,8 +5,11 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Action, Prefixes, Protocol } from '../core/protocol.ts';
+import type { Call } from '../inference/call.ts';
+import type { DispatchOptions } from '../inference/dispatch.ts';
 import type { Models } from '../inference/models.ts';
-import type { RelayOptions } from '../inference/relay.ts';
+import type { Outcome } from '../inference/outcome.ts';
+import type { Route } from '../inference/route.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { Store } from '../store/store.ts';
 import { answerCatalog } from './catalog.ts';
@@ -27,10 +30,20 @@ export interface AppOptions {
   keys: Pick<KeyStore, 'authenticate'>;
   store: Pick<Store, 'health'>;
   models(): Models;
-  relay(): RelayOptions;
+  dispatch(): DispatchOptions;
+  /** Hears once of every call that was routed, before the client is told that it failed; accounts are kept here. */
+  onOutcome?(record: CallRecord): void | Promise<void>;
   /** Without it there are no video routes. */
   videos?: VideoOptions;
   log: Logger;
+}
+
+/** A call and what became of it. */
+export interface CallRecord {
+  call: Call;
+  key: Key;
+  route: Route;
+  outcome: Outcome;
 }
 
 /** One request as the handlers see it. */

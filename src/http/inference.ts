@@ -1,15 +1,16 @@
 /** A request for a model: credential, body, checks, relay. */
 
-import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { Logger } from 'pino';
+import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { readBody } from '../core/json-body.ts';
 import type { Action } from '../core/protocol.ts';
 import type { Call } from '../inference/call.ts';
 import { countByEstimate } from '../inference/count.ts';
-import { endpointOf } from '../inference/models.ts';
-import { relay } from '../inference/relay.ts';
+import { dispatch, explain } from '../inference/dispatch.ts';
+import { routeOf } from '../inference/route.ts';
 import type { Key } from '../keys/store.ts';
-import type { AppOptions, Exchange } from './app.ts';
+import type { AppOptions, CallRecord, Exchange } from './app.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
 
@@ -20,35 +21,37 @@ export async function answerInference(
   { action, key }: { action: InferenceAction; key: Key },
   options: AppOptions,
 ): Promise<unknown> {
-  const { call, model } = await readCall(exchange, action, key.id);
-  const endpoint = await endpointOf(options.models(), model, call.protocol.conversation(call.body, call.headers));
-  if (!key.allows(endpoint.model.id)) {
-    throw new GatewayError('permission_denied', `This key may not use the model "${endpoint.model.id}".`, {
-      param: 'model',
-    });
-  }
+  exchange.common['x-polygate-attempts'] = '0';
+  const models = options.models();
+  const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
+  const dispatching = options.dispatch();
+  const route = await routeOf(call, model, { models, state: dispatching.state, allows: key.allows });
   const { reply, common } = exchange;
-  if (call.action === 'count' && !endpoint.provider.countsTokens) {
+  if (call.action === 'count' && route.places[0]?.endpoint.provider.countsTokens !== true) {
     const tokens = countByEstimate(call);
     return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
   }
   reply.hijack();
-  const started = performance.now();
-  const log = options.log.child({ requestId: call.requestId, protocol: call.protocol.id, model: endpoint.model.id });
-  try {
-    const outcome = await relay(call, endpoint, createReply(reply.raw, common), options.relay());
-    const { error, ...facts } = outcome;
-    const milliseconds = Math.round(performance.now() - started);
-    log.info({ ...facts, error: error?.code, cause: error && causeOf(error), milliseconds }, 'answered');
-  } catch (thrown) {
-    const error = toGatewayError(thrown);
-    endpoint.credential.failed(error);
-    log.warn({ error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) }, 'refused');
-    const { status, headers, body } = errorAnswer(error, call.protocol, call.requestId);
-    if (reply.raw.destroyed) return undefined;
-    reply.raw.writeHead(status, { ...common, ...headers, 'content-length': String(body.length) }).end(body);
+  const outcome = await dispatch(call, route, createReply(reply.raw, common), dispatching);
+  logOutcome({ call, route, outcome }, options.log);
+  await options.onOutcome?.({ call, key, route, outcome });
+  if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
+    const { status, headers, body } = errorAnswer(outcome.error, call.protocol, call.requestId);
+    const explained = explain(call, { route, attempts: outcome.attempts });
+    const length = { 'content-length': String(body.length) };
+    reply.raw.writeHead(status, { ...common, ...headers, ...explained, ...length }).end(body);
   }
   return undefined;
+}
+
+function logOutcome({ call, route, outcome }: Omit<CallRecord, 'key'>, log: Logger): void {
+  const { status, path, usage, partial, error, attempts } = outcome;
+  const base = { requestId: call.requestId, protocol: call.protocol.id, model: route.model };
+  const tried = { endpoint: attempts.at(-1)?.endpoint, attempts: attempts.length };
+  const failure = error && { error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) };
+  const milliseconds = Math.round(outcome.milliseconds);
+  if (status === 'refused') log.warn({ ...base, ...tried, ...failure, milliseconds }, 'refused');
+  else log.info({ ...base, ...tried, path, status, usage, partial, ...failure, milliseconds }, 'answered');
 }
 
 /** The key that a request's head presents. Throws `invalid_api_key`, and `invalid_request` for headers of the protocol. */
@@ -62,14 +65,20 @@ export async function authenticate({ protocol, request, query }: Exchange, keys:
   return key;
 }
 
+interface Reading {
+  action: InferenceAction;
+  owner: string;
+  defaultModel: string | undefined;
+}
+
 async function readCall(
   { protocol, request, requestId }: Exchange,
-  action: InferenceAction,
-  owner: string,
+  { action, owner, defaultModel }: Reading,
 ): Promise<{ call: Call; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const body: Json = await readBody(bytes);
+  if (action.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
   if (action.model === undefined && typeof body.model !== 'string') {
     throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
       param: 'model',
@@ -90,6 +99,11 @@ async function readCall(
     body,
   };
   return { call, model: action.model ?? body.model };
+}
+
+/** A list of models may stand for the model itself. */
+function firstOf(models: Json): string | undefined {
+  return Array.isArray(models) && typeof models[0] === 'string' ? models[0] : undefined;
 }
 
 function checkContentType(type: string | undefined, encoding: string | undefined): void {

@@ -9,9 +9,13 @@ import type { GatewayError } from '../core/errors.ts';
 export interface Credential {
   /** Names it without telling it: a digest of its key. */
   id: string;
+  /** Counts from 1 in the order of the configuration. */
+  number: number;
   key: string | undefined;
   /** Hears of the failure of a call that used it. */
   failed(error: GatewayError): void;
+  /** Milliseconds that it still rests; 0 when it may be used. */
+  rests(): number;
 }
 
 export interface Credentials {
@@ -39,11 +43,13 @@ export function createCredentials(keys: readonly string[], now: () => number = D
   function credential(entry: (typeof entries)[number]): Credential {
     return {
       id: entry.id,
+      number: entry.index + 1,
       key: entry.key,
       failed({ upstreamStatus, retryAfter }) {
         const rest = REST[upstreamStatus ?? 0];
         if (rest !== undefined) entry.restsUntil = now() + (retryAfter ?? rest);
       },
+      rests: () => Math.max(0, entry.restsUntil - now()),
     };
   }
 

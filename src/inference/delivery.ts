@@ -6,7 +6,7 @@ import type { EncoderOptions } from '../core/protocol.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import type { StateMemory } from './memory.ts';
 import type { Plan } from './plan.ts';
-import type { Outcome } from './relay.ts';
+import type { Relayed } from './relay.ts';
 import type { Rounds } from './rounds.ts';
 
 export interface Delivery {
@@ -19,10 +19,12 @@ export interface Delivery {
   memory: StateMemory;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
+  /** Further headers of the answer, asked for when it begins. */
+  heads(): Record<string, string>;
   /** Asks the upstream for the next round of its answer. */
   sendAgain(body: Buffer): void;
   /** The answer was begun and is over. */
-  resolve(outcome: Omit<Outcome, 'path'>): void;
+  resolve(relayed: Relayed): void;
   /** Nothing was written yet: the caller may answer with the error or ask elsewhere. */
   reject(error: GatewayError): void;
 }
@@ -46,6 +48,7 @@ export function answerHeaders(delivery: Delivery, upstream: UpstreamHeaders, typ
     'x-polygate-provider': endpoint.provider.id,
     'x-polygate-path': planned.path,
     ...(dropped !== '' && { 'x-polygate-dropped': dropped }),
+    ...delivery.heads(),
     ...(requestId && VISIBLE.test(requestId) && { 'x-polygate-upstream-request-id': requestId }),
   };
 }

@@ -1,14 +1,14 @@
-/** Carries one call to an endpoint and its answer back. */
+/** One attempt: carries a call to an endpoint and its answer back. */
 
 import type { Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type Call, type Endpoint, encoderOptions, type Reply } from './call.ts';
+import { type Call, type Endpoint, encoderOptions } from './call.ts';
 import type { Delivery } from './delivery.ts';
 import type { StateMemory } from './memory.ts';
-import { type Plan, type Prepare, plan } from './plan.ts';
+import type { Plan, Prepare } from './plan.ts';
 import { createReceiver } from './receiver.ts';
 import { createRounds } from './rounds.ts';
-import type { Exchange, Upstream, UpstreamRequest } from './upstream.ts';
+import type { Exchange, Receiver, Upstream, UpstreamRequest } from './upstream.ts';
 
 export interface RelayOptions {
   upstream: Upstream;
@@ -19,48 +19,38 @@ export interface RelayOptions {
   userAgent: string;
 }
 
-/** What became of a call whose answer was begun, or that the client gave up. */
-export interface Outcome {
-  /** Absent when the client left before it was decided. */
-  path?: Plan['path'];
-  status: 'complete' | 'failed' | 'client-closed';
+/** What became of an answer that was begun. */
+export interface Relayed {
+  status: 'complete' | 'failed';
   usage?: Partial<Usage>;
   /** The usage is that of an answer which was cut. */
   partial?: boolean;
   error?: GatewayError;
 }
 
-/** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
-export async function relay(call: Call, endpoint: Endpoint, reply: Reply, options: RelayOptions): Promise<Outcome> {
-  const client = new AbortController();
-  reply.onClose(() => client.abort());
-  const { memory, prepare } = options;
-  try {
-    const planned = await plan(call, endpoint, { prepare, memory, signal: client.signal });
-    client.signal.throwIfAborted();
-    const outcome = await carry({ call, endpoint, planned, reply }, options, client.signal);
-    return {
-      path: planned.path,
-      ...outcome,
-      ...(client.signal.aborted && { status: 'client-closed', error: undefined }),
-    };
-  } catch (error) {
-    if (client.signal.aborted) return { status: 'client-closed' };
-    throw error;
-  }
+/** One attempt: a body for an endpoint, and where its answer goes. */
+export interface Carried extends Pick<Delivery, 'call' | 'endpoint' | 'planned' | 'reply' | 'heads'> {
+  onStatus(status: number): void;
+  /** Called once, with the first byte of the answer's body. */
+  onFirstByte(): void;
 }
 
-type Carried = Pick<Delivery, 'call' | 'endpoint' | 'planned' | 'reply'>;
+export interface Bounds {
+  /** Aborted when the client leaves: the upstream hears of it at once. */
+  client: AbortSignal;
+  /** The moment, by `performance.now()`, at which the answer must be complete. */
+  until: number;
+}
 
-/** Asks the upstream and writes its answer. When the client leaves, the upstream hears of it at once. */
-function carry(carried: Carried, options: RelayOptions, client: AbortSignal): Promise<Omit<Outcome, 'path'>> {
+/** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
+export function relay(carried: Carried, options: RelayOptions, { client, until }: Bounds): Promise<Relayed> {
   const { call, endpoint, planned } = carried;
   const { memory, keepAlive, upstream } = options;
   return new Promise((resolve, reject) => {
     let exchange: Exchange | undefined;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
     const send = (body: Buffer): void => {
-      exchange = upstream.send({ ...request, body }, receiver);
+      exchange = upstream.send({ ...request, body, total: until - performance.now() }, watched(receiver, carried));
       receiver.attach(exchange);
     };
     const hides = planned.request?.reasoning?.visible === false;
@@ -76,6 +66,22 @@ function carry(carried: Carried, options: RelayOptions, client: AbortSignal): Pr
       receiver.fail(new GatewayError('client_closed', 'The client left before the end.'));
     });
   });
+}
+
+function watched(receiver: Receiver, { onStatus, onFirstByte }: Carried): Receiver {
+  let started = false;
+  return {
+    ...receiver,
+    head(status, headers) {
+      onStatus(status);
+      receiver.head(status, headers);
+    },
+    data(chunk) {
+      if (!started) onFirstByte();
+      started = true;
+      receiver.data(chunk);
+    },
+  };
 }
 
 function upstreamRequest(

@@ -3,7 +3,7 @@
 import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
 import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
-import type { Call, Endpoint } from './call.ts';
+import { addOptions, type Call, type Endpoint } from './call.ts';
 import type { StateMemory } from './memory.ts';
 import type { Plan } from './plan.ts';
 
@@ -24,6 +24,7 @@ export async function relayed(call: Call, endpoint: Endpoint, { target, memory }
   }
   memory.seal(body, protocol, target.origin);
   changed = protocol.restoreState(body, target.origin) || changed;
+  changed = addOptions(body, endpoint) || changed;
   const usage = wantsUsage(call) ? protocol.streamUsage : undefined;
   const addsUsage = usage !== undefined && body[usage.field] === undefined;
   if (usage) {
@@ -51,8 +52,11 @@ function wantsUsage(call: Call): boolean {
 }
 
 function respell(bytes: Buffer, protocol: Protocol, target: Target): Buffer {
-  const span: Span | undefined = spanAt(bytes, protocol.requestModel.path);
-  return span ? splice(bytes, span, JSON.stringify(protocol.requestModel.spell(target.model))) : bytes;
+  const { path, spell } = protocol.requestModel;
+  const span: Span | undefined = spanAt(bytes, path);
+  const name = JSON.stringify(spell(target.model));
+  if (span) return splice(bytes, span, name);
+  return path.length === 1 ? insertFirst(bytes, `${JSON.stringify(path[0])}:${name},`) : bytes;
 }
 
 function renameModel(body: Json, protocol: Protocol, target: Target): void {

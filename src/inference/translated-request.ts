@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts';
 import { copyJson } from '../core/json.ts';
 import { writeBody } from '../core/json-body.ts';
 import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
-import type { Call, Endpoint } from './call.ts';
+import { addOptions, type Call, type Endpoint } from './call.ts';
 import type { Plan } from './plan.ts';
 import { renameTools } from './tool-names.ts';
 
@@ -29,6 +29,7 @@ export async function translated(
 
   function encode(asked: ChatRequest): EncodedRequest {
     const encoded = upstream.encodeRequest(asked, target);
+    addOptions(encoded.body, endpoint);
     const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
     const body = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
     return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };

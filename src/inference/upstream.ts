@@ -22,6 +22,8 @@ export interface UpstreamRequest {
   headers: Record<string, string>;
   body?: Buffer;
   local?: LocalUpstream;
+  /** Milliseconds until the end of the answer, where they are fewer than the deadline's. */
+  total?: number;
 }
 
 /** Hears of an answer as it comes: `head` once, `data` any number of times, then `end` or `fail` once. */
@@ -101,7 +103,7 @@ function supervise(request: UpstreamRequest, receiver: Receiver, deadlines: Dead
   );
   const total = watch(() => expire('did not finish its answer in time'));
   progress.in(deadlines.firstByte);
-  total.in(deadlines.total);
+  total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
 
   const events: TransportEvents = {
     sent: () => receiver.sent?.(),

@@ -43,7 +43,12 @@ const MODEL: CatalogModel = {
 };
 
 export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
-  return { provider, model: { ...MODEL, rules }, credential: { id: 'none', key: undefined, failed() {} }, headers: {} };
+  return {
+    provider,
+    model: { ...MODEL, rules },
+    credential: { id: 'none', number: 1, key: undefined, failed() {}, rests: () => 0 },
+    headers: {},
+  };
 }
 
 export function bareProvider(protocol: string): Provider {
@@ -106,6 +111,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
     call: { ...callOf(client, Buffer.from('{}'), {}), stream, array },
     ...{ endpoint, planned, options, rounds: createRounds(planned), memory: createStateMemory(10_000) },
     keepAlive: 60_000,
+    heads: () => ({}),
     reply: {
       full: false,
       head: () => {

@@ -39,7 +39,7 @@ export const messages: Protocol = {
 
   upstreamPath: (_model, action) => (action === 'count' ? '/v1/messages/count_tokens' : '/v1/messages'),
   toolName: /^[a-zA-Z0-9_-]{1,128}$/,
-  gatewayFields: ['provider'],
+  gatewayFields: ['provider', 'models'],
   requestModel: { path: ['model'], spell: (model) => model },
   restoreState,
   stateFields: ['signature', 'data'],

@@ -6,7 +6,7 @@ import { unread } from '../../core/losses.ts';
 const BODY = new Set([
   'model', 'messages', 'max_tokens', 'system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools',
   'tool_choice', 'thinking', 'output_config', 'output_format', 'cache_control', 'metadata', 'service_tier', 'speed',
-  'container', 'mcp_servers', 'thread',
+  'container', 'mcp_servers', 'thread', 'provider', 'models',
 ]); // biome-ignore format: a list
 
 const TURN = new Set(['role', 'content']);

@@ -1,0 +1,195 @@
+/** Carries a call to one endpoint after the other until one answers, as long as nothing was written to the client. */
+
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { endpointName } from '../routing/candidate.ts';
+import { mayFallBack } from '../routing/fallback.ts';
+import type { Call, Reply } from './call.ts';
+import type { Attempt, Outcome } from './outcome.ts';
+import { type Plan, plan } from './plan.ts';
+import { type Relayed, type RelayOptions, relay } from './relay.ts';
+import { type ReadyPlace, type Route, refusalOf } from './route.ts';
+import { measuredAs, type RoutingState } from './routing-state.ts';
+import { encodeTrace, traceOf } from './trace.ts';
+
+export interface DispatchOptions extends RelayOptions {
+  state: RoutingState;
+  /** Milliseconds for all attempts together. */
+  total: number;
+}
+
+/** A call on its way: what was tried so far, and what answers say about it. */
+interface Journey {
+  call: Call;
+  route: Route;
+  reply: Reply;
+  options: DispatchOptions;
+  /** Aborted when the client leaves. */
+  client: AbortSignal;
+  started: number;
+  attempts: Attempt[];
+}
+
+/** More would keep a client waiting for what is down everywhere. */
+const MOST_ATTEMPTS = 8;
+/** What the upstream says of the gateway's account, which holds for every model there. */
+const ACCOUNT_STATUSES = [401, 402, 403];
+/** What another endpoint may be able to do. */
+const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupported_tool'];
+
+/** Never rejects for what an upstream does: the outcome says it. */
+export async function dispatch(call: Call, route: Route, reply: Reply, options: DispatchOptions): Promise<Outcome> {
+  const client = new AbortController();
+  reply.onClose(() => client.abort());
+  const started = performance.now();
+  const journey: Journey = { call, route, reply, options, client: client.signal, started, attempts: [] };
+  options.state.retries.earn();
+  const ended = await travel(journey);
+  const { attempts } = journey;
+  const last = attempts.at(-1);
+  const before = attempts.slice(0, -1).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
+  return {
+    ...ended,
+    attempts,
+    path: last?.path,
+    milliseconds: performance.now() - started,
+    ...(last?.firstByte !== undefined && { firstByte: before + last.firstByte }),
+    ...(client.signal.aborted && { status: 'client-closed' as const, error: undefined }),
+  };
+}
+
+type Ended = Pick<Outcome, 'status' | 'usage' | 'partial' | 'error' | 'endpoint'>;
+
+async function travel(journey: Journey): Promise<Ended> {
+  const { route, options, client, attempts } = journey;
+  let unable: GatewayError | undefined;
+  let refusal: { error: GatewayError; place?: ReadyPlace } | undefined;
+  let soonest: number | undefined;
+  for (const place of route.places) {
+    const planned = await planAt(journey, place);
+    if (client.aborted) break;
+    if (planned instanceof GatewayError) {
+      if (!UNSUPPORTED.includes(planned.code)) return { status: 'refused', error: planned };
+      unable ??= planned;
+      route.leftOut.push({ candidate: place, reason: planned.message });
+      continue;
+    }
+    if (attempts.length > 0 && (!mayGoOn(journey) || !options.state.retries.spend())) break;
+    const ended = await attempt(journey, place, planned);
+    if (ended.status !== 'refused' || !ended.error) return ended;
+    const { retryAfter } = ended.error;
+    if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
+    refusal = { error: ended.error, place };
+    if (client.aborted || !route.policy.allowFallbacks || !mayFallBack(ended.error)) break;
+  }
+  const error = refusal?.error ?? unable ?? refusalOf(route);
+  return { status: 'refused', error: withRetryAfter(error, soonest), endpoint: refusal?.place?.endpoint };
+}
+
+function mayGoOn({ attempts, started, options }: Journey): boolean {
+  return attempts.length < MOST_ATTEMPTS && performance.now() - started < options.total;
+}
+
+function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
+  if (retryAfter === error.retryAfter) return error;
+  return new GatewayError(error.code, error.message, { ...error, cause: error.cause, retryAfter });
+}
+
+/** The body for one endpoint, made anew from the client's; or why that endpoint cannot do it. */
+async function planAt({ call, route, options, client }: Journey, place: ReadyPlace): Promise<Plan | GatewayError> {
+  const { memory, prepare } = options;
+  try {
+    const planned = await plan(call, place.endpoint, { prepare, memory, signal: client });
+    return route.policy.requireParameters ? (lossOf(planned, place) ?? planned) : planned;
+  } catch (error) {
+    return toGatewayError(error);
+  }
+}
+
+/** The refusal of a plan that leaves out what the request says. */
+export function lossOf({ dropped }: Plan, place: ReadyPlace): GatewayError | undefined {
+  const [param] = dropped;
+  if (param === undefined) return undefined;
+  const message = `${dropped.join(', ')} cannot be told to ${endpointName(place)}, and provider.require_parameters is set.`;
+  return new GatewayError('unsupported_parameter', message, { param });
+}
+
+async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Promise<Ended> {
+  const { call, reply, options, client, started, attempts } = journey;
+  const { endpoint, model, credential } = place;
+  const { path, dropped } = planned;
+  const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
+  attempts.push(record);
+  const trial = options.state.health.begin(place.id);
+  const began = performance.now();
+  const elapse = (): void => {
+    record.milliseconds = performance.now() - began;
+  };
+  const carried = {
+    ...{ call, endpoint, planned, reply },
+    heads: () => {
+      elapse();
+      return explained(journey);
+    },
+    onStatus: (status: number) => {
+      record.status = status;
+    },
+    onFirstByte: () => {
+      record.firstByte = performance.now() - began;
+    },
+  };
+  try {
+    const relayed = await relay(carried, options, { client, until: started + options.total });
+    elapse();
+    record.error = relayed.error?.code;
+    if (relayed.error && !client.aborted) trial.failed(relayed.error);
+    else if (client.aborted) trial.abandoned();
+    else {
+      trial.succeeded();
+      learn(journey, place, { record, relayed });
+    }
+    return { ...relayed, endpoint };
+  } catch (thrown) {
+    elapse();
+    const error = toGatewayError(thrown);
+    record.error = error.code;
+    if (client.aborted || error.code === 'internal_error') trial.abandoned();
+    else if (mayFallBack(error)) trial.failed(error);
+    else trial.succeeded();
+    if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
+    return { status: 'refused', error, endpoint };
+  }
+}
+
+function learn(
+  { call, route, options }: Journey,
+  { id }: ReadyPlace,
+  { record, relayed }: { record: Attempt; relayed: Relayed },
+): void {
+  const { statistics, bindings } = options.state;
+  const { firstByte = record.milliseconds, milliseconds } = record;
+  statistics.record(measuredAs(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
+  if (route.places.length + route.leftOut.length > 1) bindings.bind(route.conversation, id);
+}
+
+/** Headers that say who answers and how it came to that. */
+function explained({ call, route, attempts }: Pick<Journey, 'call' | 'route' | 'attempts'>): Record<string, string> {
+  return explain(call, { route, attempts });
+}
+
+/** The same for an answer that no endpoint gives. */
+export function explain(
+  { headers }: Call,
+  { route, attempts }: { route: Route; attempts: readonly Attempt[] },
+): Record<string, string> {
+  const last = attempts.at(-1);
+  const wanted = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
+  return {
+    ...(last && { 'x-polygate-endpoint': asciiName(last.endpoint) }),
+    'x-polygate-attempts': String(attempts.length),
+    ...(wanted && { 'x-polygate-trace': encodeTrace(traceOf(route, attempts)) }),
+  };
+}
+
+function asciiName(name: string): string {
+  return name.replace(/[^\x21-\x7e]/g, '?').slice(0, 300);
+}

@@ -1,0 +1,155 @@
+/** Decides, before anything is sent, where a call may go and in what order. */
+
+import { GatewayError } from '../core/errors.ts';
+import { isAuto, readChoice } from '../routing/auto.ts';
+import { endpointName, selected } from '../routing/candidate.ts';
+import { splitModelName } from '../routing/model-name.ts';
+import type { Policy } from '../routing/policy.ts';
+import { type LeftOut, rank, type Situation } from '../routing/ranking.ts';
+import { POLICY_HEADER, readPolicy } from '../routing/request.ts';
+import { createSlugs } from '../routing/slugs.ts';
+import type { Call, Endpoint } from './call.ts';
+import type { Models } from './models.ts';
+import { type Place, placesOf } from './places.ts';
+import { measuredAs, type RoutingState } from './routing-state.ts';
+
+/** A place that can be tried. */
+export type ReadyPlace = Place & { endpoint: Endpoint };
+
+export interface Route {
+  /** As the client named it. */
+  requested: string;
+  /** The gateway's name of the model that was asked for. */
+  model: string;
+  policy: Policy;
+  /** In the order in which they are tried. */
+  places: ReadyPlace[];
+  leftOut: LeftOut<Place>[];
+  /** Names the conversation among all of them. */
+  conversation: string;
+}
+
+export interface RouteOptions {
+  models: Models;
+  state: Pick<RoutingState, 'health' | 'statistics' | 'bindings'>;
+  /** Whether the client's key may use a model. */
+  allows(model: string): boolean;
+}
+
+/** Throws `model_not_found`, `permission_denied`, and `invalid_request` for a policy that is wrong. */
+export async function routeOf(call: Call, requested: string, options: RouteOptions): Promise<Route> {
+  const { models, state, allows } = options;
+  const slugs = createSlugs(models.slugs);
+  const body = call.protocol.gatewayFields.includes('provider') ? call.body : undefined;
+  const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
+  const isKnown = (name: string): boolean => models.catalog().find(name) !== undefined;
+  const choice = isAuto(requested) && !isKnown(requested) ? readChoice(body?.model_routing_config) : undefined;
+  const [first, ...rest] = choice ? [...choice.models, ...(asked.fallbackModels ?? [])] : [requested];
+  const { name, wish } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
+  const named = choice ? rest : asked.fallbackModels;
+  const policy = withDefaults({ ...asked, fallbackModels: named, ...choice?.wish, ...wish }, models);
+
+  const own = await placesOf(models, name, 0);
+  const model = own[0]?.model ?? name;
+  if (!allows(model)) {
+    throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
+  }
+  const others = await fallbackPlaces(named, policy, options);
+  const candidates = [...own, ...others.filter((place) => place.model !== model)];
+  checkPin(policy, candidates, model);
+
+  const conversation = call.protocol.conversation(call.body, call.headers);
+  const key = `${call.owner} ${model} ${conversation}`;
+  const { ranked, leftOut } = rank(candidates, policy, situationOf(call, candidates, { state, conversation, key }));
+  const places = ranked.flatMap(({ endpoint, ...place }) =>
+    endpoint ? [{ ...place, endpoint: withOptions(endpoint, place, policy) }] : [],
+  );
+  return { requested, model, policy, places, leftOut, conversation: key };
+}
+
+/** An explicit order of providers wants no other. */
+function withDefaults(policy: Policy, { routes }: Models): Policy {
+  const sort = policy.sort ?? (policy.order.length > 0 ? undefined : routes.sort);
+  return { ...policy, sort, fallbackModels: policy.fallbackModels ?? [...routes.fallbackModels] };
+}
+
+/** A model that the request names must exist; one of the configuration may be missing for a while. */
+async function fallbackPlaces(
+  named: string[] | undefined,
+  { fallbackModels = [], allowFallbacks }: Policy,
+  { models, allows }: RouteOptions,
+): Promise<Place[]> {
+  if (!allowFallbacks) return [];
+  const places: Place[] = [];
+  for (const [index, name] of fallbackModels.entries()) {
+    try {
+      const found = await placesOf(models, name, index + 1);
+      if (places.some((place) => place.model === found[0]?.model)) continue;
+      const unusable = 'this key may not use the model';
+      places.push(...found.map((place) => (allows(place.model) ? place : { ...place, unusable })));
+    } catch (error) {
+      if (named && error instanceof GatewayError)
+        throw new GatewayError(error.code, error.message, { param: 'models' });
+      if (!named && error instanceof GatewayError) continue;
+      throw error;
+    }
+  }
+  return places;
+}
+
+function checkPin({ pin }: Policy, candidates: readonly Place[], model: string): void {
+  if (!pin || selected(pin, candidates).length > 0) return;
+  const serving = [...new Set(candidates.map(({ provider }) => provider))].join(', ');
+  throw new GatewayError(
+    'invalid_request',
+    `provider.type: "${pin.text}" does not serve the model "${model}"; it is served by: ${serving}.`,
+    { param: 'provider.type' },
+  );
+}
+
+interface Known {
+  state: RouteOptions['state'];
+  conversation: string;
+  key: string;
+}
+
+function situationOf(call: Call, candidates: readonly Place[], { state, conversation, key }: Known): Situation {
+  const credentials = new Map(candidates.map(({ id, endpoint }) => [id, endpoint?.credential]));
+  const { health, statistics, bindings } = state;
+  return {
+    health: {
+      rest(id) {
+        const milliseconds = credentials.get(id)?.rests() ?? 0;
+        return milliseconds > 0 ? { cause: 'its account was refused', milliseconds } : health.rest(id);
+      },
+      failedLately: health.failedLately,
+    },
+    statistics: {
+      latency: (id, percentile) => statistics.latency(measuredAs(id, call.stream), percentile),
+      throughput: (id, percentile) => statistics.throughput(measuredAs(id, call.stream), percentile),
+    },
+    conversation,
+    holder: bindings.endpointOf(key),
+  };
+}
+
+function withOptions(
+  endpoint: Endpoint,
+  { provider, type }: Pick<Place, 'provider' | 'type'>,
+  policy: Policy,
+): Endpoint {
+  const options = policy.options[provider] ?? policy.options[type];
+  return options ? { ...endpoint, options } : endpoint;
+}
+
+/** Why no place is left; only for a route without places. */
+export function refusalOf({ model, leftOut }: Route): GatewayError {
+  const reasons = [...new Set(leftOut.map(({ candidate, reason }) => `${endpointName(candidate)}: ${reason}`))].join(
+    '; ',
+  );
+  const isReady = leftOut.some(({ candidate }) => candidate.unusable === undefined);
+  const message = `No endpoint of the model "${model}" can serve the request (${reasons || 'it has none'}).`;
+  return isReady
+    ? new GatewayError('invalid_request', message, { param: 'provider' })
+    : new GatewayError('unavailable', message);
+}

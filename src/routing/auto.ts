@@ -1,0 +1,46 @@
+/** A model that is left to the gateway: `auto`, and which models it may choose from. */
+
+import { GatewayError } from '../core/errors.ts';
+import { isObject, type Json } from '../core/json.ts';
+import type { Policy } from './policy.ts';
+
+/** What a preference sorts the models by; the others leave them in the order in which they are listed. */
+const PREFERENCES: Record<string, Partial<Policy>> = {
+  balanced: {},
+  quality: {},
+  cost: { sort: 'price', acrossModels: true },
+  price: { sort: 'price', acrossModels: true },
+  speed: { sort: 'latency', acrossModels: true },
+  performance: { sort: 'latency', acrossModels: true },
+};
+
+export interface Choice {
+  /** Best first; empty leaves it to the configuration. */
+  models: string[];
+  wish: Partial<Policy>;
+}
+
+export function isAuto(name: string): boolean {
+  return name === 'auto' || name.endsWith('/auto');
+}
+
+/** Reads `model_routing_config`. Throws `invalid_request` naming the field at fault. */
+export function readChoice(config: Json): Choice {
+  if (config == null) return { models: [], wish: {} };
+  const at = 'model_routing_config';
+  if (!isObject(config)) throw wrong(at, 'must be an object');
+  const { models, available_models: available, preference, ...rest } = config;
+  const [unknown] = Object.keys(rest).filter((name) => name !== 'task_info');
+  if (unknown !== undefined)
+    throw wrong(`${at}.${unknown}`, 'is not a known field; allowed: models, available_models, preference, task_info');
+  const list: Json = models ?? available ?? [];
+  if (!Array.isArray(list) || !list.every((name) => typeof name === 'string' && name !== ''))
+    throw wrong(`${at}.${models == null ? 'available_models' : 'models'}`, 'must be a list of names of models');
+  if (preference != null && !Object.hasOwn(PREFERENCES, preference))
+    throw wrong(`${at}.preference`, `must be one of ${Object.keys(PREFERENCES).join(', ')}`);
+  return { models: list, wish: PREFERENCES[preference ?? 'balanced'] ?? {} };
+}
+
+function wrong(param: string, what: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${what}.`, { param });
+}
