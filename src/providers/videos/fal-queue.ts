@@ -135,6 +135,7 @@ function readResult({ status, body, headers }: VideoAnswer): PollResult {
     return { type: 'failed', error: failureOf(body, status === 422 ? 'invalid_input' : 'upstream_error') };
   }
   if (status < 200 || status >= 300) return { type: 'unreadable' };
+  if (/^in_(queue|progress)$/i.test(textOf(body?.status) ?? '')) return running();
   const videos: Json = Array.isArray(body?.videos) ? body.videos : [body?.video ?? body?.output];
   const assets = videos.flatMap((video: Json) => {
     const url = urlOf(video?.url ?? video);

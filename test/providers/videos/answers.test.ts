@@ -448,6 +448,7 @@ describe('fal: the result behind a finished request', () => {
     [200, {}, { type: 'completed', assets: [] }],
     [200, undefined, { type: 'completed', assets: [] }],
     [400, { detail: 'Request is still in progress' }, { type: 'running' }],
+    [202, { status: 'IN_PROGRESS' }, { type: 'running' }],
     [
       422,
       { detail: [{ msg: 'refused', type: 'content_policy_violation' }] },

@@ -1,0 +1,96 @@
+/** Takes a task through an adapter over real HTTP, without the gateway: submitted, polled to its end, fetched. */
+
+import assert from 'node:assert/strict';
+import type { Provider } from '../../src/core/provider.ts';
+import type {
+  CancelResult,
+  PollResult,
+  SubmitResult,
+  VideoAnswer,
+  VideoApi,
+  VideoCall,
+  VideoRef,
+  VideoRequest,
+} from '../../src/core/video.ts';
+
+export interface Journey {
+  /** What the polls said, one after the other. */
+  states: PollResult['type'][];
+  end: PollResult;
+}
+
+/** More than any of the upstreams takes. */
+const POLLS = 20;
+
+export class VideoDriver {
+  readonly #provider: Provider;
+  readonly #key: string;
+  readonly #headers: Record<string, string>;
+
+  constructor(provider: Provider, key = 'secret', headers: Record<string, string> = {}) {
+    this.#provider = provider;
+    this.#key = key;
+    this.#headers = headers;
+  }
+
+  get api(): VideoApi {
+    assert.ok(this.#provider.video, `${this.#provider.id} makes videos`);
+    return this.#provider.video;
+  }
+
+  submit(request: VideoRequest): Promise<SubmitResult> {
+    return this.#ask(this.api.submit(request, { attemptId: '0b9e4c1e-8a3f-4b68-9d2a-000000000001' }));
+  }
+
+  async follow(ref: VideoRef): Promise<Journey> {
+    const states: PollResult['type'][] = [];
+    for (let polls = 0; polls < POLLS; polls++) {
+      let result = await this.#ask(this.api.poll(ref));
+      if (result.type === 'follow') result = await this.#ask(result.call);
+      states.push(result.type);
+      if (result.type !== 'queued' && result.type !== 'running') return { states, end: result };
+    }
+    throw new Error(`no end after ${states.join(', ')}`);
+  }
+
+  async make(request: VideoRequest): Promise<Journey> {
+    const submitted = await this.submit(request);
+    assert.ok(submitted.type === 'accepted', JSON.stringify(submitted));
+    return this.follow(submitted.ref);
+  }
+
+  async cancel(ref: VideoRef): Promise<CancelResult> {
+    assert.ok(this.api.cancel, `${this.#provider.id} can cancel`);
+    return this.#ask(this.api.cancel(ref));
+  }
+
+  async fetch(path: string, key = this.#key): Promise<Response> {
+    return fetch(this.#provider.baseUrl + path, { headers: { ...this.#provider.headers(key), ...this.#headers } });
+  }
+
+  async #ask<Result>(call: VideoCall<Result>): Promise<Result> {
+    const form = call.body instanceof FormData;
+    const response = await fetch(this.#provider.baseUrl + call.path, {
+      method: call.method,
+      headers: {
+        ...(call.body !== undefined && !form && { 'content-type': 'application/json' }),
+        ...this.#provider.headers(this.#key),
+        ...this.#headers,
+        ...call.headers,
+      },
+      body: form ? call.body : call.body === undefined ? undefined : JSON.stringify(call.body),
+    });
+    return call.read(await answerOf(response));
+  }
+}
+
+async function answerOf(response: Response): Promise<VideoAnswer> {
+  const text = await response.text();
+  let body: VideoAnswer['body'];
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  return { status: response.status, headers: Object.fromEntries(response.headers), body };
+}
