@@ -114,14 +114,13 @@ describe('an object store', () => {
     assert.deepEqual(home.files(), []);
   });
 
-  test('is swept like a folder', async () => {
-    const [wanted, orphan] = [await keep('wanted'), await keep('orphan')];
-    const later = Date.now() + 2 * HOUR;
-    assert.equal(await home.mirror.sweep(later, async () => new Set(['wanted'])), 2);
-    await assert.rejects(ask(orphan), { code: 'video_content_expired' });
-    (await ask(wanted)).body?.destroy();
-    assert.equal(await home.mirror.expire(later + 7 * 24 * HOUR), 2);
-    await assert.rejects(ask(wanted), { code: 'video_content_expired' });
+  test('is cleared of what was left behind, like a folder', async () => {
+    const [one, other] = [await keep('one'), await keep('other')];
+    const day = 24 * HOUR;
+    assert.equal(await home.mirror.expire(Date.now() + 7 * day), 0);
+    // The videos, and the notes about them.
+    assert.equal(await home.mirror.expire(Date.now() + 8 * day), 4);
+    for (const gone of [one, other]) await assert.rejects(ask(gone), { code: 'video_content_expired' });
   });
 
   test('that refuses or is away is asked again later, without another download', async () => {

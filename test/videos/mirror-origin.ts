@@ -88,6 +88,8 @@ export interface TestMirror {
   folder: string;
   /** Everything on the disk, relative to the folder of videos. */
   files(): string[];
+  /** Why videos were not kept. */
+  reasons: string[];
   keep(source: AssetSource, id?: string): ReturnType<FullMirror['keep']>;
   close(): Promise<void>;
 }
@@ -101,17 +103,21 @@ export function testMirror(options: Partial<MirrorOptions> = {}): TestMirror {
   const policy = createPolicy({ allowCidrs: ['127.0.0.0/8'] });
   const guarded = createGuardedClient({ policy, lookup: async () => ['127.0.0.1'], extraCa: testCa });
   const clients = { trusted, guarded };
+  const reasons: string[] = [];
+  const log = { warn: (details: { reason?: string }) => void reasons.push(details.reason ?? '') };
   const mirror = createMirror({
+    log,
     folder,
     store: { type: 'local' },
     clients,
     secrets: [SECRET],
-    highWater: 1,
+    reserve: 0,
     ...options,
   });
   return {
     mirror,
     folder,
+    reasons,
     files: () =>
       readdirSync(join(folder, 'videos'), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())

@@ -7,7 +7,15 @@ import { createMirror } from '../../src/videos/mirror/index.ts';
 const [folder = '', url = '', id = ''] = process.argv.slice(2);
 const trusted = createTrustedClient();
 const clients = { trusted, guarded: createGuardedClient() };
-const mirror = createMirror({ folder, store: { type: 'local' }, clients, secrets: [Buffer.alloc(32)], highWater: 1 });
+const log = { warn: (details: object) => console.error(details) };
+const mirror = createMirror({
+  folder,
+  store: { type: 'local' },
+  clients,
+  secrets: [Buffer.alloc(32)],
+  reserve: 0,
+  log,
+});
 const signal = new AbortController().signal;
 const kept = await mirror.keep({ id, owner: 'o' }, 0, { type: 'path', url, headers: {} }, signal);
 await trusted.close();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { expireHourly } from '../../src/videos/mirror/index.ts';
 import { makeVideo, type TestMirror, testMirror } from './mirror-origin.ts';
 
 const HOUR = 3_600_000;
@@ -22,40 +23,50 @@ function age(milliseconds: number, ...names: string[]): void {
   for (const name of names) utimesSync(join(home.folder, 'videos', name), moment, moment);
 }
 
-test('media go after seven days, and not before', async () => {
+test('media go a day after every task must have erased its own, and not before', async () => {
   await home.keep(video, 'old');
   await home.keep(video, 'new');
-  age(7 * DAY, ...home.files().filter((name) => name.startsWith('old')));
-  age(7 * DAY - HOUR, ...home.files().filter((name) => name.startsWith('new')));
+  age(8 * DAY, ...home.files().filter((name) => name.startsWith('old')));
+  age(8 * DAY - HOUR, ...home.files().filter((name) => name.startsWith('new')));
   assert.equal(await home.mirror.expire(now), 2);
-  assert.deepEqual(
-    home.files().map((name) => name.split('/')[0]),
-    ['new', 'new'],
-  );
+  assert.deepEqual(new Set(home.files().map((name) => name.split('/')[0])), new Set(['new']));
   assert.equal(await home.mirror.expire(now), 0);
 });
 
-test('files without a task go, but not while they are new', async () => {
-  for (const id of ['wanted', 'orphan', 'fresh']) await home.keep(video, id);
-  age(2 * HOUR, ...home.files().filter((name) => !name.startsWith('fresh')));
-  age(0, ...home.files().filter((name) => name.startsWith('fresh')));
-  const asked: string[] = [];
-  const wanted = async (ids: string[]) => {
-    asked.push(...ids);
-    return new Set(['wanted']);
-  };
-  assert.equal(await home.mirror.sweep(now, wanted), 2);
-  assert.deepEqual(asked.sort(), ['orphan', 'wanted']);
-  assert.deepEqual([...new Set(home.files().map((name) => name.split('/')[0]))], ['fresh', 'wanted']);
+test('a part that nothing was added to for a day goes', async () => {
+  await home.keep(video, 'task');
+  for (const name of ['1.part', '1.part.json', '2.part']) writeFileSync(join(home.folder, 'videos/task', name), 'x');
+  age(DAY, ...home.files());
+  age(DAY - HOUR, 'task/2.part');
+  assert.equal(await home.mirror.expire(now), 2);
+  assert.equal(home.files().length, 3);
+  assert.ok(home.files().includes('task/2.part'));
 });
 
-test('a part that nothing was added to for a day goes, whoever wants it', async () => {
-  await home.keep(video, 'task');
-  for (const name of ['task/1.part', 'task/1.part.json', 'task/2.part'])
-    writeFileSync(join(home.folder, 'videos', name), 'x');
-  age(0, ...home.files());
-  age(DAY, 'task/1.part', 'task/1.part.json');
-  assert.equal(await home.mirror.sweep(now, async () => new Set(['task'])), 2);
-  assert.ok(home.files().includes('task/2.part'));
-  assert.equal(home.files().length, 3);
+test('once an hour, a failure included, until it is stopped', async () => {
+  let callback: (() => void) | undefined;
+  const clock = {
+    now: () => now,
+    after(milliseconds: number, then: () => void) {
+      assert.equal(milliseconds, HOUR);
+      callback = then;
+      return () => {
+        callback = undefined;
+      };
+    },
+  };
+  const moments: number[] = [];
+  const complaints: object[] = [];
+  const expire = async (moment: number) => {
+    if (moments.push(moment) === 1) throw new Error('the object store is away');
+    return 0;
+  };
+  const stop = expireHourly({ expire }, clock, { warn: (details) => void complaints.push(details) });
+  for (let hour = 0; hour < 2; hour++) {
+    callback?.();
+    await new Promise((later) => setImmediate(later));
+  }
+  assert.deepEqual([moments, complaints.length], [[now, now], 1]);
+  stop();
+  assert.equal(callback, undefined);
 });

@@ -89,20 +89,24 @@ describe('a video', () => {
 
 describe('what is not kept leaves nothing behind', () => {
   const large = makeVideo(1_000_001);
-  const cases: Record<string, Parameters<typeof startOrigin>[0]> = {
-    'a length over the cap': serve(large),
-    'a body over the cap': (_request, response) => void response.writeHead(200).end(large),
-    'no video': (_request, response) => void response.writeHead(200).end('<html>not a video</html>'),
-    'an empty body': (_request, response) => void response.writeHead(200).end(),
-    'a compressed body': serve(video, { headers: { 'content-encoding': 'gzip' } }),
-    'a redirect to nowhere': (_request, response) => void response.writeHead(302).end(),
-    'redirects without end': (request, response) => void response.writeHead(302, { location: `${request.url}x` }).end(),
+  const cases: Record<string, [Parameters<typeof startOrigin>[0], RegExp]> = {
+    'a length over the cap': [serve(large), /larger than 1000000 bytes/],
+    'a body over the cap': [(_request, response) => void response.writeHead(200).end(large), /larger/],
+    'no video': [(_request, response) => void response.writeHead(200).end('<html>not a video</html>'), /not a video/],
+    'an empty body': [(_request, response) => void response.writeHead(200).end(), /not a video/],
+    'a compressed body': [serve(video, { headers: { 'content-encoding': 'gzip' } }), /compressed/],
+    'a redirect to nowhere': [(_request, response) => void response.writeHead(302).end(), /address/],
+    'redirects without end': [
+      (request, response) => void response.writeHead(302, { location: `${request.url}x` }).end(),
+      /address/,
+    ],
   };
-  for (const [title, listener] of Object.entries(cases)) {
+  for (const [title, [listener, reason]] of Object.entries(cases)) {
     test(title, async () => {
       answer = listener;
       assert.equal(await kept.keep(source()), undefined);
       assert.deepEqual(kept.files(), []);
+      assert.match(kept.reasons.join(), reason);
     });
   }
 
@@ -114,9 +118,9 @@ describe('what is not kept leaves nothing behind', () => {
   });
 
   test('anything, on a disk that is nearly full', async () => {
-    const full = testMirror({ highWater: 0 });
+    const full = testMirror({ reserve: Number.MAX_SAFE_INTEGER });
     assert.equal(await full.keep(source()), undefined);
-    assert.deepEqual(full.files(), []);
+    assert.deepEqual([full.files(), full.reasons], [[], ['the disk has no room for it']]);
     assert.equal(origin.seen.length, 0);
     await full.close();
   });

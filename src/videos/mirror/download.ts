@@ -6,7 +6,9 @@ import type { TrustedAnswer } from '../../net/trusted.ts';
 import { watchIdle } from './idle.ts';
 import { HEAD_BYTES, mediaTypeOf } from './media-type.ts';
 import type { Part, Version } from './part.ts';
+import type { Room } from './room.ts';
 import { type Clients, openSource, type RemoteSource } from './source.ts';
+import { Unfit } from './unfit.ts';
 
 export interface Limits {
   /** Largest video in bytes. */
@@ -17,31 +19,32 @@ export interface Limits {
   total: number;
 }
 
-/** `unfit`: it may never be kept, however often it is tried. */
-export type Ending = 'whole' | 'unfit';
+export interface Bounds {
+  limits: Limits;
+  room: Room;
+  signal: AbortSignal;
+}
+
+/** Between two looks at the disk. */
+const LOOK_BYTES = 64 * 1024 * 1024;
 
 /**
- * Fills the part. Throws when another try may succeed (with `upstreamStatus` where the other side refused), and when
- * `signal` aborts; the part keeps what has arrived.
+ * Fills the part. Throws `Unfit` where no other try can help, else what went wrong (with `upstreamStatus` where the other
+ * side refused), and the signal's reason on abort; the part keeps what has arrived.
  */
-export async function download(
-  clients: Clients,
-  source: RemoteSource,
-  part: Part,
-  { limits, signal }: { limits: Limits; signal: AbortSignal },
-): Promise<Ending> {
-  if (part.bytes > 0 && part.bytes === part.version.total) return 'whole';
+export async function download(clients: Clients, source: RemoteSource, part: Part, bounds: Bounds): Promise<void> {
+  if (part.bytes > 0 && part.bytes === part.version.total) return;
+  const { limits, signal } = bounds;
   const watch = watchIdle(limits.idle, signal);
   let answer: TrustedAnswer | undefined;
   try {
-    const bounds = { deadline: limits.total, maxBytes: limits.maxBytes, signal: watch.signal };
-    answer = await openSource(clients, source, { headers: requestHeaders(part), ...bounds });
-    if (!(await prepare(part, answer, limits.maxBytes))) return 'unfit';
-    return await receive(part, watch.watched(answer.body), limits.maxBytes);
+    const reach = { deadline: limits.total, maxBytes: limits.maxBytes, signal: watch.signal };
+    answer = await openSource(clients, source, { headers: requestHeaders(part), ...reach });
+    await prepare(part, answer, bounds);
+    await receive(part, watch.watched(answer.body), bounds);
   } catch (thrown) {
     signal.throwIfAborted();
-    if (isFinal(thrown)) return 'unfit';
-    throw thrown;
+    throw isFinal(thrown) ? new Unfit('its address may not be requested', thrown) : thrown;
   } finally {
     watch.stop();
     answer?.close();
@@ -53,29 +56,42 @@ function requestHeaders({ bytes, version: { validator } }: Part): Record<string,
   return { accept: 'video/*, */*;q=0.5', ...resumed };
 }
 
-/** Brings the part in line with an answer whose body comes next; false when the body is not wanted. */
-async function prepare(part: Part, { status, headers }: TrustedAnswer, maxBytes: number): Promise<boolean> {
+/** Brings the part in line with an answer whose body comes next. */
+async function prepare(part: Part, { status, headers }: TrustedAnswer, { limits, room }: Bounds): Promise<void> {
   if (status === 200) {
     const version = versionOf(headers);
-    const encoding = headers['content-encoding'] ?? 'identity';
-    if ((version.total ?? 0) > maxBytes || encoding !== 'identity') return false;
-    await part.restart(version);
-    return true;
+    if ((version.total ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Unfit('it came compressed');
+    await room.check(version.total ?? 0);
+    return await part.restart(version);
   }
-  if (status === 206 && continues(part, headers)) return true;
+  if (status === 206 && continues(part, headers)) return;
   if (status === 206 || status === 416) await part.restart({});
   throw unavailable(`The upstream answered with status ${status} instead of a video.`, status);
 }
 
-async function receive(part: Part, body: AsyncIterable<Buffer>, maxBytes: number): Promise<Ending> {
+async function receive(part: Part, body: AsyncIterable<Buffer>, { limits, room }: Bounds): Promise<void> {
+  let looked = part.bytes;
   for await (const chunk of body) {
-    if (part.bytes + chunk.length > maxBytes) return 'unfit';
+    if (part.bytes + chunk.length > limits.maxBytes) throw tooLarge(limits.maxBytes);
     await part.append(chunk);
-    if (part.head.length === HEAD_BYTES && mediaTypeOf(part.head) === undefined) return 'unfit';
+    if (part.head.length === HEAD_BYTES) checkVideo(part);
+    if (part.bytes - looked < LOOK_BYTES) continue;
+    await room.check(0);
+    looked = part.bytes;
   }
-  if (part.bytes !== (part.version.total ?? part.bytes))
+  if (part.bytes !== (part.version.total ?? part.bytes)) {
     throw unavailable('The upstream stopped in the middle of a video.');
-  return mediaTypeOf(part.head) === undefined ? 'unfit' : 'whole';
+  }
+  checkVideo(part);
+}
+
+export function checkVideo({ head }: Part): void {
+  if (mediaTypeOf(head) === undefined) throw new Unfit('it is not a video');
+}
+
+export function tooLarge(maxBytes: number): Unfit {
+  return new Unfit(`it is larger than ${maxBytes} bytes`);
 }
 
 function versionOf(headers: TrustedAnswer['headers']): Version {

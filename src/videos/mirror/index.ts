@@ -7,16 +7,18 @@ import type { Kept, Mirror } from '../mirror.ts';
 import { createReader, type OpenContent } from './content.ts';
 import type { Limits } from './download.ts';
 import { createFileUrls, type FileUrlQuery, type FileUrls } from './file-urls.ts';
-import { createKeeper } from './keeper.ts';
+import { createKeeper, type Log } from './keeper.ts';
 import { createLocalStore } from './local-store.ts';
 import { type MediaStore, nameIn } from './media-store.ts';
 import { createRetention, type Retention } from './retention.ts';
+import { createRoom } from './room.ts';
 import { createS3Requests, type S3Options } from './s3-requests.ts';
 import { createS3Store } from './s3-store.ts';
 import type { Clients } from './source.ts';
 
 export type { ContentAnswer, ContentRequest } from './answer.ts';
 export type { Content, OpenContent } from './content.ts';
+export { expireHourly } from './retention.ts';
 
 export interface MirrorOptions {
   /** The data folder; videos lie in `videos` below it, and so do parts on their way to an object store. */
@@ -30,8 +32,10 @@ export interface MirrorOptions {
   /** Milliseconds that media are kept; 7 days if absent. */
   keepMedia?: number;
   limits?: Partial<Limits>;
-  /** Share of the disk in use from which on nothing new is mirrored; 0.95 if absent. */
-  highWater?: number;
+  /** Bytes of the disk that stay free; by default a twentieth of it, and 10 GiB of a large one. */
+  reserve?: number;
+  /** Hears why a video is not mirrored. */
+  log: Log;
   /** Unix milliseconds. */
   now?(): number;
 }
@@ -59,8 +63,9 @@ export function createMirror(options: MirrorOptions): FullMirror {
     return kept.file.startsWith('s3:') ? objects?.store : local;
   }
 
-  const keeper = { clients, folder, limits, highWater: options.highWater ?? 0.95 };
-  const keep = createKeeper({ ...keeper, store: objects?.store ?? local, scheme: objects ? 's3' : 'local' });
+  const room = createRoom(folder, options.reserve);
+  const target = objects ? { store: objects.store, scheme: 's3' } : { store: local, scheme: 'local' };
+  const keep = createKeeper({ ...target, clients, folder, limits, room, log: options.log });
 
   return {
     keep: async (...call) => (options.store.type === 'off' ? undefined : await keep(...call)),

@@ -1,14 +1,16 @@
 /** Brings one video into the store: what has arrived, what is whole and what is kept stand on the disk before the next step. */
 
-import { readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssetSource, Kept, Mirror } from '../mirror.ts';
-import { download, type Ending, type Limits } from './download.ts';
+import { checkVideo, download, type Limits, tooLarge } from './download.ts';
 import { durationOf } from './duration.ts';
 import { type MediaStore, nameIn } from './media-store.ts';
 import { extensionOf, mediaTypeOf } from './media-type.ts';
 import { openPart, type Part, removePart } from './part.ts';
+import type { Room } from './room.ts';
 import type { Clients } from './source.ts';
+import { Unfit } from './unfit.ts';
 
 export interface KeeperOptions {
   clients: Clients;
@@ -18,40 +20,45 @@ export interface KeeperOptions {
   /** Stands before the name in `Kept.file`. */
   scheme: string;
   limits: Limits;
-  /** Share of the disk in use from which on nothing new begins. */
-  highWater: number;
+  room: Room;
+  log: Log;
+}
+
+/** The part of a pino logger that is used. */
+export interface Log {
+  warn(details: object, text: string): void;
 }
 
 /** Bytes of base64 that are decoded at once; a multiple of four. */
 const SLICE = 4 * 256 * 1024;
 
-export function createKeeper({ clients, folder, store, scheme, limits, highWater }: KeeperOptions): Mirror['keep'] {
+export function createKeeper({ clients, folder, store, scheme, limits, room, log }: KeeperOptions): Mirror['keep'] {
   const running = new Map<string, Promise<unknown>>();
 
-  async function keep(path: string, place: string, source: AssetSource, outer: AbortSignal): Promise<Kept | undefined> {
+  async function keep(path: string, place: string, source: AssetSource, outer: AbortSignal): Promise<Kept> {
     const before = await readNote(path);
     if (before && (await store.holds(nameIn(before), before.bytes))) return before;
-    if (await isFull(folder, highWater)) return undefined;
+    await room.check(0);
     const signal = AbortSignal.any([outer, AbortSignal.timeout(limits.total)]);
     const part = await openPart(path);
     try {
-      if ((await fill(part, source, signal)) === 'unfit') return await give(part);
+      await fill(part, source, signal);
       const kept = await describe(part, place);
       await writeFile(noteOf(path), JSON.stringify(kept), { flush: true });
       await store.put(path, nameIn(kept), kept, signal);
       await removePart(path);
       return kept;
     } catch (thrown) {
-      if (isNoSpace(thrown)) return await give(part);
-      await part.close();
+      const unfit = isNoSpace(thrown) ? new Unfit('the disk is full', thrown) : thrown;
+      await (unfit instanceof Unfit ? part.discard() : part.close());
       outer.throwIfAborted();
-      throw thrown;
+      throw unfit;
     }
   }
 
-  async function fill(part: Part, source: AssetSource, signal: AbortSignal): Promise<Ending> {
-    if (source.type === 'data') return await decode(part, source.data, limits.maxBytes);
-    return await download(clients, source, part, { limits, signal });
+  async function fill(part: Part, source: AssetSource, signal: AbortSignal): Promise<void> {
+    if (source.type === 'data') await decode(part, source.data, limits.maxBytes);
+    else await download(clients, source, part, { limits, room, signal });
   }
 
   async function describe(part: Part, place: string): Promise<Kept> {
@@ -75,6 +82,10 @@ export function createKeeper({ clients, folder, store, scheme, limits, highWater
     running.set(path, mine);
     try {
       return await mine;
+    } catch (thrown) {
+      if (!(thrown instanceof Unfit)) throw thrown;
+      log.warn({ task: id, index, reason: thrown.message, err: thrown.cause }, 'a finished video is not mirrored');
+      return undefined;
     } finally {
       if (running.get(path) === mine) running.delete(path);
     }
@@ -94,22 +105,13 @@ async function readNote(path: string): Promise<Kept | undefined> {
   }
 }
 
-async function give(part: Part): Promise<undefined> {
-  await part.discard();
-  await rm(noteOf(part.path), { force: true });
-}
-
-async function decode(part: Part, base64: string, maxBytes: number): Promise<Ending> {
-  if ((base64.length / 4) * 3 > maxBytes + 2) return 'unfit';
+async function decode(part: Part, base64: string, maxBytes: number): Promise<void> {
+  if (Buffer.byteLength(base64, 'base64') > maxBytes) throw tooLarge(maxBytes);
   await part.restart({});
-  for (let at = 0; at < base64.length; at += SLICE)
+  for (let at = 0; at < base64.length; at += SLICE) {
     await part.append(Buffer.from(base64.slice(at, at + SLICE), 'base64'));
-  return part.bytes <= maxBytes && mediaTypeOf(part.head) !== undefined ? 'whole' : 'unfit';
-}
-
-async function isFull(folder: string, highWater: number): Promise<boolean> {
-  const { blocks, bavail } = await statfs(folder);
-  return blocks > 0 && 1 - bavail / blocks >= highWater;
+  }
+  checkVideo(part);
 }
 
 function isNoSpace(thrown: unknown): boolean {

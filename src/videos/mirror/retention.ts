@@ -1,5 +1,7 @@
-/** Removes what nobody may ask for any more: media past their time, and files without a task. */
+/** Removes what was left behind: parts that nobody goes on with, and files that no task leads to any more. */
 
+import type { Clock } from '../../jobs/job.ts';
+import type { Log } from './keeper.ts';
 import type { MediaStore } from './media-store.ts';
 
 export interface RetentionOptions {
@@ -8,59 +10,47 @@ export interface RetentionOptions {
   keepMedia: number;
 }
 
-/** The tasks among these whose media are still wanted, or still on their way. */
-export type Wanted = (taskIds: string[]) => Promise<ReadonlySet<string>>;
-
 export interface Retention {
-  /** Removes media that came longer ago than they are kept. Gives the number of files removed. */
+  /**
+   * Tasks erase their media themselves; this removes parts that nothing was added to for a day, and media a day after
+   * every task must have erased its own. Gives the number of files removed.
+   */
   expire(now: number): Promise<number>;
-  /** Removes files of tasks that are not wanted, and parts that nothing has been added to for a day. */
-  sweep(now: number, wanted: Wanted): Promise<number>;
 }
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const BATCH = 100;
 
 export function createRetention({ stores, keepMedia }: RetentionOptions): Retention {
-  async function remove(isDue: (name: string, modifiedAt: number) => boolean): Promise<number> {
-    let count = 0;
-    for (const store of stores) {
-      for await (const { name, modifiedAt } of store.list()) {
-        if (!isDue(name, modifiedAt)) continue;
-        await store.remove(name);
-        count++;
-      }
-    }
-    return count;
-  }
-
-  async function sweepOrphans(store: MediaStore, now: number, wanted: Wanted): Promise<number> {
-    let count = 0;
-    let batch: { name: string; taskId: string }[] = [];
-    async function flush(): Promise<void> {
-      const ids = await wanted([...new Set(batch.map(({ taskId }) => taskId))]);
-      for (const { name } of batch.filter(({ taskId }) => !ids.has(taskId))) {
-        await store.remove(name);
-        count++;
-      }
-      batch = [];
-    }
-    for await (const { name, taskId, modifiedAt } of store.list()) {
-      if (now - modifiedAt < HOUR) continue;
-      batch.push({ name, taskId });
-      if (batch.length === BATCH) await flush();
-    }
-    if (batch.length > 0) await flush();
-    return count;
-  }
+  const limitOf = (name: string) => (/\.part(\.json)?(\.new)?$/.test(name) ? DAY : keepMedia + DAY);
 
   return {
-    expire: (now) => remove((_name, modifiedAt) => now - modifiedAt >= keepMedia),
-    async sweep(now, wanted) {
-      let count = await remove((name, modifiedAt) => /\.part($|\.)/.test(name) && now - modifiedAt >= DAY);
-      for (const store of stores) count += await sweepOrphans(store, now, wanted);
+    async expire(now) {
+      let count = 0;
+      for (const store of stores) {
+        for await (const { name, modifiedAt } of store.list()) {
+          if (now - modifiedAt < limitOf(name)) continue;
+          await store.remove(name);
+          count++;
+        }
+      }
       return count;
     },
+  };
+}
+
+/** Expires once an hour until the returned function is called; a failure waits for the next time. */
+export function expireHourly({ expire }: Retention, clock: Clock, log: Log): () => void {
+  let cancel = clock.after(HOUR, run);
+  let isStopped = false;
+
+  async function run(): Promise<void> {
+    await expire(clock.now()).catch((err) => log.warn({ err }, 'left-over videos could not be removed'));
+    if (!isStopped) cancel = clock.after(HOUR, run);
+  }
+
+  return () => {
+    isStopped = true;
+    cancel();
   };
 }
