@@ -9,6 +9,8 @@ export interface Provider {
   /** The id of the protocol it speaks. */
   readonly protocol: string;
   readonly baseUrl: string;
+  /** What the paths of `video` are appended to; `baseUrl` if absent. */
+  readonly videoBaseUrl?: string;
   /** Usual names of the environment variable with its key, first wins; none for servers that need no key. */
   readonly environment: readonly string[];
   headers(key: string | undefined): Record<string, string>;

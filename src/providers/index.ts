@@ -4,13 +4,17 @@ import type { ProviderType } from '../core/provider.ts';
 import { anthropic } from './anthropic.ts';
 import { byteplus } from './byteplus.ts';
 import { cohere } from './cohere.ts';
+import { dashscope } from './dashscope.ts';
 import { deepseek } from './deepseek.ts';
 import { fal } from './fal.ts';
 import { fireworks } from './fireworks.ts';
 import { google } from './google.ts';
 import { groq } from './groq.ts';
+import { kling } from './kling.ts';
 import { llamaCpp } from './llama-cpp.ts';
 import { lmStudio } from './lm-studio.ts';
+import { luma } from './luma.ts';
+import { minimax } from './minimax.ts';
 import { mistral } from './mistral.ts';
 import { moonshot } from './moonshot.ts';
 import { ollama } from './ollama.ts';
@@ -19,6 +23,8 @@ import { openaiCompatible } from './openai-compatible.ts';
 import { openrouter } from './openrouter.ts';
 import { perplexity } from './perplexity.ts';
 import { polygate } from './polygate.ts';
+import { replicate } from './replicate.ts';
+import { runway } from './runway.ts';
 import { sandbox } from './sandbox/index.ts';
 import { together } from './together.ts';
 import { vllm } from './vllm.ts';
@@ -41,7 +47,13 @@ const types: readonly ProviderType[] = [
   cohere,
   byteplus,
   volcengine,
+  minimax,
+  dashscope,
   fal,
+  replicate,
+  runway,
+  kling,
+  luma,
   ollama,
   vllm,
   llamaCpp,

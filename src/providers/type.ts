@@ -13,25 +13,31 @@ export interface Description
   headers?: Record<string, string>;
   /** The end of a base URL that the protocol's paths bring themselves. */
   version?: RegExp;
+  /** The end of a base URL that the paths of videos don't share. */
+  chatBase?: RegExp;
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, headers, version, rules, family, adapt, countsTokens, video, ...about } = description;
+  const { credential, headers, version, chatBase, rules, family, adapt, countsTokens, video, ...about } = description;
   return {
     ...about,
     keyless: about.keyless ?? false,
-    create: (settings) => ({
-      id: settings.id,
-      protocol: about.protocol,
-      environment: about.environment,
-      baseUrl: baseUrl(settings, description),
-      headers: (key) => ({ ...headers, ...(key !== undefined && credential(key)) }),
-      ...(rules && { rules }),
-      ...(family && { family }),
-      ...(adapt && { adapt }),
-      ...(countsTokens && { countsTokens }),
-      ...(video && { video }),
-    }),
+    create: (settings) => {
+      const url = baseUrl(settings, description);
+      return {
+        id: settings.id,
+        protocol: about.protocol,
+        environment: about.environment,
+        baseUrl: url,
+        headers: (key) => ({ ...headers, ...(key !== undefined && credential(key)) }),
+        ...(rules && { rules }),
+        ...(family && { family }),
+        ...(adapt && { adapt }),
+        ...(countsTokens && { countsTokens }),
+        ...(video && { video }),
+        ...(chatBase && { videoBaseUrl: url.replace(chatBase, '') }),
+      };
+    },
   };
 }
 
@@ -45,6 +51,15 @@ export function chatServer({ modelsPath = '/models', ...description }: ChatDescr
     credential: bearer,
     ...(modelsPath !== null && { modelsPath }),
   });
+}
+
+type VideoDescription = Omit<Description, 'protocol' | 'credential' | 'catalog'> &
+  Pick<Required<Description>, 'video'> &
+  Partial<Pick<Description, 'credential'>>;
+
+/** A server that makes videos only, with a bearer key and models in the catalog; its protocol is a formality. */
+export function videoServer(description: VideoDescription): ProviderType {
+  return providerType({ credential: bearer, ...description, protocol: 'chat', catalog: description.id });
 }
 
 function bearer(key: string): Record<string, string> {

@@ -24,7 +24,7 @@ const count = Type.Optional(Type.Integer({ minimum: 1, maximum: 20 }));
 const Abilities = Type.Object(
   {
     durations: Type.Array(Type.Integer({ minimum: 1, maximum: 60 }), { minItems: 1, uniqueItems: true }),
-    resolutions: texts('^(\\d{3,4}p|4k)$'),
+    resolutions: texts('^(\\d{3,4}p|[24]k)$'),
     aspectRatios: texts('^(\\d+:\\d+|adaptive)$'),
     sizes: texts('^\\d+x\\d+$'),
     frames: texts('^(first|last)_frame$'),
@@ -57,7 +57,8 @@ describe('bundled models', () => {
       const { video = {} } = model;
       const takes = [...(video.frames ? ['image'] : []), ...Object.keys(video.references ?? {})];
       assert.deepEqual(new Set(model.inputModalities), new Set(['text', ...takes]));
-      const lists: Json = { duration: video.durations, resolution: video.resolutions, aspectRatio: video.aspectRatios };
+      const { durations: duration, resolutions: resolution, aspectRatios: aspectRatio, sizes: size } = video;
+      const lists: Json = { duration, resolution, aspectRatio, size };
       for (const [name, value] of Object.entries(video.defaults ?? {})) assert.ok(lists[name].includes(value), name);
       for (const name of Object.keys(video.prices ?? {})) {
         const resolution = /\d+[pk]/.exec(name)?.[0];

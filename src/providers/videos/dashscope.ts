@@ -22,6 +22,7 @@ import {
   urlOf,
 } from './answer.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+import { refuseMixedRoles } from './roles.ts';
 
 const SYNTHESIS = '/api/v1/services/aigc/video-generation/video-synthesis';
 const TASKS = '/api/v1/tasks';
@@ -47,18 +48,23 @@ interface Shape {
   dimensions: 'tiers' | 'size';
   /** What reference sound is called in the list. */
   sound: string;
+  /** Frames and references exclude each other. */
+  exclusive: boolean;
 }
 
-const NEWEST: Shape = { media: 'list', dimensions: 'tiers', sound: 'reference_audio' };
+const NEWEST: Shape = { media: 'list', dimensions: 'tiers', sound: 'reference_audio', exclusive: true };
 
 /** By the start of a model's name; a name that none fits is newer than all of them. */
 const SHAPES: readonly (readonly [model: RegExp, shape: Shape])[] = [
-  [/^wan2\.7-/, { ...NEWEST, sound: 'driving_audio' }],
-  [/^(wanx|wan2\.[0-6]-).*i2v/, { media: 'fields', dimensions: 'tiers', sound: '' }],
-  [/^(wanx|wan2\.[0-6]-)/, { media: 'fields', dimensions: 'size', sound: '' }],
+  [/^wan2\.7-/, { ...NEWEST, sound: 'driving_audio', exclusive: false }],
+  [/^(wanx|wan2\.[0-6]-).*i2v/, { media: 'fields', dimensions: 'tiers', sound: '', exclusive: false }],
+  [/^(wanx|wan2\.[0-6]-)/, { media: 'fields', dimensions: 'size', sound: '', exclusive: false }],
 ];
 
 export const dashscope: VideoApi = {
+  check(request) {
+    if (shapeOf(request).exclusive) refuseMixedRoles(request);
+  },
   submit: (request) => ({
     method: 'POST',
     path: SYNTHESIS,
@@ -74,8 +80,12 @@ function pathOf(id: string): string {
   return `${TASKS}/${encodeURIComponent(id)}`;
 }
 
+function shapeOf({ model }: VideoRequest): Shape {
+  return SHAPES.find(([pattern]) => pattern.test(model))?.[1] ?? NEWEST;
+}
+
 function bodyOf(request: VideoRequest): Json {
-  const shape = SHAPES.find(([pattern]) => pattern.test(request.model))?.[1] ?? NEWEST;
+  const shape = shapeOf(request);
   return {
     model: request.model,
     input: present({

@@ -164,3 +164,9 @@ test('cancelling works while the task is pending, which the server knows', () =>
   const refusal = answer({ code: 'UnsupportedOperation', message: 'running' }, 400);
   assert.deepEqual(dashscope.cancel?.({ id: 't1' }).read(refusal), { type: 'too-late' });
 });
+
+test('frames and references exclude each other from Wan 3 on', () => {
+  const mixed = { frames: frames.slice(0, 1), references: references.slice(2) };
+  assert.doesNotThrow(() => dashscope.check?.(ask({ model: 'wan2.7-i2v', ...mixed })));
+  assert.throws(() => dashscope.check?.(ask({ model: 'wan3.0-video', ...mixed })), { code: 'invalid_request' });
+});

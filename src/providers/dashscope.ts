@@ -1,0 +1,17 @@
+/** Alibaba Cloud Model Studio: Qwen and other models, and Wan beside the path of the chat completions. A key belongs to a region. */
+
+import { obeyRules } from './dialect/rules.ts';
+import { dialect } from './dialect/step.ts';
+import { chatServer } from './type.ts';
+import { dashscope as video } from './videos/dashscope.ts';
+
+export const dashscope = chatServer({
+  id: 'dashscope',
+  name: 'Alibaba Cloud Model Studio',
+  environment: ['DASHSCOPE_API_KEY'],
+  baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+  chatBase: /\/compatible-mode\/v1$/,
+  rules: { tokenField: 'max_tokens', systemRole: 'system' },
+  adapt: dialect(obeyRules),
+  video,
+});

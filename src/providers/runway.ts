@@ -1,0 +1,14 @@
+/** Runway: videos by its own models and by others'. */
+
+import { videoServer } from './type.ts';
+import { runway as video } from './videos/runway.ts';
+
+export const runway = videoServer({
+  id: 'runway',
+  name: 'Runway',
+  environment: ['RUNWAYML_API_SECRET'],
+  baseUrl: 'https://api.dev.runwayml.com',
+  version: /\/v1$/,
+  headers: { 'x-runway-version': '2024-11-06' },
+  video,
+});
