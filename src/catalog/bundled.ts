@@ -43,13 +43,8 @@ function videoEntries(): [vendor: string, entry: ModelEntry][] {
     .filter((file) => file.endsWith('.json'))
     .flatMap((file) => {
       const entries: ModelEntry[] = JSON.parse(readFileSync(new URL(file, VIDEOS), 'utf8'));
-      return entries.map((entry): [string, ModelEntry] => [file.slice(0, -'.json'.length), videoEntry(entry)]);
+      return entries.map((entry): [string, ModelEntry] => [file.slice(0, -'.json'.length), entry]);
     });
-}
-
-/** No parameter of a chat applies, nor does a tokenizer. */
-export function videoEntry(entry: ModelEntry): ModelEntry {
-  return { supportedParameters: [], tokenizer: 'Other', ...entry, outputModalities: ['video'] };
 }
 
 function named(provider: string, entry: ModelEntry): ModelEntry {

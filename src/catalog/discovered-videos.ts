@@ -3,7 +3,7 @@
 import { isObject, type Json } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities } from '../core/video.ts';
-import { listedModel, videoEntry } from './bundled.ts';
+import { listedModel } from './bundled.ts';
 import { price, shift } from './decimal.ts';
 import type { ModelEntry } from './entry.ts';
 
@@ -12,7 +12,7 @@ export function discoveredVideoModels(provider: string, body: Json, vendor = pro
   const models: Json[] = Array.isArray(body?.data) ? body.data : [];
   return models
     .filter((model) => isObject(model) && typeof model.id === 'string' && model.id !== '')
-    .map((model) => listedModel(provider, { entry: videoEntry(entryOf(provider, model)) }, vendor));
+    .map((model) => listedModel(provider, { entry: entryOf(provider, model) }, vendor));
 }
 
 function entryOf(provider: string, model: Json): ModelEntry {
@@ -23,6 +23,7 @@ function entryOf(provider: string, model: Json): ModelEntry {
     description: textOf(model.description),
     canonicalSlug: textOf(model.canonical_slug) && `${provider}/${model.canonical_slug}`,
     created: Number.isSafeInteger(model.created) && model.created > 0 ? model.created : undefined,
+    outputModalities: ['video'],
     inputModalities: video.frames ? ['text', 'image'] : ['text'],
     video,
   };

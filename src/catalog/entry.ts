@@ -29,12 +29,14 @@ export function catalogModel(provider: string, entry: ModelEntry, vendor = provi
   const id = `${provider}/${entry.id}`;
   const contextLength = entry.contextLength ?? 0;
   const created = entry.created ?? 0;
+  const outputModalities = entry.outputModalities ?? [entry.video ? 'video' : 'text'];
+  const chats = outputModalities.some((modality) => modality !== 'video');
   const facts = {
     name: entry.name ?? entry.id,
     contextLength,
     inputModalities: entry.inputModalities ?? ['text'],
-    outputModalities: entry.outputModalities ?? ['text'],
-    supportedParameters: entry.supportedParameters ?? COMMON_PARAMETERS,
+    outputModalities,
+    supportedParameters: entry.supportedParameters ?? (chats ? COMMON_PARAMETERS : []),
   };
   return {
     id,
@@ -46,7 +48,7 @@ export function catalogModel(provider: string, entry: ModelEntry, vendor = provi
     ownedBy: entry.ownedBy ?? (entry.id.includes('/') ? makerOf(entry.id) : vendor),
     version: entry.version ?? SNAPSHOT.exec(entry.id)?.[1] ?? dateOf(created),
     maxOutput: entry.maxOutput ?? contextLength,
-    tokenizer: entry.tokenizer ?? TOKENIZERS[vendor] ?? 'Other',
+    tokenizer: entry.tokenizer ?? (chats ? TOKENIZERS[vendor] : undefined) ?? 'Other',
     instructType: entry.instructType ?? null,
     pricing: entry.pricing ?? {},
     ...(entry.priceTiers && { priceTiers: entry.priceTiers }),

@@ -1,5 +1,6 @@
 /** Every endpoint that a model has, credential by credential, as a candidate of the choice. */
 
+import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Candidate } from '../routing/candidate.ts';
 import type { Endpoint } from './call.ts';
@@ -10,7 +11,7 @@ export interface Place extends Candidate {
   endpoint?: Endpoint;
 }
 
-/** Throws `model_not_found`. `rank` is where the model stands among those that may be used. */
+/** Throws `model_not_found`, and `invalid_request` for a model that only makes videos. `rank` is where the model stands among those that may be used. */
 export async function placesOf(models: Models, name: string, rank: number): Promise<Place[]> {
   const { aliases, models: routes } = models.routes;
   const meant = aliases.get(name) ?? name;
@@ -45,6 +46,7 @@ function routedPlaces(models: Models, id: string, entry: RoutedEndpoint): Place[
 
 function credentialPlaces(active: ActiveProvider, model: CatalogModel, entry: RoutedEndpoint): Place[] {
   const { provider, headers, typeId } = active;
+  checkAnswers(model);
   const credentials = active.credentials.all();
   return credentials.map((credential) => ({
     ...candidateOf(entry, model.id),
@@ -55,6 +57,13 @@ function credentialPlaces(active: ActiveProvider, model: CatalogModel, entry: Ro
     ...(credentials.length > 1 && { credential: credential.number }),
     endpoint: { provider, headers, model, credential },
   }));
+}
+
+function checkAnswers({ id, outputModalities }: CatalogModel): void {
+  if (outputModalities.some((modality) => modality !== 'video')) return;
+  throw new GatewayError('invalid_request', `The model "${id}" makes videos: ask for them at POST /v1/videos.`, {
+    param: 'model',
+  });
 }
 
 function candidateOf({ provider, model, priority, weight, facts }: RoutedEndpoint, name: string) {
