@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Provider } from '../core/provider.ts';
 import type { VideoApi } from '../core/video.ts';
 import type { Credential } from '../inference/credentials.ts';
-import type { Models } from '../inference/models.ts';
+import type { ActiveProvider } from '../inference/models.ts';
 import type { Upstream } from '../inference/upstream.ts';
 import type { Clock } from '../jobs/job.ts';
 import type { FetchBytes } from '../net/fetch.ts';
@@ -25,9 +25,9 @@ export interface VideoSettings {
 
 export interface VideoContext {
   store: Store;
-  /** The providers and models of this moment. */
-  models(): Models;
-  upstream: Upstream;
+  /** By their ids, as they are at this moment. */
+  providers(): ReadonlyMap<string, Pick<ActiveProvider, 'provider' | 'credentials' | 'headers'>>;
+  upstream: Pick<Upstream, 'send'>;
   userAgent: string;
   /** Absent when nothing is mirrored. */
   mirror?: Mirror;
@@ -55,7 +55,7 @@ export interface Target {
 
 /** Undefined when the provider or the credential of an attempt is no longer configured. */
 export function targetOf(context: VideoContext, attempt: VideoAttempt): Target | undefined {
-  const active = context.models().providers.get(attempt.provider);
+  const active = context.providers().get(attempt.provider);
   const credential = active?.credentials.find(attempt.credential);
   if (!active?.provider.video || !credential) return undefined;
   return { provider: active.provider, video: active.provider.video, credential, headers: active.headers };

@@ -2,10 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
-import type { VideoAbilities, VideoRequest } from '../core/video.ts';
 import { laneOf, type VideoContext } from './context.ts';
-import { type Creation, digestOf } from './creation.ts';
-import type { VideoAttempt, VideoDetails, VideoTask } from './task.ts';
+import { type Creation, detailsOf, digestOf } from './creation.ts';
+import type { VideoAttempt, VideoTask } from './task.ts';
 import type { NewTask } from './videos.ts';
 
 /** Milliseconds for which a client's key stands for its task. */
@@ -56,7 +55,7 @@ function newTask(owner: string, creation: Creation, now: number, expires: number
     owner,
     model: model.id,
     prompt: request.prompt,
-    details: detailsOf(creation, model.video ?? {}),
+    details: detailsOf(creation),
     status: 'queued',
     phase: 'submitting',
     version: 1,
@@ -70,27 +69,8 @@ function newTask(owner: string, creation: Creation, now: number, expires: number
   };
 }
 
-function detailsOf({ request, metadata, user }: Creation, { defaults, prices }: VideoAbilities): VideoDetails {
-  return {
-    duration: request.duration ?? defaults?.duration,
-    size: request.size,
-    resolution: request.resolution ?? resolutionOf(request) ?? defaults?.resolution,
-    audio: request.audio,
-    count: request.count,
-    metadata,
-    user,
-    prices,
-  };
-}
-
-/** `1280x720` is 720p. */
-function resolutionOf({ size }: VideoRequest): string | undefined {
-  const sides = size?.split('x').map(Number) ?? [];
-  return sides.length === 2 ? `${Math.min(...sides)}p` : undefined;
-}
-
 function newAttempt(context: VideoContext, task: VideoTask, { model }: Creation, now: number): VideoAttempt {
-  const active = context.models().providers.get(model.provider);
+  const active = context.providers().get(model.provider);
   if (!active?.provider.video) {
     throw new GatewayError('model_not_found', `The provider "${model.provider}" makes no videos at the moment.`, {
       param: 'model',

@@ -40,7 +40,7 @@ export function createVideos({ pollRate = POLL_RATE, random = Math.random, ...op
     async list(owner, { limit, ...query }) {
       const tasks = await store.call('listVideos', { owner, limit: limit + 1, ...query });
       if (!tasks)
-        throw new GatewayError('video_not_found', `There is no video task ${query.after}.`, { param: 'after' });
+        throw new GatewayError('invalid_request', 'after must be the id of one of your tasks.', { param: 'after' });
       return { tasks: tasks.slice(0, limit), more: tasks.length > limit };
     },
     async cancel(owner, id, { abandon }) {

@@ -151,7 +151,7 @@ async function handle(step: Step, target: Target, verdict: Verdict): Promise<Pro
 function retry(step: Step, loaded: LoadedVideo, verdict: Extract<Verdict, { type: 'refused' }>): VideoChange {
   const { context } = step;
   const refused = [...(loaded.task.memory.refused ?? []), loaded.attempt.credential];
-  const active = context.models().providers.get(loaded.attempt.provider);
+  const active = context.providers().get(loaded.attempt.provider);
   const other = active?.credentials.all().find(({ id }) => !refused.includes(id));
   if (other) {
     const memory = { ...loaded.task.memory, refused };
@@ -194,7 +194,7 @@ export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
 /** The configured key of the attempt is gone, and nothing was sent with it. */
 function changeCredential(step: Step): Promise<Progress> {
   const { context, loaded } = step;
-  const active = context.models().providers.get(loaded.attempt.provider);
+  const active = context.providers().get(loaded.attempt.provider);
   const credential = active?.provider.video && active.credentials.pick(loaded.task.id).id;
   return conclude(step, (now) =>
     credential === undefined

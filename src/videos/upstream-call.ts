@@ -65,7 +65,11 @@ export async function exchange(
 }
 
 /** Rejects with the signal's reason on abort. */
-export function sendRaw(upstream: Upstream, request: UpstreamRequest, signal: AbortSignal): Promise<RawOutcome> {
+export function sendRaw(
+  upstream: Pick<Upstream, 'send'>,
+  request: UpstreamRequest,
+  signal: AbortSignal,
+): Promise<RawOutcome> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const chunks: Buffer[] = [];

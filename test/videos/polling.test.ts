@@ -1,0 +1,241 @@
+/** From the creation to the end of a task, through all that an upstream may answer on the way. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeTask } from '../../src/videos/object.ts';
+import { createRig, HOUR, MINUTE, model, OWNER, object, SECOND, START } from './rig.ts';
+import { completed, type Reply, says, scriptedApi } from './scripted.ts';
+
+const running = says({ type: 'running' });
+
+test('a task runs from creation to its video, and owes one webhook with what a GET says', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = (before) =>
+    [says({ type: 'queued' }), says({ type: 'running', progress: 40.7 }), completed()][before] ?? 'reset';
+  const { id, status } = await rig.create({ metadata: { order: '7' } });
+  assert.equal(status, 'queued');
+  assert.equal(rig.upstream.posts, 0, 'creation asks no upstream');
+
+  await rig.until(() => rig.upstream.polls === 2);
+  const midway = encodeTask(await rig.get(id), object);
+  assert.deepEqual(
+    { status: midway.status, progress: midway.progress, usage: midway.usage, unsigned: midway.unsigned_urls },
+    { status: 'in_progress', progress: 40, usage: undefined, unsigned: [] },
+  );
+
+  const task = await rig.ended(id);
+  const body = encodeTask(task, object);
+  assert.deepEqual(body, {
+    id,
+    object: 'video',
+    status: 'completed',
+    model: 'up/video',
+    prompt: 'a quiet lake',
+    unsigned_urls: ['https://cdn.example/0.mp4'],
+    mirror_urls: [],
+    usage: { video_seconds: 8, video_cost: '3.2', cost: 3.2 },
+    created_at: START / 1000,
+    updated_at: Math.floor((task.settledAt ?? 0) / 1000),
+    polling_url: `https://gw.example/v1/videos/${id}`,
+    progress: 100,
+    seconds: '8',
+    completed_at: Math.floor((task.settledAt ?? 0) / 1000),
+    metadata: { order: '7' },
+  });
+  const deliveries = await rig.store.do('deliveriesOf', { taskId: id });
+  const event = { event: 'video.generation.completed', id, created_at: body.completed_at, data: body };
+  assert.deepEqual(
+    deliveries.map((delivery) => [delivery.id, JSON.parse(delivery.body)]),
+    [[`${id}-completed`, event]],
+  );
+  assert.ok(rig.woken.includes('webhook'));
+  const { cost, seconds, source } = (await rig.store.call('readVideoLedger', { taskId: id })) ?? {};
+  assert.deepEqual({ cost, seconds, source }, { cost: 3_200_000_000_000n, seconds: 8, source: 'upstream' });
+  assert.equal(rig.upstream.submissions.length, 1);
+  assert.equal((await rig.store.call('countJobs', { kind: 'video', now: rig.clock.now() })).waiting, 0);
+});
+
+test('without a charge of the upstream the prices of the catalog count, exactly', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => completed({ cost: undefined, seconds: undefined });
+  const task = await rig.ended((await rig.create()).id);
+  assert.deepEqual(encodeTask(task, object).usage, { video_seconds: 8, video_cost: '4', cost: 4 });
+});
+
+const NOISE: Record<string, Reply[]> = {
+  'errors 500': [{ status: 500, json: { error: 'no' } }],
+  'rate limits': [{ status: 429, headers: { 'retry-after': '7' } }],
+  'refused keys': [{ status: 401 }, { status: 403 }],
+  'broken connections': ['reset'],
+  'time-outs': [{ status: 408 }],
+  'empty 202s': [{ status: 202 }],
+  garbage: [{ raw: '<html>' }, { raw: '{"type":' }, { raw: 'null' }, { raw: '[]' }],
+  'flapping between all of them': [{ status: 500 }, says({ type: 'running' }), 'reset', { raw: 'x' }, { status: 404 }],
+};
+
+for (const [name, replies] of Object.entries(NOISE)) {
+  test(`20 answers in a row that are ${name} end no task`, async (context) => {
+    const rig = await createRig(context);
+    rig.upstream.onPoll = (before) => (before < 20 ? (replies[before % replies.length] as Reply) : completed());
+    const { id } = await rig.create();
+    assert.equal((await rig.ended(id, 30 * SECOND)).status, 'completed');
+    assert.equal(rig.upstream.submissions.length, 1);
+    assert.ok(rig.upstream.polls >= 21);
+  });
+}
+
+test('a status that nobody knows is a task in progress', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = (before) => (before < 5 ? says({ type: 'unknown', word: 'marinating' }) : completed());
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 3);
+  assert.equal((await rig.get(id)).status, 'in_progress');
+  assert.equal((await rig.ended(id)).status, 'completed');
+});
+
+test('in progress never becomes queued again, and progress never goes back', async (context) => {
+  const rig = await createRig(context);
+  const reports = [
+    says({ type: 'running', progress: 50 }),
+    says({ type: 'queued' }),
+    says({ type: 'running', progress: 20 }),
+  ];
+  rig.upstream.onPoll = (before) => reports[before] ?? completed();
+  const { id } = await rig.create();
+  for (const polls of [1, 2, 3]) {
+    await rig.until(() => rig.upstream.polls === polls);
+    const { status, progress } = await rig.get(id);
+    assert.deepEqual({ status, progress }, { status: 'in_progress', progress: 50 });
+  }
+});
+
+test('a task is lost after three answers in a row over a minute that it is not there', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => ({ status: 404 });
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.status, 'failed');
+  assert.equal(task.error?.code, 'upstream_task_lost');
+  assert.equal(rig.upstream.polls, 3);
+  assert.ok((task.settledAt ?? 0) - START >= MINUTE);
+});
+
+test('two 404s before the task shows do no harm', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = (before) =>
+    [0, 1, 3, 4].includes(before) ? { status: 404 } : before < 6 ? running : completed();
+  assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+});
+
+test('a success without a video is asked about once more', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = (before) => (before === 1 ? completed() : completed({ assets: [] }));
+  assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+  rig.upstream.onPoll = () => completed({ assets: [], cost: '0.5' });
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.error?.code, 'result_missing');
+  assert.deepEqual(encodeTask(task, object).usage, { video_seconds: 0, video_cost: '0.5', cost: 0.5 });
+});
+
+test('how the upstream says that it failed is what the caller reads', async (context) => {
+  const rig = await createRig(context);
+  const error = { code: 'content_policy_violation', message: 'No.' };
+  rig.upstream.onPoll = () => says({ type: 'failed', error, cost: '0.1' });
+  const { id } = await rig.create();
+  const body = encodeTask(await rig.ended(id), object);
+  assert.deepEqual(
+    [body.status, body.error, body.error_code, body.usage.video_cost, body.unsigned_urls],
+    ['failed', 'No.', 'content_policy_violation', '0.1', []],
+  );
+  assert.equal((await rig.store.do('deliveriesOf', { taskId: id }))[0]?.id, `${id}-failed`);
+});
+
+for (const type of ['cancelled', 'expired'] as const) {
+  test(`what the upstream reports as ${type} is ${type}`, async (context) => {
+    const rig = await createRig(context);
+    rig.upstream.onPoll = () => says({ type });
+    const { id } = await rig.create();
+    assert.equal((await rig.ended(id)).status, type);
+    assert.equal((await rig.store.do('deliveriesOf', { taskId: id }))[0]?.id, `${id}-${type}`);
+  });
+}
+
+test('answers that need another question are followed, but not for ever', async (context) => {
+  const follow = (path: string) => ({
+    method: 'GET' as const,
+    path,
+    read: (answer: { body: unknown }) => answer.body as never,
+  });
+  const video = {
+    ...scriptedApi,
+    poll: ({ id }: { id: string }) => ({
+      ...{ method: 'GET' as const, path: `/videos/${id}` },
+      read: () => ({ type: 'follow' as const, call: follow(`/videos/${id}-result`) }),
+    }),
+  };
+  const rig = await createRig(context, { video });
+  rig.upstream.onPoll = () => completed();
+  assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+  assert.equal(rig.upstream.polls, 2);
+});
+
+test('at the deadline the upstream is asked once more, and then told to stop', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => running;
+  const { id } = await rig.create({ expiresAfter: 60 });
+  const task = await rig.ended(id);
+  assert.equal(task.status, 'expired');
+  assert.equal(task.error?.code, 'deadline_exceeded');
+  assert.equal((task.settledAt ?? 0) - START, MINUTE);
+  assert.equal(rig.upstream.cancels, 1);
+  rig.upstream.onPoll = () => completed({ cost: '7' });
+  await rig.until(
+    async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.cost === 7_000_000_000_000n,
+    MINUTE,
+  );
+  assert.equal((await rig.get(id)).status, 'expired');
+  assert.equal((await rig.store.call('readVideoLedger', { taskId: id }))?.seconds, 8);
+});
+
+test('a video that is there at the deadline is delivered', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => (rig.clock.now() - START < MINUTE ? { status: 500 } : completed());
+  assert.equal((await rig.ended((await rig.create({ expiresAfter: 60 })).id)).status, 'completed');
+});
+
+test('the cost of a task that never ends is looked for some hours, not for ever', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => running;
+  await rig.ended((await rig.create({ expiresAfter: 60 })).id);
+  await rig.until(async () => {
+    const { waiting } = await rig.store.call('countJobs', { kind: 'video-booking', now: rig.clock.now() });
+    return waiting === 0;
+  }, 10 * MINUTE);
+  assert.ok(rig.clock.now() - START < 12 * HOUR);
+});
+
+test('a key that is no longer configured leaves its tasks open until it is back', async (context) => {
+  const rig = await createRig(context);
+  const { id } = await rig.create();
+  await rig.work();
+  const other = await createRig(context, { store: rig.store, keys: ['two'], url: rig.upstream.url });
+  other.clock.advance(HOUR);
+  await other.work();
+  assert.equal((await rig.get(id)).status, 'queued');
+  assert.equal(rig.upstream.polls, 0);
+  rig.clock.advance(2 * HOUR);
+  assert.equal((await rig.ended(id)).status, 'completed');
+});
+
+test('foreign and unknown tasks are not there', async (context) => {
+  const rig = await createRig(context);
+  const { id } = await rig.create();
+  for (const call of [
+    () => rig.videos.get('key-2', id),
+    () => rig.videos.cancel('key-2', id, { abandon: true }),
+    () => rig.videos.remove('key-2', id),
+    () => rig.videos.get(OWNER, 'nothing'),
+  ]) {
+    await assert.rejects(call, { code: 'video_not_found' });
+  }
+  assert.equal((await rig.videos.get(OWNER, id)).model, model.id);
+});

@@ -1,0 +1,160 @@
+/** A task machine on a real store and a real upstream, with time that moves when a test says so. */
+
+import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import type { CatalogModel } from '../../src/core/model.ts';
+import type { VideoApi } from '../../src/core/video.ts';
+import { createCredentials } from '../../src/inference/credentials.ts';
+import { createUpstream } from '../../src/inference/upstream.ts';
+import type { Handler, Job } from '../../src/jobs/job.ts';
+import type { Operation } from '../../src/store/operation.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Mirror } from '../../src/videos/mirror.ts';
+import type { ObjectOptions } from '../../src/videos/object.ts';
+import { createVideos } from '../../src/videos/service.ts';
+import type { VideoTask } from '../../src/videos/task.ts';
+import type { NewTask, Videos } from '../../src/videos/videos.ts';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { type OpenTestStore, openTestSqlite } from '../store/stores.ts';
+import type { operations } from './operations.ts';
+import { type ScriptedUpstream, scriptedApi, scriptedProvider, startUpstream } from './scripted.ts';
+
+export const START = 1_795_219_952_000;
+export const OWNER = 'key-1';
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+
+type Operations = typeof operations;
+
+export interface VideoStore extends Store {
+  /** Calls any operation, those of the tests included. */
+  do<Name extends keyof Operations>(
+    name: Name,
+    parameters: Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never,
+  ): Promise<Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
+  /** What a second gateway sees of the same data. */
+  beside(): Promise<Store>;
+}
+
+const OPERATIONS = new URL('./operations.ts', import.meta.url);
+
+export async function openVideoStore(context: TestContext, open: OpenTestStore = openTestSqlite): Promise<VideoStore> {
+  const store = await open(context, { operations: OPERATIONS });
+  return { ...store, do: store.call as unknown as VideoStore['do'] };
+}
+
+export interface RigOptions {
+  store?: VideoStore;
+  video?: VideoApi;
+  keys?: string[];
+  mirror?: Mirror;
+  pollRate?: number;
+  dedupeWindow?: number;
+  url?: string;
+}
+
+export interface Rig {
+  store: VideoStore;
+  upstream: ScriptedUpstream;
+  clock: ManualClock;
+  videos: Videos;
+  object: ObjectOptions;
+  /** Kinds of jobs that the scheduler was told about. */
+  woken: string[];
+  create(changes?: Partial<NewTask['creation']>, more?: Partial<NewTask>): Promise<VideoTask>;
+  /** Does all that is due now. */
+  work(): Promise<void>;
+  /** Lets time pass in steps, working after each, until the condition holds. */
+  until(condition: () => boolean | Promise<boolean>, step?: number): Promise<void>;
+  ended(id: string, step?: number): Promise<VideoTask>;
+  get(id: string): Promise<VideoTask>;
+}
+
+export const model: CatalogModel = {
+  id: 'up/video',
+  provider: 'up',
+  upstreamId: 'video',
+  video: { durations: [4, 8], prices: { 'per-video-second': '0.50' } },
+} as unknown as CatalogModel;
+
+export const object: ObjectOptions = {
+  baseUrl: 'https://gw.example',
+  mirrorUrls: (task) => task.assets.flatMap(({ kept }) => (kept ? [`https://gw.example/${kept.file}`] : [])),
+  exposeUpstreamUrls: true,
+};
+
+export async function createRig(context: TestContext, options: RigOptions = {}): Promise<Rig> {
+  const upstream = await startUpstream(context);
+  const store = options.store ?? (await openVideoStore(context));
+  const clock = createManualClock(START);
+  const client = createUpstream({ connect: 2000, firstByte: 5000, idle: 5000, total: 10_000 });
+  context.after(() => client.close());
+  const woken: string[] = [];
+  const provider = scriptedProvider(options.url ?? upstream.url, options.video ?? scriptedApi);
+  const credentials = createCredentials(options.keys ?? ['one'], () => clock.now());
+  const videos = createVideos({
+    store,
+    providers: () => new Map([['up', { provider, credentials, headers: {} }]]),
+    upstream: client,
+    userAgent: 'test',
+    mirror: options.mirror,
+    fetchBytes: async () => ({ bytes: Buffer.alloc(0) }),
+    object,
+    settings: {
+      expires: 24 * HOUR,
+      keepMedia: 168 * HOUR,
+      keepRecords: 2160 * HOUR,
+      dedupeWindow: options.dedupeWindow,
+    },
+    clock,
+    random: () => 0.5,
+    log: { info() {}, warn() {}, error() {} } as never,
+    wake: (kind) => woken.push(kind),
+    pollRate: options.pollRate,
+  });
+  const work = () => workOff(store, videos.handlers, clock);
+  const get = (id: string) => videos.find(id);
+
+  async function until(condition: () => boolean | Promise<boolean>, step = 5 * SECOND): Promise<void> {
+    await work();
+    while (!(await condition())) {
+      clock.advance(step);
+      await work();
+    }
+  }
+
+  return {
+    ...{ store, upstream, clock, videos, object, woken, work, until, get },
+    async create(changes = {}, more = {}) {
+      const { task } = await videos.create(newTask(changes, more));
+      return task;
+    },
+    async ended(id, step) {
+      await until(async () => (await get(id)).settledAt !== undefined, step);
+      return get(id);
+    },
+  };
+}
+
+export function newTask(changes: Partial<NewTask['creation']> = {}, more: Partial<NewTask> = {}): NewTask {
+  const request = { model: 'video', prompt: 'a quiet lake', duration: 8, frames: [], references: [], count: 1 };
+  const creation = { model, request, callbackUrl: 'https://receiver.example/hook', dropped: [], ...changes };
+  return { owner: OWNER, creation, ...more };
+}
+
+export async function claim(store: Store, kind: string, now: number): Promise<Job[]> {
+  const slots = { slots: 256, lateSlots: 256, lane: 256, owner: 256 };
+  const lease = { lease: randomUUID(), leaseUntil: now + 80 * SECOND };
+  return (await store.call('claimJobs', { kind, now, until: now, ...lease, ...slots })).jobs;
+}
+
+async function workOff(store: Store, handlers: readonly Handler[], clock: ManualClock): Promise<void> {
+  for (const { kind, run } of handlers) {
+    for (;;) {
+      const jobs = await claim(store, kind, clock.now());
+      if (jobs.length === 0) break;
+      await Promise.all(jobs.map((job) => run(job, new AbortController().signal)));
+    }
+  }
+}

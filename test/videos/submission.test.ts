@@ -1,0 +1,175 @@
+/** Whatever happens while a task is handed to its upstream: it is made once, or the caller is told that nobody knows. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRig, HOUR, MINUTE, openVideoStore, SECOND } from './rig.ts';
+import { completed, type Reply, says, scriptedApi, taken } from './scripted.ts';
+
+test('an upstream that cannot be reached gets the task when it is back', async (context) => {
+  const rig = await createRig(context, { url: 'http://127.0.0.1:1' });
+  const { id } = await rig.create();
+  rig.clock.advance(10 * MINUTE);
+  await rig.work();
+  assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['intent']);
+  const back = await createRig(context, { store: rig.store });
+  back.clock.advance(HOUR);
+  assert.equal((await back.ended(id)).status, 'completed');
+  assert.equal(back.upstream.posts, 1);
+});
+
+/** Answers after which nobody knows whether the task exists. */
+const UNCLEAR: Record<string, Reply> = {
+  'a connection that breaks': 'reset',
+  'a 502': { status: 502 },
+  'a 504': { status: 504, raw: '<html>' },
+  'a 500': { status: 500 },
+  'a 200 without a task': { status: 200, raw: 'ok' },
+};
+
+for (const [name, reply] of Object.entries(UNCLEAR)) {
+  test(`${name} after the task was taken: it is found, not made again`, async (context) => {
+    const rig = await createRig(context);
+    rig.upstream.onSubmit = (take) => {
+      take();
+      return reply;
+    };
+    assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+    assert.equal(rig.upstream.posts, 1);
+    assert.equal(rig.upstream.submissions.length, 1);
+  });
+
+  test(`${name} without a way to find the task: it fails and is never sent again`, async (context) => {
+    const rig = await createRig(context, { video: { ...scriptedApi, find: undefined } });
+    rig.upstream.onSubmit = () => reply;
+    const { id } = await rig.create();
+    const task = await rig.ended(id);
+    assert.equal(task.error?.code, 'submit_unknown');
+    assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['ambiguous']);
+    rig.clock.advance(24 * HOUR);
+    await rig.work();
+    assert.equal(rig.upstream.posts, 1);
+  });
+}
+
+test('a task that surely was not taken is sent again, but not before a list would show it', async (context) => {
+  const rig = await createRig(context);
+  let sentAt = 0;
+  rig.upstream.onSubmit = (take) => {
+    if (rig.upstream.posts > 1) {
+      assert.ok(rig.clock.now() - sentAt >= MINUTE);
+      return taken(take());
+    }
+    sentAt = rig.clock.now();
+    return 'reset';
+  };
+  assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+  assert.equal(rig.upstream.posts, 2);
+});
+
+test('a list that cannot tell is asked for ten minutes', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onSubmit = () => 'reset';
+  rig.upstream.onFind = () => says({ type: 'unclear' });
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.error?.code, 'submit_unknown');
+  assert.ok((task.settledAt ?? 0) - task.createdAt >= 10 * MINUTE);
+  assert.equal(rig.upstream.posts, 1);
+});
+
+test('a refusal is final, and said as the adapter says it', async (context) => {
+  const rig = await createRig(context, { keys: ['one', 'two'] });
+  rig.upstream.onSubmit = () => ({ status: 400 });
+  const task = await rig.ended((await rig.create()).id);
+  assert.deepEqual(task.error, { code: 'upstream_rejected', message: 'Refused with 400.' });
+  assert.equal(rig.upstream.posts, 1);
+});
+
+for (const status of [401, 402, 403, 429, 503]) {
+  test(`${status} for one key: another is tried at once, and the task stays with it`, async (context) => {
+    const rig = await createRig(context, { keys: ['one', 'two'] });
+    const keys: (string | undefined)[] = [];
+    rig.upstream.onSubmit = (take, key) => {
+      keys.push(key);
+      return rig.upstream.posts === 1 ? { status } : taken(take());
+    };
+    const { id } = await rig.create();
+    await rig.work();
+    assert.equal(rig.upstream.posts, 2);
+    assert.deepEqual(keys.toSorted(), ['one', 'two']);
+    assert.equal((await rig.ended(id)).status, 'completed');
+  });
+}
+
+test('when every key is at its limit the task waits as long as it is told', async (context) => {
+  const rig = await createRig(context, { keys: ['one', 'two'] });
+  rig.upstream.onSubmit = (take) =>
+    rig.upstream.posts <= 2 ? { status: 429, headers: { 'retry-after': '120' } } : taken(take());
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.status, 'completed');
+  assert.equal(rig.upstream.posts, 3);
+  assert.ok((task.settledAt ?? 0) - task.createdAt > 120 * SECOND);
+});
+
+test('when every key is refused for good the task fails', async (context) => {
+  const rig = await createRig(context, { keys: ['one', 'two'] });
+  rig.upstream.onSubmit = () => ({ status: 401 });
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.status, 'failed');
+  assert.equal(rig.upstream.posts, 2);
+});
+
+test('a task that was never taken expires at its deadline', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onSubmit = () => ({ status: 503 });
+  const { id } = await rig.create({ expiresAfter: 300 });
+  const task = await rig.ended(id);
+  assert.equal(task.status, 'expired');
+  assert.equal((task.settledAt ?? 0) - task.createdAt, 300 * SECOND);
+  assert.equal((await rig.store.call('countJobs', { kind: 'video-booking', now: 0 })).waiting, 0);
+});
+
+test('inputs are fetched before anything is sent, and a bad one ends the task', async (context) => {
+  const rig = await createRig(context, { video: { ...scriptedApi, inlinesMedia: true } });
+  const bodies: unknown[] = [];
+  rig.upstream.onSubmit = (take) => {
+    bodies.push(1);
+    return taken(take());
+  };
+  const request = {
+    ...{ model: 'video', prompt: 'x', duration: 8, references: [], count: 1 },
+    frames: [{ type: 'first_frame' as const, input: { url: 'https://pictures.example/a.png' } }],
+  };
+  assert.equal((await rig.ended((await rig.create({ request })).id)).status, 'completed');
+  assert.equal(bodies.length, 1);
+});
+
+test('a stop in the middle of a poll is no outcome', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => ({ ...(completed() as object), after: 5000 });
+  const { id } = await rig.create();
+  await rig.work();
+  rig.clock.advance(10 * SECOND);
+  const [handler] = rig.videos.handlers;
+  const now = rig.clock.now();
+  const [job] = (
+    await rig.store.call('claimJobs', {
+      ...{ kind: 'video', now, until: now, lease: 'a', leaseUntil: now + HOUR },
+      ...{ slots: 1, lateSlots: 1, lane: 1, owner: 1 },
+    })
+  ).jobs;
+  assert.ok(handler && job);
+  const stop = new AbortController();
+  const run = handler.run(job, stop.signal);
+  while (rig.upstream.polls === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  stop.abort(new Error('the gateway stops'));
+  await assert.rejects(run, /the gateway stops/);
+  const { status, memory } = await rig.get(id);
+  assert.deepEqual({ status, failures: memory.failures }, { status: 'queued', failures: undefined });
+});
+
+test('creation fails without a trace when the store cannot write', async (context) => {
+  const store = await openVideoStore(context);
+  const rig = await createRig(context, { store });
+  await store.close();
+  await assert.rejects(rig.create(), { code: 'unavailable' });
+});
