@@ -1,5 +1,7 @@
 /** Builds a running gateway from a configuration: the only place that knows how the pieces fit. */
 
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config/resolved.ts';
 import { createApp } from './http/app.ts';
@@ -8,11 +10,13 @@ import { inlineMedia, refusePrivateUrls } from './inference/media.ts';
 import { createStateMemory } from './inference/memory.ts';
 import { createRoutingState } from './inference/routing-state.ts';
 import { createUpstream, type Upstream } from './inference/upstream.ts';
+import type { Clock } from './jobs/job.ts';
 import type { KeyStore } from './keys/store.ts';
 import { createModels, type LiveModels, type ProviderState } from './models.ts';
 import { createGuardedClient, type FetchBytes } from './net/fetch.ts';
 import { protocols } from './protocols/index.ts';
 import type { Store } from './store/store.ts';
+import { createTasks } from './tasks.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -22,9 +26,14 @@ export interface GatewayOptions {
   version: string;
   /** Gets media that a client names by URL, from public addresses only. */
   fetchBytes?: FetchBytes;
+  /** What moves tasks on. */
+  clock?: Clock;
   /** Unix milliseconds; what endpoints did is forgiven and forgotten by it. */
   now?: () => number;
 }
+
+/** Milliseconds that steps of tasks get to finish when the gateway stops; the next one that runs goes on with them. */
+const TASK_GRACE = 5000;
 
 export interface RunningGateway {
   address: { host: string; port: number };
@@ -75,10 +84,16 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
 
   const { host, port, prefixes, bodyLimit } = config.server;
-  const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models: () => parts.models, dispatch, log });
+  const models = () => parts.models;
+  const tasks = createTasks({
+    ...{ config, store, log, userAgent, models, clock: options.clock },
+    upstream: () => parts.upstream,
+    baseUrl: () => config.server.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+  });
+  const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models, dispatch, videos: tasks.video, log });
   await app.listen({ host, port });
-  const address = app.server.address();
-  if (typeof address !== 'object' || !address) throw new Error('the server has no address');
+  const address = addressOf(app.server);
+  await tasks.start();
 
   return {
     address: { host: address.address, port: address.port },
@@ -92,10 +107,16 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     async close() {
       parts.models.close();
-      await app.close();
+      await Promise.all([app.close(), tasks.stop(TASK_GRACE)]);
       await parts.upstream.close();
     },
   };
+}
+
+function addressOf(server: Server): AddressInfo {
+  const address = server.address();
+  if (typeof address !== 'object' || !address) throw new Error('the server has no address');
+  return address;
 }
 
 function needsRestart(before: Config, next: Config): string[] {

@@ -40,6 +40,7 @@ const ALLOWED: Record<string, string[]> = {
     'videos',
   ],
   models: ['protocols', 'providers', 'catalog', 'config', 'inference', 'routing'],
+  tasks: everything('tasks', 'models', 'gateway', 'cli', 'main'),
   gateway: everything('gateway', 'cli', 'main'),
   cli: everything('cli', 'main'),
   main: ['cli'],
@@ -60,7 +61,9 @@ function everything(...but: string[]): string[] {
     'webhooks',
     'routing',
   ];
-  return [...areas, 'inference', 'videos', 'http', 'models', 'gateway', 'cli'].filter((area) => !but.includes(area));
+  return [...areas, 'inference', 'videos', 'http', 'tasks', 'models', 'gateway', 'cli'].filter(
+    (area) => !but.includes(area),
+  );
 }
 
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */

@@ -6,7 +6,7 @@ import { isObject, type Json } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { VideoRequest } from '../core/video.ts';
 import type { VideoDetails } from '../core/video-task.ts';
-import { sizeOf } from './dimensions.ts';
+import { expectedDimensions } from './dimensions.ts';
 
 export interface Creation {
   model: CatalogModel;
@@ -23,12 +23,10 @@ export interface Creation {
 
 /** What is shown of a request and what its price rests on. */
 export function detailsOf({ model, request, metadata, user }: Creation): VideoDetails {
-  const { duration, resolution, aspectRatio, seed, audio, count } = request;
-  const prices = model.video?.prices;
-  return {
-    count,
-    ...defined({ duration, size: sizeOf(request), resolution, aspectRatio, seed, audio, metadata, user, prices }),
-  };
+  const { video = {} } = model;
+  const { duration = video.defaults?.duration, seed, audio, count } = request;
+  const dimensions = expectedDimensions(request, video);
+  return { count, ...dimensions, ...defined({ duration, seed, audio, metadata, user, prices: video.prices }) };
 }
 
 /** Equal for requests that mean the same, however they were written. */

@@ -15,44 +15,53 @@ export interface Dimensions {
 
 /** The shorter side of resolutions that are named by their longer one. */
 const SHORT_SIDES: Record<string, number> = { '1k': 1080, '2k': 1440, '4k': 2160 };
+/** Sides that have a name as resolutions. */
+const STANDARD_LINES = [360, 480, 540, 720, 768, 1080, 1440, 2160];
 /** Encoders want even sides, so that ratios are met nearly. */
 const TOLERANCE = 0.02;
 
 /**
- * What is asked for in the model's own spelling, completed by its defaults. Throws `unsupported_parameter_value` for what it
- * cannot make and `invalid_request` for a contradiction.
+ * What is asked for in the model's own spelling; what is not asked for is left to it. Throws `unsupported_parameter_value`
+ * for what it cannot make and `invalid_request` for a contradiction.
  */
 export function chooseDimensions(asked: Dimensions, abilities: VideoAbilities, model: string): Dimensions {
-  if (asked.size !== undefined) return chooseBySize(asked, asked.size, abilities, model);
-  const { resolution, aspectRatio, size } = { ...abilities.defaults, ...defined(asked) };
-  if (asked.resolution === undefined && asked.aspectRatio === undefined)
-    return defined({ resolution, aspectRatio, size });
-  if (!abilities.resolutions && !abilities.aspectRatios && abilities.sizes) {
-    const wanted = { resolution, aspectRatio };
-    return {
-      size: abilities.sizes.find((candidate) => agrees(candidate, wanted)) ?? refuseBoth(asked, abilities, model),
-    };
+  const { resolution, aspectRatio, size } = asked;
+  const { resolutions, aspectRatios, sizes, defaults } = abilities;
+  if (size !== undefined) return chooseBySize(asked, size, abilities, model);
+  if (resolution === undefined && aspectRatio === undefined) return {};
+  if (!resolutions && !aspectRatios && sizes) {
+    const wanted = { ...defaults, ...defined(asked) };
+    return { size: sizes.find((candidate) => agrees(candidate, wanted)) ?? refuseBoth(asked, abilities, model) };
   }
   return defined({
-    resolution:
-      asked.resolution === undefined
-        ? resolution
-        : listed('resolution', asked.resolution, abilities.resolutions, model),
-    aspectRatio:
-      asked.aspectRatio === undefined
-        ? aspectRatio
-        : listed('aspect_ratio', asked.aspectRatio, abilities.aspectRatios, model),
+    resolution: resolution && listed('resolution', resolution, resolutions, model),
+    aspectRatio: aspectRatio && listed('aspect_ratio', aspectRatio, aspectRatios, model),
   });
 }
 
-/** Pixels, where they can be told. */
-export function sizeOf({ resolution, aspectRatio, size }: Dimensions): string | undefined {
-  if (size !== undefined) return size;
+/** What a video will measure as far as that can be told: the model's defaults stand in for what it was not asked. */
+export function expectedDimensions(
+  { resolution, aspectRatio, size }: Dimensions,
+  { defaults = {} }: VideoAbilities,
+): Dimensions {
+  const pixels = size ?? ((resolution ?? aspectRatio) === undefined ? defaults.size : undefined);
+  if (pixels !== undefined) return defined({ size: pixels, resolution: resolutionOf(pixels) });
+  const known = { resolution: resolution ?? defaults.resolution, aspectRatio: aspectRatio ?? defaults.aspectRatio };
+  return defined({ ...known, size: pixelsOf(known) });
+}
+
+function pixelsOf({ resolution, aspectRatio }: Dimensions): string | undefined {
   const short = shortSide(resolution);
   const ratio = ratioOf(aspectRatio);
   if (short === undefined || ratio === undefined) return undefined;
   const long = 2 * Math.round((short * Math.max(ratio, 1 / ratio)) / 2);
   return ratio >= 1 ? `${long}x${short}` : `${short}x${long}`;
+}
+
+/** `1280x720` is 720p. */
+function resolutionOf(size: string): string | undefined {
+  const short = Math.min(...size.split('x').map(Number));
+  return STANDARD_LINES.includes(short) ? `${short}p` : undefined;
 }
 
 function chooseBySize(asked: Dimensions, size: string, abilities: VideoAbilities, model: string): Dimensions {
@@ -88,7 +97,7 @@ function listed(param: string, value: string, allowed: readonly string[] | undef
 /** All sizes that a model's resolutions and ratios make. */
 function sizesOf({ resolutions = [], aspectRatios = [] }: VideoAbilities): string[] {
   const all = resolutions.flatMap((resolution) =>
-    aspectRatios.map((aspectRatio) => sizeOf({ resolution, aspectRatio })),
+    aspectRatios.map((aspectRatio) => pixelsOf({ resolution, aspectRatio })),
   );
   return all.filter((size) => size !== undefined);
 }

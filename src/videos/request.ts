@@ -69,13 +69,13 @@ function readWords(body: VideoBody, { negativePrompt }: VideoAbilities, model: s
   return defined({ prompt: body.prompt?.trim() ? body.prompt : undefined, negativePrompt: negative });
 }
 
-function readDuration(body: VideoBody, { durations, defaults }: VideoAbilities, model: string): number | undefined {
+function readDuration(body: VideoBody, { durations }: VideoAbilities, model: string): number | undefined {
   const { duration, seconds } = body;
   if (duration !== undefined && seconds !== undefined && duration !== Number(seconds)) {
     refuse('seconds', `${seconds} contradicts duration ${duration}; give one of them.`);
   }
   const value = duration ?? seconds;
-  if (value === undefined) return defaults?.duration;
+  if (value === undefined) return undefined;
   const param = duration === undefined ? 'seconds' : 'duration';
   if (!durations?.includes(Number(value))) refuseValue({ param, value, allowed: durations, model });
   return Number(value);

@@ -24,14 +24,19 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
+export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock'> {
+  /** More keys, in the file's own spelling. */
+  keys?: string[];
+}
+
 /** Starts a gateway with a configuration file's text; one key is added to it. */
 export async function startTestGateway(
   yaml = '',
-  options: Pick<GatewayOptions, 'fetchBytes'> = {},
+  { keys: more = [], ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
   const known = providerTypes;
-  const configOf = (text: string, key = '') =>
+  const configOf = (text: string, key = more.join(', ')) =>
     parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }, ${key}]\n${text}`, {
       environment: {},
       known,

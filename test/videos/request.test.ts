@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { VideoAbilities } from '../../src/core/video.ts';
 import { PUBLIC_ONLY } from '../../src/net/policy.ts';
-import { type Creation, digestOf } from '../../src/videos/creation.ts';
+import { type Creation, detailsOf, digestOf } from '../../src/videos/creation.ts';
 import { checkShape, readCreation } from '../../src/videos/request.ts';
 
 const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')}`;
@@ -44,14 +44,14 @@ function refusal(body: Json, abilities?: VideoAbilities): Pick<GatewayError, 'co
 
 describe('what is asked reaches the model in its own words', () => {
   const CASES: [string, Json, Json, VideoAbilities?][] = [
-    ['defaults hold', {}, { duration: 4, resolution: '720p', aspectRatio: '16:9', count: 1 }],
+    ['what is not asked is left to it', {}, { duration: undefined, resolution: undefined, size: undefined, count: 1 }],
     ['seconds as text', { seconds: '8' }, { duration: 8 }],
     ['seconds as a number, beside an equal duration', { seconds: 8, duration: 8 }, { duration: 8 }],
     ['size becomes resolution and ratio', { size: '1080x1920' }, { resolution: '1080p', aspectRatio: '9:16' }],
     [
       'one of the two leaves the other at its default',
       { aspect_ratio: '9:16' },
-      { resolution: '720p', aspectRatio: '9:16' },
+      { resolution: undefined, aspectRatio: '9:16' },
     ],
     ['resolution in any case', { resolution: '1080P' }, { resolution: '1080p' }],
     [
@@ -244,7 +244,7 @@ test('the digest tells requests apart by what they mean', () => {
     digest({ seconds: '8', metadata: { a: '1', b: '2' } }),
     digest({ metadata: { b: '2', a: '1' }, duration: 8 }),
   );
-  assert.equal(digest({ size: '1280x720' }), digest({}));
+  assert.equal(digest({ size: '1280x720' }), digest({ resolution: '720p', aspect_ratio: '16:9' }));
   for (const other of [
     { prompt: 'a dog' },
     { seed: 1 },
@@ -252,5 +252,25 @@ test('the digest tells requests apart by what they mean', () => {
     { metadata: { a: '1' } },
   ]) {
     assert.notEqual(digest(other), digest({}), JSON.stringify(other));
+  }
+});
+
+describe('a task shows what will come of it', () => {
+  const CASES: [Json, Json, VideoAbilities?][] = [
+    [{}, { duration: 4, resolution: '720p', aspectRatio: '16:9', size: '1280x720', count: 1 }],
+    [
+      { seconds: '8', resolution: '1080p', seed: 3 },
+      { duration: 8, seed: 3, size: '1920x1080', aspectRatio: '16:9' },
+    ],
+    [{ size: '720x1280' }, { size: '720x1280', resolution: '720p', aspectRatio: '9:16' }],
+    [{ size: '1280x720' }, { size: '1280x720', resolution: '720p', aspectRatio: undefined }, { sizes: ['1280x720'] }],
+    [{}, { size: '1024x1792', resolution: undefined }, { sizes: ['1024x1792'], defaults: { size: '1024x1792' } }],
+    [{ metadata: { a: 'b' }, user: 'me' }, { metadata: { a: 'b' }, user: 'me', duration: undefined }, {}],
+  ];
+  for (const [body, expected, abilities] of CASES) {
+    test(JSON.stringify(body), () => {
+      const details = detailsOf(create(body, abilities)) as Json;
+      assert.deepEqual(Object.fromEntries(Object.keys(expected).map((key) => [key, details[key]])), expected);
+    });
   }
 });

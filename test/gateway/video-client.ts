@@ -1,0 +1,64 @@
+/** A caller of the video routes who speaks plain HTTP. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Json } from '../../src/core/json.ts';
+import { KEY } from './harness.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+export interface VideoClient {
+  /** `body` is sent as JSON, a form as it is. */
+  send(method: string, path: string, body?: Json, headers?: Record<string, string>): Promise<Answer>;
+  /** The task that was accepted. */
+  create(body?: Json, headers?: Record<string, string>): Promise<Json>;
+  /** Looks until the task has the status, or any terminal one. */
+  until(id: string, status: string): Promise<Json>;
+}
+
+export const VIDEO = { model: 'sandbox/video', prompt: 'a cat', duration: 1, resolution: '480p' };
+
+const LOOK_INTERVAL = 600;
+const TERMINAL = ['completed', 'failed', 'cancelled', 'expired'];
+
+export function videoClient(gateway: { url: string }, key = KEY): VideoClient {
+  async function send(method: string, path: string, body?: Json, headers?: Record<string, string>): Promise<Answer> {
+    const isForm = body instanceof FormData;
+    const response = await fetch(path.startsWith('http') ? path : gateway.url + path, {
+      method,
+      headers: {
+        ...(key !== '' && { authorization: `Bearer ${key}` }),
+        ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') && bytes.length > 0;
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(bytes.toString()) : bytes };
+  }
+
+  return {
+    send,
+    async create(body = {}, headers = {}) {
+      const answer = await send('POST', '/v1/videos', { ...VIDEO, ...body }, headers);
+      assert.equal(answer.status, 202, JSON.stringify(answer.body));
+      return answer.body;
+    },
+    async until(id, status) {
+      for (;;) {
+        const answer = await send('GET', `/v1/videos/${id}`);
+        assert.equal(answer.status, 200, JSON.stringify(answer.body));
+        if (answer.body.status === status || TERMINAL.includes(answer.body.status)) {
+          assert.equal(answer.body.status, status, JSON.stringify(answer.body));
+          return answer.body;
+        }
+        await pause(LOOK_INTERVAL);
+      }
+    },
+  };
+}
