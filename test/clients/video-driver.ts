@@ -1,9 +1,13 @@
 /** Takes a task through an adapter over real HTTP, without the gateway: submitted, polled to its end, fetched. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { Provider } from '../../src/core/provider.ts';
 import type {
   CancelResult,
+  FindResult,
+  LostSubmission,
   PollResult,
   SubmitResult,
   VideoAnswer,
@@ -20,17 +24,27 @@ export interface Journey {
 }
 
 /** More than any of the upstreams takes. */
-const POLLS = 20;
+const POLLS = 40;
+
+export interface DriverOptions {
+  key?: string;
+  /** Of every request. */
+  headers?: Record<string, string>;
+  /** Milliseconds between two polls. */
+  pause?: number;
+}
 
 export class VideoDriver {
   readonly #provider: Provider;
   readonly #key: string;
   readonly #headers: Record<string, string>;
+  readonly #pause: number;
 
-  constructor(provider: Provider, key = 'secret', headers: Record<string, string> = {}) {
+  constructor(provider: Provider, { key = 'secret', headers = {}, pause = 0 }: DriverOptions = {}) {
     this.#provider = provider;
     this.#key = key;
     this.#headers = headers;
+    this.#pause = pause;
   }
 
   get api(): VideoApi {
@@ -39,7 +53,9 @@ export class VideoDriver {
   }
 
   submit(request: VideoRequest): Promise<SubmitResult> {
-    return this.#ask(this.api.submit(request, { attemptId: '0b9e4c1e-8a3f-4b68-9d2a-000000000001' }));
+    return this.#ask(
+      this.api.submit(request, { attemptId: createHash('sha256').update(JSON.stringify(request)).digest('hex') }),
+    );
   }
 
   async follow(ref: VideoRef): Promise<Journey> {
@@ -49,6 +65,7 @@ export class VideoDriver {
       if (result.type === 'follow') result = await this.#ask(result.call);
       states.push(result.type);
       if (result.type !== 'queued' && result.type !== 'running') return { states, end: result };
+      await setTimeout(this.#pause);
     }
     throw new Error(`no end after ${states.join(', ')}`);
   }
@@ -57,6 +74,11 @@ export class VideoDriver {
     const submitted = await this.submit(request);
     assert.ok(submitted.type === 'accepted', JSON.stringify(submitted));
     return this.follow(submitted.ref);
+  }
+
+  async find(lost: LostSubmission): Promise<FindResult> {
+    assert.ok(this.api.find, `${this.#provider.id} can look for a task`);
+    return this.#ask(this.api.find(lost));
   }
 
   async cancel(ref: VideoRef): Promise<CancelResult> {

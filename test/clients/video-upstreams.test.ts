@@ -54,7 +54,7 @@ after(() => mock.stop());
 function driver(type: string, path: string, headers?: Record<string, string>): VideoDriver {
   const provider: Provider | undefined = providerTypes.get(type)?.create({ id: type, baseUrl: mock.url + path });
   assert.ok(provider);
-  return new VideoDriver(provider, 'secret', headers);
+  return new VideoDriver(provider, { headers });
 }
 
 const drivers = {
