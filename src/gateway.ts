@@ -26,10 +26,8 @@ export interface GatewayOptions {
   version: string;
   /** Gets media that a client names by URL, from public addresses only. */
   fetchBytes?: FetchBytes;
-  /** What moves tasks on. */
+  /** What moves tasks on, and lets endpoints recover. */
   clock?: Clock;
-  /** Unix milliseconds; what endpoints did is forgiven and forgotten by it. */
-  now?: () => number;
 }
 
 /** Milliseconds that steps of tasks get to finish when the gateway stops; the next one that runs goes on with them. */
@@ -51,7 +49,7 @@ interface Parts {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, store, log, version, now, fetchBytes = createGuardedClient().fetchBytes } = options;
+  const { config, keys, store, log, version, clock, fetchBytes = createGuardedClient().fetchBytes } = options;
   const userAgent = `polygate/${version}`;
   let parts = assemble(config);
 
@@ -60,12 +58,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     return {
       config: next,
       upstream,
-      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing }),
+      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, now: clock?.now }),
     };
   }
 
   const memory = createStateMemory();
-  const state = createRoutingState({ cooldown: () => parts.config.routing.cooldown, now });
+  const state = createRoutingState({ cooldown: () => parts.config.routing.cooldown, now: clock?.now });
   const dispatch = (): DispatchOptions => ({
     memory,
     state,
@@ -86,7 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const { host, port, prefixes, bodyLimit } = config.server;
   const models = () => parts.models;
   const tasks = createTasks({
-    ...{ config, store, log, userAgent, models, clock: options.clock },
+    ...{ config, store, log, userAgent, models, clock },
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
   });

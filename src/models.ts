@@ -38,6 +38,8 @@ interface Context {
   userAgent: string;
   /** What the operator says of names of models. */
   routes?: Routes;
+  /** Unix milliseconds. */
+  now?: () => number;
 }
 
 const NO_ROUTES: Routes = { models: new Map(), aliases: new Map(), fallbackModels: [] };
@@ -71,7 +73,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') listed.set(config.id, activate(config));
+    if (config.state === 'ready') listed.set(config.id, activate(config, context.now));
   }
   rebuild();
   for (const entry of listed.values()) {
@@ -128,12 +130,15 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   };
 }
 
-function activate(config: ReadyProvider): Listed {
+function activate(config: ReadyProvider, now?: () => number): Listed {
   const type = providerTypes.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
-  const credentials = createCredentials(config.apiKeys.map((key) => key.reveal()));
+  const credentials = createCredentials(
+    config.apiKeys.map((key) => key.reveal()),
+    now,
+  );
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
   const custom = Array.isArray(config.models)
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))

@@ -55,7 +55,7 @@ export async function routeOf(call: Call, requested: string, options: RouteOptio
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
   const others = await fallbackPlaces(named, policy, options);
-  const candidates = [...own, ...others.filter((place) => place.model !== model)];
+  const candidates = distinct([...own, ...others]);
   checkPin(policy, candidates, model);
 
   const conversation = call.protocol.conversation(call.body, call.headers);
@@ -65,6 +65,12 @@ export async function routeOf(call: Call, requested: string, options: RouteOptio
     endpoint ? [{ ...place, endpoint: withOptions(endpoint, place, policy) }] : [],
   );
   return { requested, model, policy, places, leftOut, conversation: key };
+}
+
+/** An endpoint that several of the models have is tried once. */
+function distinct(places: readonly Place[]): Place[] {
+  const first = new Map(places.toReversed().map((place) => [place.id, place]));
+  return places.filter((place) => first.get(place.id) === place);
 }
 
 /** An explicit order of providers wants no other. */

@@ -7,34 +7,33 @@ export interface RetryBudget {
   spend(): boolean;
 }
 
-/** Of the requests, the share that may be tried again. */
-const SHARE = 0.1;
-/** Attempts that are always there after a while without failures. */
+/** Requests that earn one more attempt. */
+const REQUESTS = 10;
+/** Attempts that are always there after a while without failures; one comes back in a second. */
 const RESERVE = 10;
 const MOST = 100;
-/** Attempts of the reserve that come back in a second. */
-const REFILL = 1;
 
+/** Counted in requests, so that the sums are exact. */
 export function createRetryBudget(now: () => number = Date.now): RetryBudget {
-  let attempts = RESERVE;
+  let earned = RESERVE * REQUESTS;
   let refilled = now();
 
   function refill(): void {
-    const moment = now();
-    const more = ((moment - refilled) / 1000) * REFILL;
-    refilled = moment;
-    if (attempts < RESERVE) attempts = Math.min(RESERVE, attempts + Math.max(0, more));
+    const seconds = Math.floor((now() - refilled) / 1000);
+    if (seconds === 0) return;
+    refilled += seconds * 1000;
+    if (earned < RESERVE * REQUESTS) earned = Math.min(RESERVE * REQUESTS, earned + Math.max(0, seconds) * REQUESTS);
   }
 
   return {
     earn() {
       refill();
-      attempts = Math.min(MOST, attempts + SHARE);
+      earned = Math.min(MOST * REQUESTS, earned + 1);
     },
     spend() {
       refill();
-      if (attempts < 1) return false;
-      attempts -= 1;
+      if (earned < REQUESTS) return false;
+      earned -= REQUESTS;
       return true;
     },
   };
