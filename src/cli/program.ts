@@ -28,6 +28,7 @@ function program(): Command {
   addCheck(root);
   addKeys(root);
   addModels(root);
+  addRoute(root);
   return root;
 }
 
@@ -78,6 +79,22 @@ function addModels(root: Command): void {
     .option('--json', 'print JSON, as GET /v1/models has it')
     .addHelpText('after', example('polygate models --provider sandbox'))
     .action(async (options) => (await import('./models.ts')).listModels(options));
+}
+
+function addRoute(root: Command): void {
+  withConfig(root.command('route'))
+    .description('show where a request would go, without sending anything')
+    .argument('<model>', 'as a client names it')
+    .option('--request <file>', 'the body of a request, as JSON (default: a greeting)')
+    .addOption(
+      new Option('--protocol <id>', 'the protocol of the request')
+        .choices(['chat', 'messages', 'generate'])
+        .default('chat'),
+    )
+    .option('--provider <json>', 'the policy, as the header x-polygate-provider has it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('polygate route sandbox/echo --request body.json'))
+    .action(async (model, options) => (await import('./route.ts')).showRoute(model, options));
 }
 
 function withConfig(command: Command): Command {

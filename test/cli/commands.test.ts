@@ -17,6 +17,7 @@ describe('help', () => {
     ['keys', 'list'],
     ['keys', 'revoke'],
     ['models'],
+    ['route'],
   ]) {
     test(`of ${command.join(' ')} has an example`, async (context) => {
       const { code, stdout } = await program(context).run([...command, '--help']);

@@ -1,0 +1,98 @@
+/** `polygate route`: where a request would go, without sending anything. */
+
+import { readFileSync } from 'node:fs';
+import { pino } from 'pino';
+import { loadConfig } from '../config/load.ts';
+import { GatewayError } from '../core/errors.ts';
+import { read } from '../core/json.ts';
+import { readBody } from '../core/json-body.ts';
+import type { Call } from '../inference/call.ts';
+import { type DryPlan, dryPlan } from '../inference/dry-run.ts';
+import { type Route, routeOf } from '../inference/route.ts';
+import { createRoutingState } from '../inference/routing-state.ts';
+import { traceOf } from '../inference/trace.ts';
+import { createUpstream } from '../inference/upstream.ts';
+import { createModels } from '../models.ts';
+import { protocolOf } from '../protocols/index.ts';
+import { POLICY_HEADER } from '../routing/request.ts';
+import { type ConfigOptions, configSource } from './source.ts';
+import { printJson, printTable } from './table.ts';
+import { version } from './version.ts';
+
+export interface RouteOptions extends ConfigOptions {
+  /** A file with the body of a request. */
+  request?: string;
+  protocol: string;
+  /** What the header would say. */
+  provider?: string;
+  json?: boolean;
+}
+
+const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
+
+/** What the running gateway has learned of its endpoints is not known here: all are taken to be well. */
+export async function showRoute(model: string, options: RouteOptions): Promise<void> {
+  const { server, providers, routing } = loadConfig(configSource(options));
+  const call = await callOf(model, options);
+  const upstream = createUpstream(server.deadlines);
+  const log = pino({ level: 'silent' });
+  const models = createModels(providers, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
+  try {
+    const state = createRoutingState({ cooldown: () => routing.cooldown });
+    const route = await routeOf(call, model, { models, state, allows: () => true });
+    const plans = await Promise.all(route.places.map((place) => dryPlan(call, place, route.policy)));
+    if (options.json) printJson(described(route, plans));
+    else printRoute(route, plans);
+  } finally {
+    models.close();
+    await upstream.close();
+  }
+}
+
+async function callOf(model: string, { request, protocol: id, provider }: RouteOptions): Promise<Call> {
+  const protocol = protocolOf(id);
+  const bytes = request === undefined ? Buffer.from(JSON.stringify(QUESTIONS[id])) : bytesOf(request);
+  const body = await readBody(bytes);
+  if (id !== 'generate') body.model = model;
+  protocol.check(body, 'generate');
+  const stream = body.stream === true;
+  const headers = provider === undefined ? {} : { [POLICY_HEADER]: provider };
+  return { requestId: '', owner: '', protocol, action: 'generate', stream, array: false, headers, bytes, body };
+}
+
+const HELLO = [{ role: 'user', content: 'Hello' }];
+const QUESTIONS: Record<string, object> = {
+  chat: { messages: HELLO },
+  messages: { messages: HELLO, max_tokens: 100 },
+  generate: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+};
+
+function bytesOf(file: string): Buffer {
+  try {
+    const bytes = readFileSync(file);
+    read(bytes);
+    return bytes;
+  } catch (cause) {
+    const reason = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
+    throw new GatewayError('invalid_request', `${file}: ${reason}`, { cause });
+  }
+}
+
+function described(route: Route, plans: DryPlan[]): object {
+  const { attempts, candidates, ...trace } = traceOf(route, []);
+  return { ...trace, candidates: candidates.map((candidate, index) => ({ ...candidate, ...plans[index] })) };
+}
+
+function printRoute(route: Route, plans: DryPlan[]): void {
+  const { candidates } = traceOf(route, []);
+  printTable(
+    HEADINGS,
+    candidates.map(({ endpoint, model, credential, price, left_out: leftOut }, index) => {
+      const { path = '', dropped = [], unable } = plans[index] ?? {};
+      const why = leftOut ?? unable ?? (dropped.length > 0 ? `drops ${dropped.join(', ')}` : '');
+      const place = leftOut === undefined ? String(index + 1) : '-';
+      const name = credential === undefined ? endpoint : `${endpoint} (key ${credential})`;
+      return [place, name, model, price === undefined ? '' : String(price), path, why];
+    }),
+  );
+}
