@@ -29,6 +29,7 @@ function program(): Command {
   addKeys(root);
   addModels(root);
   addRoute(root);
+  addVideos(root);
   return root;
 }
 
@@ -81,6 +82,36 @@ function addModels(root: Command): void {
     .action(async (options) => (await import('./models.ts')).listModels(options));
 }
 
+function addVideos(root: Command): void {
+  const videos = root.command('videos').description('list, show and cancel video tasks of all keys');
+  withConfig(videos.command('list'))
+    .description('list tasks, the newest first')
+    .addOption(new Option('--limit <number>', 'how many at most').default(20).argParser(parseLimit))
+    .addOption(
+      new Option('--status <status>', 'only those with this status').choices([
+        ...['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'],
+      ]),
+    )
+    .option('--model <model>', 'only those of this model')
+    .option('--json', 'print JSON, as GET /v1/videos has it')
+    .addHelpText('after', example('polygate videos list --status in_progress'))
+    .action(async (options) => (await import('./videos.ts')).listVideos(options));
+  withConfig(videos.command('show'))
+    .description('show a task')
+    .argument('<id>', 'as the list shows it')
+    .option('--wait', 'wait until it ends; the exit code then tells whether there is a video')
+    .option('--json', 'print JSON, as GET /v1/videos/{id} has it')
+    .addHelpText('after', example('polygate videos show 0b9e6c1e-5d0f-4a53-9a0c-6a2f5f1f0e11 --wait'))
+    .action(async (id, options) => (await import('./videos.ts')).showVideo(id, options));
+  withConfig(videos.command('cancel'))
+    .description('cancel a task')
+    .argument('<id>', 'as the list shows it')
+    .option('--abandon', 'give the result up where the provider cannot cancel; it is charged nevertheless')
+    .addHelpText('after', example('polygate videos cancel 0b9e6c1e-5d0f-4a53-9a0c-6a2f5f1f0e11'))
+    .action(async (id, options) => (await import('./videos.ts')).cancelVideo(id, options));
+  videos.addHelpText('after', example('polygate videos list'));
+}
+
 function addRoute(root: Command): void {
   withConfig(root.command('route'))
     .description('show where a request would go, without sending anything')
@@ -110,4 +141,10 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65535) throw new InvalidArgumentError('A port is a number from 0 to 65535.');
   return port;
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A limit is a number from 1 to 9999.');
+  return limit;
 }

@@ -31,7 +31,8 @@ export interface Videos {
   get(owner: string, id: string): Promise<VideoTask>;
   /** For who has proven otherwise that the task may be read. */
   find(id: string): Promise<VideoTask>;
-  list(owner: string, query: TaskQuery): Promise<{ tasks: VideoTask[]; more: boolean }>;
+  /** Everybody's without an owner. */
+  list(owner: string | undefined, query: TaskQuery): Promise<{ tasks: VideoTask[]; more: boolean }>;
   /** Throws `cancel_not_possible`; a terminal task is returned as it is. */
   cancel(owner: string, id: string, options: { abandon: boolean }): Promise<VideoTask>;
   /** Throws `video_not_terminal`. */

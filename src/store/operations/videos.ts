@@ -87,7 +87,8 @@ export const readVideoRequest = reading<{ id: string }, Json>('state', async (tr
 });
 
 export interface VideoPage {
-  owner: string;
+  /** Absent means everybody's. */
+  owner?: string;
   limit: number;
   order: 'asc' | 'desc';
   after?: string;
@@ -95,11 +96,16 @@ export interface VideoPage {
   model?: string;
 }
 
-/** Up to `limit` tasks; undefined when the owner has no task `after`. */
+/** Up to `limit` tasks; undefined when there is no task `after` among them. */
 export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
   const { owner, limit, order, after, status, model } = page;
-  const values: Row = { owner, limit };
-  const conditions = ['owner = :owner', 'deleted_at IS NULL'];
+  const values: Row = { limit };
+  const whose = ['deleted_at IS NULL'];
+  if (owner !== undefined) {
+    whose.push('owner = :owner');
+    values.owner = owner;
+  }
+  const conditions = [...whose];
   if (status !== undefined) {
     conditions.push('status = :status');
     values.status = status;
@@ -109,8 +115,8 @@ export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', a
     values.model = model;
   }
   if (after !== undefined) {
-    const sql = 'SELECT created_at FROM video_task WHERE id = :after AND owner = :owner AND deleted_at IS NULL';
-    const [last] = await transaction.all(sql, { after, owner });
+    const sql = `SELECT created_at FROM video_task WHERE id = :after AND ${whose.join(' AND ')}`;
+    const [last] = await transaction.all(sql, { after, ...(owner !== undefined && { owner }) });
     if (!last) return undefined;
     conditions.push(`(created_at, id) ${order === 'asc' ? '>' : '<'} (:createdAt, :after)`);
     values.createdAt = last.created_at ?? null;

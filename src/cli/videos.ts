@@ -1,0 +1,130 @@
+/** `polygate videos`: the video tasks of all keys, beside a gateway that works on them or without one. */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { loadConfig } from '../config/load.ts';
+import type { Json } from '../core/json.ts';
+import { decimalOf } from '../core/money.ts';
+import { isTerminal, type VideoStatus, type VideoTask } from '../core/video-task.ts';
+import type { VideoOptions } from '../http/video-options.ts';
+import { createUpstream } from '../inference/upstream.ts';
+import { createModels } from '../models.ts';
+import { openStore } from '../store/open.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
+import { createTasks } from '../tasks.ts';
+import { type ConfigOptions, configSource } from './source.ts';
+import { printJson, printTable } from './table.ts';
+import { version } from './version.ts';
+
+const HEADINGS = ['ID', 'STATUS', 'MODEL', 'CREATED', 'SECONDS', 'USD', 'PROMPT'];
+const PROMPT_WIDTH = 40;
+const LOOK_INTERVAL = 500;
+const BAR_WIDTH = 30;
+
+export interface ListOptions extends ConfigOptions {
+  limit: number;
+  status?: VideoStatus;
+  model?: string;
+  json?: boolean;
+}
+
+export async function listVideos({ limit, status, model, ...options }: ListOptions): Promise<void> {
+  await withVideos(options, async ({ videos, encode }) => {
+    const query = { limit, order: 'desc' as const, ...(status && { status }), ...(model && { model }) };
+    const { tasks } = await videos.list(undefined, query);
+    if (options.json) printJson(tasks.map(encode));
+    else printTable(HEADINGS, tasks.map(row));
+  });
+}
+
+/** With `wait` the exit code is 1 for a task that ended without a video. */
+export async function showVideo(
+  id: string,
+  { wait, json, ...options }: ConfigOptions & { wait?: boolean; json?: boolean },
+): Promise<void> {
+  await withVideos(options, async ({ videos, encode }) => {
+    const task = wait ? await untilEnd(() => videos.find(id)) : await videos.find(id);
+    if (wait && task.status !== 'completed') process.exitCode = 1;
+    if (json) printJson(encode(task));
+    else printTable(['FIELD', 'VALUE'], fields(encode(task)));
+  });
+}
+
+export async function cancelVideo(
+  id: string,
+  { abandon = false, ...options }: ConfigOptions & { abandon?: boolean },
+): Promise<void> {
+  await withVideos(options, async ({ videos }) => {
+    const { owner } = await videos.find(id);
+    const task = await videos.cancel(owner, id, { abandon });
+    process.stdout.write(`${wordsFor(task)}\n`);
+  });
+}
+
+function wordsFor({ id, status }: VideoTask): string {
+  if (isTerminal(status)) return `The task ${id} is ${status}.`;
+  return `The task ${id} is ${status}; its provider is asked to cancel it.`;
+}
+
+/** Beside a gateway on the same store; nothing is asked of a provider from here. */
+async function withVideos(options: ConfigOptions, work: (video: VideoOptions) => Promise<void>): Promise<void> {
+  const config = loadConfig(configSource(options));
+  const store = await openStore({ ...config, role: 'guest' });
+  const { server } = config;
+  const upstream = createUpstream(server.deadlines);
+  const log = pino({ level: 'silent' });
+  const userAgent = `polygate/${version}`;
+  const models = createModels(config.providers, { upstream, log, userAgent, routes: config.routing });
+  const baseUrl = server.publicUrl ?? `http://${server.host}:${server.port}`;
+  const tasks = createTasks({
+    ...{ config, store, log, userAgent, models: () => models, upstream: () => upstream },
+    baseUrl: () => baseUrl,
+  });
+  try {
+    await work(tasks.video);
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
+  } finally {
+    models.close();
+    await Promise.all([tasks.stop(0), upstream.close()]);
+    await store.close();
+  }
+}
+
+/** Shows how far it is while somebody watches. */
+async function untilEnd(read: () => Promise<VideoTask>): Promise<VideoTask> {
+  const { stderr } = process;
+  for (;;) {
+    const task = await read();
+    const isOver = isTerminal(task.status);
+    if (stderr.isTTY) stderr.write(isOver ? '\r\x1b[K' : `\r\x1b[K${progressLine(task)}`);
+    if (isOver) return task;
+    await pause(LOOK_INTERVAL);
+  }
+}
+
+export function progressLine({ status, progress }: Pick<VideoTask, 'status' | 'progress'>): string {
+  if (progress === undefined) return status;
+  const filled = Math.round((BAR_WIDTH * progress) / 100);
+  return `${status} [${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${progress}%`;
+}
+
+function row(task: VideoTask): string[] {
+  const prompt = task.prompt?.replaceAll(/\s+/g, ' ') ?? '';
+  return [
+    task.id,
+    task.status,
+    task.model,
+    new Date(task.createdAt).toISOString().slice(0, 19).replace('T', ' '),
+    task.seconds === undefined ? '' : String(task.seconds),
+    task.cost === undefined ? '' : decimalOf(task.cost),
+    prompt.length > PROMPT_WIDTH ? `${prompt.slice(0, PROMPT_WIDTH - 1)}…` : prompt,
+  ];
+}
+
+function fields(object: Json): string[][] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    if (Array.isArray(value)) return value.map((item) => [name, String(item)]);
+    return [[name, typeof value === 'object' ? JSON.stringify(value) : String(value)]];
+  });
+}
