@@ -16,31 +16,34 @@ export interface Changed extends LoadedVideo {
   changed: boolean;
 }
 
-/**
- * The task as it then is; a terminal one is left alone. Undefined when there is none. Waits for a store that is away
- * while a `signal` allows it, and without one throws `unavailable`.
- */
+export interface ChangeOptions {
+  /** Waits for a store that is away for as long as it allows; without it `unavailable` is thrown. */
+  signal?: AbortSignal;
+  /** What was read just now: if nothing happened since, it need not be read again. */
+  known?: LoadedVideo;
+}
+
+/** The task as it then is; a terminal one is left alone. Undefined when there is none. */
 export async function change(
-  context: VideoContext,
+  { store, clock, wake }: VideoContext,
   id: string,
   decide: Decide,
-  signal?: AbortSignal,
+  { signal, known }: ChangeOptions = {},
 ): Promise<Changed | undefined> {
-  const { store, clock } = context;
   const patiently = <Result>(call: () => Promise<Result>) => (signal ? persist(call, { clock, signal }) : call());
-  for (;;) {
-    const loaded = await patiently(() => store.call('loadVideo', { id }));
+  for (let first = known; ; first = undefined) {
+    const loaded = first ?? (await patiently(() => store.call('loadVideo', { id })));
     if (!loaded) return undefined;
     const decision = isTerminal(loaded.task.status) ? undefined : decide(loaded);
     if (!decision) return { ...loaded, changed: false };
     if (!(await patiently(() => store.call('saveVideo', decision)))) continue;
-    announce(context, decision);
+    announce(wake, decision);
     const task = { ...decision.task, version: decision.task.version + 1 };
     return { task, attempt: decision.attempt ?? loaded.attempt, changed: true };
   }
 }
 
-function announce({ wake }: VideoContext, { settlement, job }: VideoChange): void {
+function announce(wake: VideoContext['wake'], { settlement, job }: VideoChange): void {
   if (settlement?.delivery) wake('webhook');
   if (settlement?.booking) wake('video-booking');
   if (job && 'hasten' in job) wake('video');

@@ -59,7 +59,7 @@ async function note({ context, job, signal }: Step, index: number, news: Partial
     ({ task }) => ({
       task: { ...task, assets: task.assets.map((asset, at) => (at === index ? { ...asset, ...news } : asset)) },
     }),
-    signal,
+    { signal },
   );
 }
 

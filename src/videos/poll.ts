@@ -27,7 +27,7 @@ export async function poll(step: Step): Promise<Progress> {
   if (!late && !wantsCancel(step)) {
     const now = context.clock.now();
     const moment = context.budget.take(laneOf(attempt), task.id, now);
-    if (moment > now) return conclude(step, (fresh) => wait(step, fresh, { dueAt: moment }));
+    if (moment > now) return conclude(step, (fresh) => wait(step, fresh, { dueAt: moment }), loaded);
   }
   const cancelled = wantsCancel(step) && (await cancel(step));
   const report = await askState(step);
@@ -183,7 +183,7 @@ async function keepResult(
       const updatedAt = isNews ? context.clock.now() : task.updatedAt;
       return { task: { ...task, status: 'in_progress', phase: 'finalizing', assets, memory: { charge }, updatedAt } };
     },
-    signal,
+    { signal },
   );
   if (!result?.changed || !context.mirror) return 'over';
   return finalize({ ...step, loaded: result }, found);

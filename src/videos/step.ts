@@ -17,8 +17,8 @@ export interface Step {
 export type Progress = 'again' | 'over';
 
 /** Writes an outcome down, whatever happened to the task meanwhile. */
-export async function conclude({ context, job, signal }: Step, decide: Decide): Promise<Progress> {
-  await change(context, job.ref, decide, signal);
+export async function conclude({ context, job, signal }: Step, decide: Decide, known?: LoadedVideo): Promise<Progress> {
+  await change(context, job.ref, decide, { signal, known });
   return 'over';
 }
 

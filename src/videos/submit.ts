@@ -86,7 +86,7 @@ async function announce({ context, job, signal }: Step): Promise<boolean> {
     job.ref,
     ({ task, attempt }) =>
       attempt.state === 'intent' ? { task, attempt: { ...attempt, state: 'sending', sentAt } } : undefined,
-    signal,
+    { signal },
   );
   return result?.changed === true;
 }
@@ -136,7 +136,7 @@ async function handle(step: Step, target: Target, verdict: Verdict): Promise<Pro
         step.context,
         step.job.ref,
         ({ task, attempt }) => ({ task, attempt: { ...attempt, state: 'ambiguous' } }),
-        step.signal,
+        { signal: step.signal },
       );
       return 'again';
     case 'refused': {
@@ -181,7 +181,7 @@ export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
       const dueAt = now + pollDelay({ polls: 0, elapsed: 0, least, random: context.random });
       return wait(step, loaded, { task: { phase: 'polling', memory: {} }, attempt: accepted, dueAt });
     },
-    signal,
+    { signal },
   );
   if (result && !result.changed && isTerminal(result.task.status)) {
     const attempt = { ...result.attempt, ...accepted };

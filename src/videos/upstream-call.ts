@@ -37,7 +37,13 @@ export async function prepareCall(
     ...target.headers,
     ...call.headers,
   };
-  return { method: call.method, url: (target.provider.videoBaseUrl ?? target.provider.baseUrl) + call.path, headers, body, local: target.provider.local };
+  return {
+    method: call.method,
+    url: (target.provider.videoBaseUrl ?? target.provider.baseUrl) + call.path,
+    headers,
+    body,
+    local: target.provider.local,
+  };
 }
 
 async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?: string }> {

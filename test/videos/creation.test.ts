@@ -1,0 +1,86 @@
+/** One request, one task, however often it is sent; and how tasks are listed. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeTask } from '../../src/videos/object.ts';
+import { forEachStore } from '../store/stores.ts';
+import { createRig, HOUR, MINUTE, newTask, OWNER, object, openVideoStore, SECOND } from './rig.ts';
+
+forEachStore((name, open) => {
+  test(`a key stands for its request for a day (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const send = (changes = {}, owner = OWNER) => rig.videos.create(newTask(changes, { owner, idempotencyKey: 'k' }));
+    const first = await send();
+    assert.equal(first.replayed, false);
+    const again = await send();
+    assert.deepEqual([encodeTask(again.task, object), again.replayed], [encodeTask(first.task, object), true]);
+    await assert.rejects(send({ metadata: { other: 'request' } }), { code: 'idempotency_key_reused' });
+    assert.equal((await send({}, 'key-2')).replayed, false);
+    rig.clock.advance(25 * HOUR);
+    assert.equal((await send()).replayed, false);
+  });
+
+  test(`20 at the same time with one key make one task (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const send = () => rig.videos.create(newTask({}, { idempotencyKey: 'k' }));
+    const created = await Promise.all(Array.from({ length: 20 }, send));
+    assert.equal(new Set(created.map(({ task }) => task.id)).size, 1);
+    assert.equal(created.filter(({ replayed }) => !replayed).length, 1);
+    assert.equal(await rig.store.do('countRows', { table: 'video_task' }), 1);
+    assert.equal(await rig.store.do('countRows', { table: 'job' }), 1);
+  });
+
+  test(`a client that says it tries again gets the task of its first try (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const first = await rig.videos.create(newTask());
+    const variant = await rig.videos.create(newTask());
+    assert.notEqual(variant.task.id, first.task.id);
+    rig.clock.advance(59 * SECOND);
+    const again = await rig.videos.create(newTask({}, { retried: true }));
+    assert.deepEqual([again.task.id, again.replayed], [variant.task.id, true]);
+    assert.equal((await rig.videos.create(newTask({ user: 'other' }, { retried: true }))).replayed, false);
+    rig.clock.advance(2 * SECOND);
+    assert.equal((await rig.videos.create(newTask({}, { retried: true }))).replayed, false);
+  });
+
+  test(`tasks are listed page by page, newest or oldest first (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const ids: string[] = [];
+    for (let index = 0; index < 7; index++) {
+      ids.push((await rig.create()).id);
+      if (index % 2 === 0) rig.clock.advance(SECOND);
+    }
+    await rig.create({}, { owner: 'key-2' });
+    await rig.videos.cancel(OWNER, ids[3] ?? '', { abandon: false });
+    const page = async (order: 'asc' | 'desc', more = {}) => {
+      const seen: string[] = [];
+      for (let after: string | undefined; ; ) {
+        const { tasks, more: goesOn } = await rig.videos.list(OWNER, { limit: 2, order, after, ...more });
+        seen.push(...tasks.map(({ id }) => id));
+        after = seen.at(-1);
+        if (!goesOn) return seen;
+      }
+    };
+    const oldest = await page('asc');
+    assert.deepEqual(oldest.toSorted(), ids.toSorted());
+    assert.deepEqual(await page('desc'), oldest.toReversed());
+    assert.deepEqual(await page('desc', { status: 'cancelled' }), [ids[3]]);
+    assert.deepEqual(await page('desc', { model: 'up/other' }), []);
+    await assert.rejects(page('asc', { after: 'nothing' }), { code: 'invalid_request' });
+  });
+});
+
+test('equal requests make one task where the operator wants that', async (context) => {
+  const rig = await createRig(context, { dedupeWindow: 5 * MINUTE });
+  const first = await rig.create();
+  assert.equal((await rig.create()).id, first.id);
+  rig.clock.advance(6 * MINUTE);
+  assert.notEqual((await rig.create()).id, first.id);
+});
+
+test('a provider that makes no videos is refused before anything is stored', async (context) => {
+  const rig = await createRig(context);
+  const { model } = newTask().creation;
+  await assert.rejects(rig.create({ model: { ...model, provider: 'gone' } }), { code: 'model_not_found' });
+  assert.equal(await rig.store.do('countRows', { table: 'video_task' }), 0);
+});

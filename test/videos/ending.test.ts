@@ -1,0 +1,236 @@
+/** Cancelling, mirroring and clearing away. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatewayError } from '../../src/core/errors.ts';
+import type { AssetSource, Kept, Mirror } from '../../src/videos/mirror.ts';
+import { encodeTask } from '../../src/videos/object.ts';
+import { createRig, HOUR, MINUTE, OWNER, object } from './rig.ts';
+import { completed, says, scriptedApi } from './scripted.ts';
+
+const running = says({ type: 'running' });
+const uncancellable = { ...scriptedApi, cancel: undefined };
+
+test('what was not sent yet is cancelled at once, and never sent', async (context) => {
+  const rig = await createRig(context);
+  const { id } = await rig.create();
+  const task = await rig.videos.cancel(OWNER, id, { abandon: false });
+  assert.equal(task.status, 'cancelled');
+  assert.deepEqual(encodeTask(task, object).usage, { video_seconds: 0, video_cost: '0', cost: 0 });
+  assert.equal((await rig.store.do('deliveriesOf', { taskId: id }))[0]?.id, `${id}-cancelled`);
+  rig.clock.advance(HOUR);
+  await rig.work();
+  assert.equal(rig.upstream.posts, 0);
+});
+
+test('a cancellation is told to the upstream, whose report settles the task', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? says({ type: 'cancelled', cost: '0.2' }) : running);
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  const asked = await rig.videos.cancel(OWNER, id, { abandon: false });
+  assert.equal(encodeTask(asked, object).cancel_requested, true);
+  assert.equal(asked.status, 'in_progress');
+  await rig.work();
+  const task = await rig.get(id);
+  assert.equal(task.status, 'cancelled');
+  assert.equal(task.cost, 200_000_000_000n);
+  assert.deepEqual(await rig.videos.cancel(OWNER, id, { abandon: false }), task);
+  assert.equal(rig.upstream.cancels, 1);
+});
+
+test('a cancellation that comes too late leaves a video', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? completed() : running);
+  rig.upstream.onCancel = () => says({ type: 'too-late' });
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  await rig.videos.cancel(OWNER, id, { abandon: false });
+  assert.equal((await rig.ended(id)).status, 'completed');
+  assert.equal(rig.upstream.cancels, 1);
+});
+
+test('an upstream that does not hear of the cancellation is told again', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => (rig.upstream.cancels > 2 ? says({ type: 'cancelled' }) : running);
+  rig.upstream.onCancel = () => (rig.upstream.cancels < 3 ? { status: 500 } : says({ type: 'accepted' }));
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  await rig.videos.cancel(OWNER, id, { abandon: false });
+  assert.equal((await rig.ended(id)).status, 'cancelled');
+  assert.equal(rig.upstream.cancels, 3);
+});
+
+test('what cannot be cancelled is refused, or abandoned and paid', async (context) => {
+  const rig = await createRig(context, { video: uncancellable });
+  rig.upstream.onPoll = (before) => (before < 3 ? running : completed({ cost: '9' }));
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  await assert.rejects(rig.videos.cancel(OWNER, id, { abandon: false }), { code: 'cancel_not_possible' });
+  assert.equal((await rig.get(id)).cancelRequested, false);
+  const task = await rig.videos.cancel(OWNER, id, { abandon: true });
+  assert.deepEqual([task.status, task.error?.code], ['cancelled', 'abandoned']);
+  await rig.until(async () => {
+    const entry = await rig.store.call('readVideoLedger', { taskId: id });
+    return entry?.cost === 9_000_000_000_000n;
+  }, MINUTE);
+  assert.deepEqual(await rig.get(id), task);
+  assert.equal((await rig.store.do('deliveriesOf', { taskId: id })).length, 1);
+});
+
+test('a task that is accepted after it was abandoned is booked all the same', async (context) => {
+  const rig = await createRig(context, { video: uncancellable });
+  const { id } = await rig.create();
+  rig.upstream.onSubmit = (take) => ({ json: { type: 'accepted', ref: { id: take().id } }, after: 200 });
+  rig.upstream.onPoll = () => completed({ cost: '2' });
+  const working = rig.work();
+  while (rig.upstream.posts === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  assert.equal((await rig.videos.cancel(OWNER, id, { abandon: true })).status, 'cancelled');
+  await working;
+  assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['accepted']);
+  await rig.until(async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.source === 'upstream', MINUTE);
+});
+
+const kept: Kept = { file: 'local:0.mp4', sha256: 'ab', bytes: 3, mime: 'video/mp4', seconds: 7.6 };
+
+interface TestMirror extends Mirror {
+  sources: AssetSource[];
+  erased: string[];
+}
+
+/** Behaves as told at each try; what is left over is kept. */
+function mirrorOf(...tries: (() => Kept | undefined)[]): TestMirror {
+  const sources: AssetSource[] = [];
+  const erased: string[] = [];
+  return {
+    ...{ sources, erased },
+    async keep(_task, index, source) {
+      sources.push(source);
+      return tries.length > 0 ? tries.shift()?.() : { ...kept, file: `${index}.mp4` };
+    },
+    async erase({ id }) {
+      erased.push(id);
+    },
+  };
+}
+
+function broken(upstreamStatus?: number): () => never {
+  return () => {
+    throw new GatewayError('upstream_error', 'broken', { upstreamStatus });
+  };
+}
+
+test('a task is completed when the mirror has its videos, and billed by their length if nothing better is known', async (context) => {
+  const mirror = mirrorOf(broken(), broken());
+  const rig = await createRig(context, { mirror });
+  rig.upstream.onPoll = () => completed({ seconds: undefined, cost: undefined });
+  const { id } = await rig.create();
+  await rig.until(() => mirror.sources.length === 1);
+  const waiting = encodeTask(await rig.get(id), object);
+  assert.deepEqual([waiting.status, waiting.unsigned_urls], ['in_progress', []]);
+  const body = encodeTask(await rig.ended(id), object);
+  assert.deepEqual(body.mirror_urls, ['https://gw.example/0.mp4']);
+  assert.deepEqual(body.usage, { video_seconds: 8, video_cost: '4', cost: 4 });
+  assert.equal(body.expires_at, body.completed_at + 7 * 24 * 3600);
+  assert.equal(mirror.sources.length, 3);
+  assert.equal(rig.upstream.polls, 1);
+});
+
+test('a mirror that fails five times loses nobody a video', async (context) => {
+  const mirror = mirrorOf(broken(), broken(), broken(), broken(), broken());
+  const rig = await createRig(context, { mirror });
+  const task = await rig.ended((await rig.create()).id);
+  const body = encodeTask(task, object);
+  assert.deepEqual(
+    [body.status, body.mirror_urls, body.unsigned_urls, body.expires_at],
+    ['completed', [], ['https://cdn.example/0.mp4'], undefined],
+  );
+  assert.ok((task.settledAt ?? 0) - task.createdAt < 15 * MINUTE);
+  assert.equal(mirror.sources.length, 5);
+});
+
+test('what the mirror will not keep is completed at once', async (context) => {
+  const mirror = mirrorOf(() => undefined);
+  const rig = await createRig(context, { mirror });
+  assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+  assert.equal(mirror.sources.length, 1);
+});
+
+test('an address that has run out is asked for again', async (context) => {
+  const mirror = mirrorOf(broken(403));
+  const rig = await createRig(context, { mirror });
+  rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example/${before}.mp4` }] });
+  const task = await rig.ended((await rig.create()).id);
+  assert.deepEqual(
+    mirror.sources.map((source) => 'url' in source && source.url),
+    ['https://cdn.example/0.mp4', 'https://cdn.example/1.mp4'],
+  );
+  assert.deepEqual(encodeTask(task, object).unsigned_urls, ['https://cdn.example/1.mp4']);
+});
+
+test('bytes that came with the answer are kept at once, and asked for again after a failure', async (context) => {
+  const mirror = mirrorOf(broken());
+  const rig = await createRig(context, { mirror });
+  rig.upstream.onPoll = () => completed({ assets: [{ data: 'AAAA', mime: 'video/mp4' }] });
+  const task = await rig.ended((await rig.create()).id);
+  assert.deepEqual(mirror.sources, Array(2).fill({ type: 'data', data: 'AAAA', mime: 'video/mp4' }));
+  assert.equal(JSON.stringify(task.assets).includes('AAAA'), false);
+  assert.deepEqual(encodeTask(task, object).unsigned_urls, [`https://gw.example/v1/videos/${task.id}/content?index=0`]);
+});
+
+test('a video below the base URL is fetched with the key that made it, and named by our own address', async (context) => {
+  const mirror = mirrorOf();
+  const rig = await createRig(context, { mirror });
+  rig.upstream.onPoll = () => completed({ assets: [{ path: '/media/0' }, { path: '/media/1' }] });
+  const task = await rig.ended((await rig.create()).id);
+  const [first] = mirror.sources;
+  assert.ok(first?.type === 'path');
+  assert.equal(first.url, `${rig.upstream.url}/media/0`);
+  assert.equal(first.headers.authorization, 'one');
+  const base = `https://gw.example/v1/videos/${task.id}/content`;
+  assert.deepEqual(encodeTask(task, object).unsigned_urls, [`${base}?index=0`, `${base}?index=1`]);
+  const source = await rig.videos.source(task, 1, new AbortController().signal);
+  assert.equal(source?.type === 'path' && source.url, `${rig.upstream.url}/media/1`);
+});
+
+test('a deleted task is gone with its media, its webhook stays', async (context) => {
+  const mirror = mirrorOf();
+  const rig = await createRig(context, { mirror });
+  const { id } = await rig.create();
+  await assert.rejects(rig.videos.remove(OWNER, id), { code: 'video_not_terminal' });
+  await rig.ended(id);
+  await rig.videos.remove(OWNER, id);
+  await assert.rejects(rig.videos.get(OWNER, id), { code: 'video_not_found' });
+  await assert.rejects(rig.videos.remove(OWNER, id), { code: 'video_not_found' });
+  assert.deepEqual((await rig.videos.list(OWNER, { limit: 10, order: 'desc' })).tasks, []);
+  assert.deepEqual(mirror.erased, [id]);
+  assert.equal((await rig.store.do('deliveriesOf', { taskId: id })).length, 1);
+});
+
+test('media go away after a week, records after three months, and the ledger stays', async (context) => {
+  const mirror = mirrorOf();
+  const rig = await createRig(context, { mirror });
+  const { id } = await rig.create({}, { idempotencyKey: 'one' });
+  await rig.ended(id);
+  await rig.videos.start();
+  rig.clock.advance(6 * 24 * HOUR);
+  await rig.work();
+  assert.equal(mirror.erased.length, 0);
+  assert.equal(await rig.store.do('countRows', { table: 'idempotency' }), 0);
+  rig.clock.advance(2 * 24 * HOUR);
+  await rig.work();
+  assert.deepEqual(mirror.erased, [id]);
+  const body = encodeTask(await rig.get(id), object);
+  assert.deepEqual([body.mirror_urls, body.expires_at, body.status], [[], undefined, 'completed']);
+  rig.clock.advance(90 * 24 * HOUR);
+  await rig.work();
+  await assert.rejects(rig.get(id), { code: 'video_not_found' });
+  for (const [table, rows] of [
+    ['video_task', 0],
+    ['video_attempt', 0],
+    ['video_ledger', 1],
+    ['delivery', 1],
+  ] as const) {
+    assert.equal(await rig.store.do('countRows', { table }), rows, table);
+  }
+});
