@@ -87,11 +87,15 @@ export function createHealth({ cooldown, now = Date.now }: HealthOptions): Healt
       const probe = before?.type === 'resting' && before.until <= now();
       if (probe) states.set(id, { type: 'probing', rest: before.rest, cause: before.cause });
       return {
-        succeeded: () => void states.delete(id),
+        succeeded() {
+          const state = states.get(id);
+          // An answer that was on its way before the rest began says nothing of what is asked now.
+          if (state?.type === 'resting' && state !== before) return;
+          if (state?.type !== 'probing' || probe) states.delete(id);
+        },
         failed(error) {
           const state = states.get(id);
-          // Others that were on their way when it began to rest are no probes.
-          states.set(id, afterFailure(state?.type === 'probing' && !probe ? undefined : state, error));
+          if (state?.type !== 'probing' || probe) states.set(id, afterFailure(state, error));
         },
         abandoned() {
           if (probe && states.get(id)?.type === 'probing') states.set(id, before);

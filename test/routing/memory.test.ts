@@ -1,0 +1,207 @@
+/** What is remembered of endpoints: health, speed, retries, conversations. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type ErrorCode, GatewayError } from '../../src/core/errors.ts';
+import { createBindings } from '../../src/routing/bindings.ts';
+import { mayFallBack } from '../../src/routing/fallback.ts';
+import { createHealth } from '../../src/routing/health.ts';
+import { createRetryBudget } from '../../src/routing/retry-budget.ts';
+import { createStatistics } from '../../src/routing/statistics.ts';
+
+function failure(upstreamStatus?: number, retryAfter?: number, code: ErrorCode = 'upstream_error'): GatewayError {
+  return new GatewayError(code, 'Failed.', { upstreamStatus, retryAfter });
+}
+
+function clock() {
+  let moment = 0;
+  return {
+    now: () => moment,
+    pass: (milliseconds: number) => {
+      moment += milliseconds;
+    },
+  };
+}
+
+describe('health', () => {
+  function rig() {
+    const { now, pass } = clock();
+    const health = createHealth({ cooldown: () => 10_000, now });
+    const fail = (...errors: GatewayError[]) => {
+      for (const error of errors) health.begin('a').failed(error);
+    };
+    return { health, pass, fail };
+  }
+
+  test('a limit rests at once: for the time it says, else for the configured one', () => {
+    for (const status of [429, 529]) {
+      const { health, pass, fail } = rig();
+      fail(failure(status));
+      assert.equal(health.rest('a')?.milliseconds, 10_000);
+      pass(10_000);
+      assert.equal(health.rest('a'), undefined);
+    }
+    const { health, fail } = rig();
+    fail(failure(503, 2000));
+    assert.equal(health.rest('a')?.milliseconds, 2000);
+    fail(failure(429, 60_000));
+    assert.equal(health.rest('a')?.milliseconds, 60_000);
+    fail(failure(429, 3_600_000_000));
+    assert.equal(health.rest('a')?.milliseconds, 3_600_000);
+    fail(failure(429, 1));
+    assert.equal(health.rest('a')?.milliseconds, 3_600_000);
+  });
+
+  test('other failures rest from the third in a row', () => {
+    const { health, fail } = rig();
+    fail(failure(500), failure());
+    assert.equal(health.rest('a'), undefined);
+    assert.ok(health.failedLately('a'));
+    health.begin('a').succeeded();
+    assert.ok(!health.failedLately('a'));
+    fail(failure(500), failure(), failure(502));
+    assert.deepEqual(health.rest('a'), { cause: 'upstream_error', milliseconds: 10_000 });
+  });
+
+  test('after the rest one request tries; its failure doubles the rest, up to five minutes', () => {
+    const { health, pass, fail } = rig();
+    fail(failure(429));
+    for (const rest of [20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
+      pass(300_001);
+      const probe = health.begin('a');
+      assert.deepEqual(health.rest('a'), { cause: 'upstream_error' });
+      probe.failed(failure(500));
+      assert.equal(health.rest('a')?.milliseconds, rest);
+    }
+    pass(300_001);
+    health.begin('a').succeeded();
+    assert.equal(health.rest('a'), undefined);
+  });
+
+  test('a probe that is given up leaves the next one its turn', () => {
+    const { health, pass, fail } = rig();
+    fail(failure(429));
+    pass(10_001);
+    const probe = health.begin('a');
+    assert.ok(health.rest('a'));
+    probe.abandoned();
+    assert.equal(health.rest('a'), undefined);
+  });
+
+  test('an answer that was on its way does not end a rest, but one that was asked for in it does', () => {
+    const { health, fail } = rig();
+    const early = health.begin('a');
+    fail(failure(429));
+    early.succeeded();
+    assert.ok(health.rest('a'));
+    health.begin('a').succeeded();
+    assert.equal(health.rest('a'), undefined);
+  });
+
+  test('requests that were on their way change nothing of a probe', () => {
+    const { health, pass, fail } = rig();
+    const early = health.begin('a');
+    fail(failure(429));
+    pass(10_001);
+    const probe = health.begin('a');
+    early.failed(failure(500));
+    health.begin('a').succeeded();
+    assert.ok(health.rest('a'), 'the probe is still on its way');
+    probe.failed(failure(500));
+    assert.equal(health.rest('a')?.milliseconds, 20_000);
+  });
+});
+
+describe('statistics', () => {
+  test('percentiles are those of the last five minutes', () => {
+    const { now, pass } = clock();
+    const statistics = createStatistics(now);
+    assert.equal(statistics.latency('a', 'p50'), undefined);
+    for (let count = 1; count <= 100; count++) {
+      statistics.record('a', { firstByte: count * 10, total: count * 10 + 1000, tokens: count });
+    }
+    const latencies = (['p50', 'p75', 'p90', 'p99'] as const).map((name) => statistics.latency('a', name));
+    assert.deepEqual(latencies, [0.5, 0.75, 0.9, 0.99]);
+    const throughputs = (['p50', 'p75', 'p90', 'p99'] as const).map((name) => statistics.throughput('a', name));
+    assert.deepEqual(throughputs, [51, 26, 11, 2]);
+    pass(200_000);
+    statistics.record('a', { firstByte: 5000, total: 5000 });
+    pass(100_001);
+    assert.equal(statistics.latency('a', 'p50'), 5);
+    assert.equal(statistics.throughput('a', 'p50'), undefined);
+    pass(200_000);
+    assert.equal(statistics.latency('a', 'p99'), undefined);
+  });
+
+  test('only so many samples are kept', () => {
+    const statistics = createStatistics(() => 0);
+    for (let count = 0; count < 2000; count++) statistics.record('a', { firstByte: count * 1000, total: 0 });
+    assert.equal(statistics.latency('a', 'p50'), 1749);
+  });
+});
+
+describe('the retry budget', () => {
+  function spendAll(budget: ReturnType<typeof createRetryBudget>): number {
+    let spent = 0;
+    while (budget.spend()) spent++;
+    return spent;
+  }
+
+  test('is a reserve and a tenth of the requests', () => {
+    const budget = createRetryBudget(() => 0);
+    for (let count = 0; count < 50; count++) budget.earn();
+    assert.equal(spendAll(budget), 15);
+    for (let count = 0; count < 9; count++) budget.earn();
+    assert.equal(spendAll(budget), 0);
+    budget.earn();
+    assert.equal(spendAll(budget), 1);
+    for (let count = 0; count < 5000; count++) budget.earn();
+    assert.equal(spendAll(budget), 100);
+  });
+
+  test('the reserve comes back by the second', () => {
+    const { now, pass } = clock();
+    const budget = createRetryBudget(now);
+    assert.equal(spendAll(budget), 10);
+    pass(2500);
+    assert.equal(spendAll(budget), 2);
+    pass(600_000);
+    assert.equal(spendAll(budget), 10);
+  });
+});
+
+test('a conversation is bound for ten minutes from its last answer', () => {
+  const { now, pass } = clock();
+  const bindings = createBindings(now);
+  bindings.bind('c', 'a');
+  pass(599_000);
+  bindings.bind('c', 'b');
+  pass(599_000);
+  assert.equal(bindings.endpointOf('c'), 'b');
+  pass(1000);
+  assert.equal(bindings.endpointOf('c'), undefined);
+  assert.equal(bindings.endpointOf('d'), undefined);
+});
+
+test('falling back is for failures of the upstream', () => {
+  for (const status of [408, 429, 500, 502, 503, 504, 520, 529])
+    assert.ok(mayFallBack(failure(status)), String(status));
+  for (const status of [400, 401, 402, 403, 404, 409, 413, 422, 451])
+    assert.ok(!mayFallBack(failure(status)), String(status));
+  const codes: [ErrorCode, boolean][] = [
+    ['upstream_error', true],
+    ['timeout', true],
+    ['overloaded', true],
+    ['rate_limit_exceeded', true],
+    ['unavailable', true],
+    ['content_policy_violation', false],
+    ['invalid_request', false],
+    ['context_length_exceeded', false],
+    ['internal_error', false],
+    ['client_closed', false],
+  ];
+  for (const [code, helps] of codes) {
+    assert.equal(mayFallBack(failure(undefined, undefined, code)), helps, code);
+    assert.equal(mayFallBack(failure(0, undefined, code)), helps, code);
+  }
+});
