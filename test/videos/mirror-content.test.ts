@@ -230,6 +230,20 @@ describe('through from the upstream', () => {
     }
   });
 
+  test('an old address is let go of before the new one is asked for', async () => {
+    const closed = Promise.withResolvers<void>();
+    answer = (request, response) => {
+      if (request.url !== '/old') return serve(video)(request, response);
+      response.on('close', closed.resolve);
+      response.writeHead(403).write('and so on');
+    };
+    const refresh = async () => {
+      await closed.promise;
+      return path('/new');
+    };
+    (await ask({ type: 'upstream', source: path('/old'), refresh })).body?.destroy();
+  });
+
   test('what does not answer, answers otherwise or may not be asked is unavailable', async () => {
     answer = (_request, response) => void response.writeHead(500).end();
     const sources: AssetSource[] = [

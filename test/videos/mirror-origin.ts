@@ -45,7 +45,7 @@ export async function startOrigin(listener: RequestListener): Promise<Origin> {
   };
 }
 
-/** Breaks off after `until` bytes, when they have had time to be read. Answers with bytes, or the range of them that is asked for as long as `If-Range` names this version. */
+/** Answers with bytes, or the range of them that is asked for as long as `If-Range` names this version; silent after `until` bytes. */
 export function serve(
   video: Buffer,
   { etag = '"v1"', until = video.length, headers = {} }: { etag?: string; until?: number; headers?: object } = {},
@@ -63,7 +63,7 @@ export function serve(
       ...headers,
     });
     if (until >= video.length) response.end(video.subarray(start));
-    else response.write(video.subarray(start, until), () => setTimeout(() => response.destroy(), 50));
+    else response.write(video.subarray(start, until));
   };
 }
 

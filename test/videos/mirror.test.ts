@@ -110,6 +110,11 @@ describe('what is not kept leaves nothing behind', () => {
     });
   }
 
+  test('a length over the cap, before its first byte', async () => {
+    answer = (_request, response) => response.writeHead(200, { 'content-length': 1_000_001 }).flushHeaders();
+    assert.equal(await kept.keep(source()), undefined);
+  });
+
   test('base64 over the cap, and base64 that is no video', async () => {
     for (const bytes of [large, Buffer.alloc(100)]) {
       assert.equal(await kept.keep({ type: 'data', data: bytes.toString('base64') }), undefined);
@@ -142,7 +147,17 @@ describe('what may succeed later is not given up', () => {
     assert.deepEqual(kept.files(), []);
   });
 
-  test('a body that breaks off goes on where it stopped, at a fresh address too', async () => {
+  test('an answer that is not wanted is not waited for', async () => {
+    const closed = Promise.withResolvers<void>();
+    answer = (_request, response) => {
+      response.on('close', closed.resolve);
+      response.writeHead(500).write('and so on');
+    };
+    await assert.rejects(kept.keep(source()), { upstreamStatus: 500 });
+    await closed.promise;
+  });
+
+  test('a body that stops goes on where it stopped, at a fresh address too', async () => {
     answer = serve(video, { until: 100_000 });
     await assert.rejects(kept.keep(source('/old')), GatewayError);
     answer = serve(video);
@@ -156,7 +171,7 @@ describe('what may succeed later is not given up', () => {
     );
   });
 
-  test('a body that breaks off at an address that answers 403 afterwards is resumed at the next', async () => {
+  test('a body that stops at an address that answers 403 afterwards is resumed at the next', async () => {
     answer = serve(video, { until: 100_000 });
     await assert.rejects(kept.keep(source()));
     answer = (_request, response) => void response.writeHead(403).end();
@@ -185,6 +200,7 @@ describe('what may succeed later is not given up', () => {
       await assert.rejects(kept.keep(source()), { upstreamStatus: 206 });
       answer = serve(video);
       assert.equal((await kept.keep(source()))?.sha256, sha256);
+      assert.equal(origin.seen.at(-1)?.headers.range, undefined);
       await kept.mirror.erase({ id: TASK, owner: 'o' }, []);
     }
   });
@@ -232,9 +248,8 @@ describe('what may succeed later is not given up', () => {
     const stop = new AbortController();
     const reason = new Error('stopping');
     answer = (request, response) => {
-      serve(video, { until: 0 })(request, response);
-      response.write(video.subarray(0, 200_000), () => setTimeout(() => stop.abort(reason), 50));
-      response.destroy = () => response;
+      serve(video, { until: 200_000 })(request, response);
+      setTimeout(() => stop.abort(reason), 100);
     };
     await assert.rejects(
       kept.mirror.keep({ id: TASK, owner: 'o' }, 0, source(), stop.signal),

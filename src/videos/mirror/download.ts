@@ -30,12 +30,12 @@ const LOOK_BYTES = 64 * 1024 * 1024;
 
 /**
  * Fills the part. Throws `Unfit` where no other try can help, else what went wrong (with `upstreamStatus` where the other
- * side refused), and the signal's reason on abort; the part keeps what has arrived.
+ * side refused); the part keeps what has arrived.
  */
 export async function download(clients: Clients, source: RemoteSource, part: Part, bounds: Bounds): Promise<void> {
   if (part.bytes > 0 && part.bytes === part.version.total) return;
-  const { limits, signal } = bounds;
-  const watch = watchIdle(limits.idle, signal);
+  const { limits } = bounds;
+  const watch = watchIdle(limits.idle, bounds.signal);
   let answer: TrustedAnswer | undefined;
   try {
     const reach = { deadline: limits.total, maxBytes: limits.maxBytes, signal: watch.signal };
@@ -43,7 +43,6 @@ export async function download(clients: Clients, source: RemoteSource, part: Par
     await prepare(part, answer, bounds);
     await receive(part, watch.watched(answer.body), bounds);
   } catch (thrown) {
-    signal.throwIfAborted();
     throw isFinal(thrown) ? new Unfit('its address may not be requested', thrown) : thrown;
   } finally {
     watch.stop();

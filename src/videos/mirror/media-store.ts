@@ -19,7 +19,7 @@ export interface StoredFile {
 
 /** Names are `videos/{task id}/{index}-{first 16 digits of the hash}.{extension}`. */
 export interface MediaStore {
-  /** Takes the file at `path` over, durably; again with the same name is fine. */
+  /** Durably; again with the same name is fine. The file at `path` may be gone afterwards. */
   put(path: string, name: string, kept: Kept, signal: AbortSignal): Promise<void>;
   holds(name: string, bytes: number): Promise<boolean>;
   /** Undefined when it is gone. */

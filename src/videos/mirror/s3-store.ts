@@ -1,7 +1,6 @@
 /** Videos in a bucket of an S3-compatible store. */
 
 import { createReadStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
@@ -61,7 +60,6 @@ export function createS3Store({ requests, client, prefix, idle, total }: S3Store
       } finally {
         body.destroy();
       }
-      await rm(path, { force: true });
     },
     async holds(name, bytes) {
       const request = { method: 'HEAD', name, signal: AbortSignal.timeout(idle) } as const;
