@@ -1,7 +1,7 @@
 /** Connections to PostgreSQL, with values as the embedded engine gives them. */
 
 import { Pool, types } from 'pg';
-import { engineError } from './failure.ts';
+import { engineError, Inexact } from './failure.ts';
 
 /** Milliseconds: for a connection, for a statement on the server, for its answer here. */
 const CONNECT_TIMEOUT = 5000;
@@ -64,6 +64,6 @@ const getTypeParser: typeof types.getTypeParser = (id: number, format?: 'text' |
 
 function integer(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error(`${text} is too large to be read as a number; read it as text`);
+  if (!Number.isSafeInteger(value)) throw new Inexact(`${text} is too large to be read as a number; read it as text`);
   return value;
 }

@@ -46,7 +46,7 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     offset = Math.round(Number(rows[0]?.now) - (before + Date.now()) / 2);
   }
 
-  async function call(name: string, parameters: unknown): Promise<unknown> {
+  async function run(name: string, parameters: unknown): Promise<unknown> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
     const pool = pools[operation.database];
@@ -55,11 +55,20 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     return persistently(() => transact(pool, (client) => inTime(work(writingTransaction(client)), name, patience)));
   }
 
+  const running = new Set<Promise<unknown>>();
+  function call(name: string, parameters: unknown): Promise<unknown> {
+    if (closed) return Promise.reject(new StoreUnavailable('the store is closed'));
+    const result = run(name, parameters).finally(() => running.delete(result));
+    running.add(result);
+    return result;
+  }
+
   const clock = setInterval(() => setClock().catch(() => undefined), CLOCK_INTERVAL).unref();
   let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
     clearInterval(clock);
-    closed ??= Promise.all([pools.state.end(), pools.usage.end()]);
+    // A pool that ends forgets who waits for a connection.
+    closed ??= Promise.allSettled(running).then(() => Promise.all([pools.state.end(), pools.usage.end()]));
     await closed;
   }
 

@@ -26,13 +26,7 @@ export interface SqliteOptions {
   maxPages?: number;
 }
 
-export interface SqliteStore extends Store {
-  readonly engine: 'sqlite';
-  /** Ends a writer as a crash would; the next call starts another. */
-  crash(database: Database): Promise<void>;
-}
-
-export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
+export async function openSqlite(options: SqliteOptions): Promise<Store> {
   refuseOldSqlite(process.versions.sqlite ?? '0');
   const folder = resolve(options.folder);
   const { operations }: { operations: Record<string, Operation<unknown, unknown>> } = await import(
@@ -54,18 +48,23 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
     });
   }
 
+  async function call(name: string, parameters: unknown): Promise<unknown> {
+    const operation = operations[name];
+    if (!operation) throw new Error(`no operation ${name}`);
+    return writers[operation.database].call(name, parameters);
+  }
+
   let closed: Promise<void> | undefined;
   function close(): Promise<void> {
     closed ??= Promise.all([writers.state.close(), writers.usage.close()]).then(() => ownership?.release());
     return closed;
   }
 
-  const store: SqliteStore = {
+  const store: Store = {
     engine: 'sqlite',
-    call: (name, parameters) => writers[operations[name]?.database ?? 'state'].call(name, parameters) as never,
+    call: call as Store['call'],
     now: Date.now,
     health: () => healthOf(store),
-    crash: (database) => writers[database].crash(),
     close,
   };
   try {

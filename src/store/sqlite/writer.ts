@@ -16,8 +16,6 @@ export interface Writer {
   /** Resolves when the thread serves the file, or throws why it cannot. */
   ready(): Promise<void>;
   call(name: string, parameters: unknown): Promise<unknown>;
-  /** Ends the thread as a crash would. */
-  crash(): Promise<void>;
   /** Lets what was called finish. */
   close(): Promise<void>;
 }
@@ -64,9 +62,6 @@ export function createWriter(options: ThreadOptions): Writer {
         if (waiting.size === 0) worker.ref();
         waiting.set(id, { resolve, reject });
       });
-    },
-    async crash() {
-      await thread?.worker.terminate();
     },
     async close() {
       closed = true;
