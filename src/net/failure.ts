@@ -43,9 +43,14 @@ export function failureOf(thrown: unknown): GatewayError {
   return new FetchFailure(outcomeOf(thrown), UNREACHABLE, thrown);
 }
 
+/** No descriptor, no port, no memory: nothing left this machine. */
+export function isLocal(thrown: unknown): boolean {
+  return LOCAL_CODES.has(codeOf(thrown));
+}
+
 function outcomeOf(thrown: unknown): Outcome {
   const code = codeOf(thrown);
-  if (LOCAL_CODES.has(code)) return 'local';
+  if (isLocal(thrown)) return 'local';
   if (CONNECT_CODES.has(code)) return 'connect';
   return TLS_CODE.test(code) ? 'tls' : 'protocol';
 }

@@ -3,19 +3,19 @@
  * those, follows no redirect, and ends when its time or its bytes are used up.
  */
 
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, Socket } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import { GatewayError } from '../core/errors.ts';
 import { parseAddress, sameAddress } from './addresses.ts';
 import { FetchFailure, failureOf } from './failure.ts';
 import { canonicalName, type Policy, PUBLIC_ONLY } from './policy.ts';
-import { dnsLookup, type Lookup, resolveChecked, systemLookup } from './resolver.ts';
+import { createLookup, type Lookup, resolveChecked } from './resolver.ts';
 import { checkUrl, literalAddress } from './url.ts';
 
 export interface GuardedClientOptions {
   policy?: Policy;
-  /** Used for every name; by default DNS, and for names the policy allows the operating system. */
+  /** Used for every name; `createLookup(policy)` if absent. */
   lookup?: Lookup;
   /** PEM of a certificate authority that is trusted beside the public ones. */
   extraCa?: string;
@@ -27,6 +27,10 @@ export interface GuardedRequest {
   body?: Buffer;
   /** Milliseconds for everything, from the look-up to the last byte of the body. */
   deadline: number;
+  /** Milliseconds of it until the connection stands; 5 seconds if absent. */
+  connectDeadline?: number;
+  /** Longest block of headers in an answer; 16 KiB if absent. */
+  maxHeaderBytes?: number;
   /** A longer body fails with `too-large` while it is read. */
   maxBytes: number;
   signal?: AbortSignal;
@@ -67,23 +71,24 @@ export interface GuardedClient {
   fetchBytes: FetchBytes;
 }
 
-const CONNECT_TIMEOUT = 5_000;
+const CONNECT_DEADLINE = 5_000;
 const FETCH_DEADLINE = 30_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { policy = PUBLIC_ONLY, extraCa } = options;
+  const lookup = options.lookup ?? createLookup(policy);
   const authorities = extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa];
 
   async function request(text: string, request: GuardedRequest): Promise<GuardedAnswer> {
     const url = checkUrl(text, policy);
-    const lookup = options.lookup ?? (policy.allowsHost(url.hostname) ? systemLookup : dnsLookup);
     const signals = [AbortSignal.timeout(request.deadline), ...(request.signal ? [request.signal] : [])];
     const signal = AbortSignal.any(signals);
     const explain = (thrown: unknown) => (signal.aborted ? abortedError(request.signal) : failureOf(thrown));
     try {
       const addresses = await resolveChecked(url, policy, lookup, signal);
-      return await send(url, request, { addresses, authorities, signal, explain });
+      const { connectDeadline = CONNECT_DEADLINE } = request;
+      return await send(url, request, { addresses, authorities, connectDeadline, signal, explain });
     } catch (thrown) {
       throw explain(thrown);
     }
@@ -100,6 +105,7 @@ function abortedError(signal: AbortSignal | undefined): GatewayError {
 interface Route {
   addresses: string[];
   authorities: string[] | undefined;
+  connectDeadline: number;
   signal: AbortSignal;
   explain(thrown: unknown): GatewayError;
 }
@@ -111,7 +117,8 @@ async function send(url: URL, request: GuardedRequest, route: Route): Promise<Gu
   const connect = pinnedConnector(url, route, (peer) => {
     address = peer;
   });
-  const limits = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, allowH2: false };
+  const { maxHeaderBytes = MAX_HEADER_BYTES } = request;
+  const limits = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: maxHeaderBytes, allowH2: false };
   const client = new Client(url.origin, { connect, pipelining: 1, ...limits });
   const close = () => {
     signal.removeEventListener('abort', close);
@@ -145,7 +152,7 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
     ...(!literalAddress(url) && { servername: canonicalName(url.hostname) }),
     ...(route.authorities && { ca: route.authorities }),
     lookup,
-    timeout: CONNECT_TIMEOUT,
+    timeout: route.connectDeadline,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 250,
     maxCachedSessions: 0,
@@ -153,8 +160,9 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
     keepAlive: false,
   });
   return (options, callback) => {
-    connect(options, (error, socket) => {
-      if (error) return callback(error, null);
+    let isConnected = false;
+    const connecting: unknown = connect(options, (error, socket) => {
+      if (error) return callback(isConnected ? handshakeFailure(error) : error, null);
       const peer = parseAddress(socket.remoteAddress ?? '');
       if (!peer || !allowed.some((address) => address && sameAddress(address, peer))) {
         socket.destroy();
@@ -163,7 +171,20 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
       onPeer(socket.remoteAddress ?? '');
       callback(null, socket);
     });
+    // Undici gives the socket back, which its types don't say; TCP stands before TLS begins.
+    if (connecting instanceof Socket) {
+      connecting.once('connect', () => {
+        isConnected = true;
+      });
+    }
   };
+}
+
+/** A server that takes the connection and then says nothing, or hangs up, fails at TLS. */
+function handshakeFailure(error: Error): Error {
+  const failure = failureOf(error);
+  const isSilent = failure instanceof FetchFailure && failure.outcome === 'connect';
+  return isSilent ? new FetchFailure('tls', undefined, error) : error;
 }
 
 interface Bounds {

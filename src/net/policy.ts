@@ -33,7 +33,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   return {
     allowsHttp: options.allowHttp ?? false,
     allowsHost: (name) => allowedHosts.has(canonicalName(name)),
-    deniesHost: (name) => deniedHosts.has(canonicalName(name)),
+    deniesHost: (name) => deniedHosts.has(canonicalName(name)) && !allowedHosts.has(canonicalName(name)),
     allowsAddress(address) {
       if (denied.some((range) => contains(range, address))) return false;
       if (allowed.some((range) => contains(range, address))) return true;

@@ -2,7 +2,7 @@
 
 import { lookup as lookupInSystem, Resolver } from 'node:dns/promises';
 import { parseAddress } from './addresses.ts';
-import { FetchFailure } from './failure.ts';
+import { FetchFailure, failureOf, isLocal } from './failure.ts';
 import { createGate } from './gate.ts';
 import { canonicalName, type Policy } from './policy.ts';
 import { literalAddress } from './url.ts';
@@ -15,13 +15,22 @@ const MAX_PER_FAMILY = 4;
 
 const NO_SUCH_NAME = new Set(['ENODATA', 'ENOTFOUND']);
 
+/** Look-ups at once, all clients together. */
 const dnsGate = createGate(32);
 
-/** Asks the name servers without the thread pool that files and other look-ups share, without hosts file and search domains. */
-export const dnsLookup: Lookup = (name, signal) => dnsGate(() => ask(name, signal), signal);
+/**
+ * Asks name servers (`ip:port`, the system's if there are none) without the thread pool that files and other look-ups
+ * share, without hosts file and search domains.
+ */
+export function createResolverLookup(servers: readonly string[]): Lookup {
+  return (name, signal) => dnsGate(() => ask(name, servers, signal), signal);
+}
 
-async function ask(name: string, signal: AbortSignal): Promise<string[]> {
+export const dnsLookup: Lookup = createResolverLookup([]);
+
+async function ask(name: string, servers: readonly string[], signal: AbortSignal): Promise<string[]> {
   const resolver = new Resolver({ timeout: 1500, tries: 2 });
+  if (servers.length > 0) resolver.setServers(servers);
   const cancel = () => resolver.cancel();
   signal.addEventListener('abort', cancel, { once: true });
   try {
@@ -39,6 +48,12 @@ async function ask(name: string, signal: AbortSignal): Promise<string[]> {
 /** The operating system's answer, hosts file included: for names that the operator allowed, such as `localhost`. */
 export const systemLookup: Lookup = async (name) =>
   (await lookupInSystem(name, { all: true })).map(({ address }) => address);
+
+/** What a client with this policy asks: the servers given, else DNS, and the system for names that the operator allowed. */
+export function createLookup(policy: Policy, servers: readonly string[] = []): Lookup {
+  if (servers.length > 0) return createResolverLookup(servers);
+  return (name, signal) => (policy.allowsHost(name) ? systemLookup : dnsLookup)(name, signal);
+}
 
 /** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */
 export async function resolveChecked(url: URL, policy: Policy, lookup: Lookup, signal: AbortSignal): Promise<string[]> {
@@ -64,7 +79,7 @@ async function orAborted(answer: Promise<string[]>, signal: AbortSignal): Promis
   try {
     return await Promise.race([answer, aborted]);
   } catch (cause) {
-    throw new FetchFailure('dns', undefined, cause);
+    throw isLocal(cause) ? failureOf(cause) : new FetchFailure('dns', undefined, cause);
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -31,3 +31,8 @@ export function laneOf(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname}:${port || '443'}`;
 }
+
+/** What the job that replays a delivery is about. */
+export function replayOf(deliveryId: string): string {
+  return `${deliveryId}/replay`;
+}

@@ -1,5 +1,6 @@
 /** The operations of the gateway, and some that tests need to bring about what they look at. */
 
+import { addDelivery, type NewDelivery } from '../../src/store/delivery-rows.ts';
 import { addJob, finishJob, type Lease, type NewJob, rescheduleJob } from '../../src/store/job-rows.ts';
 import { reading, writing } from '../../src/store/operation.ts';
 import { operations as all } from '../../src/store/operations/index.ts';
@@ -17,6 +18,9 @@ export const operations = {
   reschedule: writing<Lease & { dueAt: number }, boolean>('state', (transaction, { dueAt, ...lease }) =>
     rescheduleJob(transaction, lease, dueAt, 1),
   ),
+  addDeliveries: writing<{ deliveries: NewDelivery[] }, void>('state', async (transaction, { deliveries }) => {
+    for (const delivery of deliveries) await addDelivery(transaction, delivery);
+  }),
   listJobs: reading<{ kind: string }, Record<string, number | string>[]>('state', async (transaction, values) => {
     const rows = await transaction.all('SELECT * FROM job WHERE kind = :kind ORDER BY ref', values);
     return rows as Record<string, number | string>[];

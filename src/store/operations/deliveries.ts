@@ -1,3 +1,210 @@
-/** Webhooks owed and sent. */
+/** Webhooks owed and sent: what an attempt sends, what came of it, and replays. */
 
-export {};
+import { laneOf, replayOf, WEBHOOK } from '../delivery-rows.ts';
+import {
+  addJob,
+  finishJob,
+  holdsJob,
+  type Lease,
+  markLate,
+  recordLane,
+  removeJob,
+  rescheduleJob,
+} from '../job-rows.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+
+export type DeliveryState = 'pending' | 'delivered' | 'exhausted';
+export type DeliveryOutcome = 'ack' | 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'protocol' | 'blocked';
+export type DeliveryTrigger = 'schedule' | 'replay';
+
+export interface Begin extends Lease {
+  deliveryId: string;
+  trigger: DeliveryTrigger;
+  /** How many automatic attempts there may be. */
+  most: number;
+  now: number;
+}
+
+/** `over`: nothing is to be sent, and the job is gone. `lost`: so is the lease. */
+export type Begun =
+  | { state: 'send'; owner: string; url: string; body: Uint8Array }
+  | { state: 'over' }
+  | { state: 'lost' };
+
+/** Counts an attempt before it is made, so that whatever happens amid it counts. */
+export const beginAttempt = writing<Begin, Begun>('state', async (transaction, begin) => {
+  const { deliveryId: id, trigger, most, now } = begin;
+  if (!(await holdsJob(transaction, begin))) return { state: 'lost' };
+  const [row] = await transaction.all('SELECT owner, url, body, state, begun FROM delivery WHERE id = :id', { id });
+  const isAutomatic = trigger === 'schedule';
+  if (!row || (isAutomatic && (row.state !== 'pending' || Number(row.begun) >= most))) {
+    await finishJob(transaction, begin);
+    const settled = `UPDATE delivery SET state = 'exhausted', settled_at = :now WHERE id = :id AND state = 'pending'`;
+    await transaction.run(settled, { id, now });
+    return { state: 'over' };
+  }
+  if (isAutomatic) await transaction.run('UPDATE delivery SET begun = begun + 1 WHERE id = :id', { id });
+  return { state: 'send', owner: String(row.owner), url: String(row.url), body: row.body as Uint8Array };
+});
+
+/** Takes an automatic attempt back that was not made after all. */
+export const retractAttempt = writing<Lease & { deliveryId: string }, void>('state', async (transaction, attempt) => {
+  if (!(await holdsJob(transaction, attempt))) return;
+  await transaction.run('UPDATE delivery SET begun = begun - 1 WHERE id = :id', { id: attempt.deliveryId });
+});
+
+/** What an attempt came to. Moments are Unix milliseconds. */
+export interface AttemptResult {
+  scheduledAt: number;
+  startedAt: number;
+  endedAt: number;
+  outcome: DeliveryOutcome;
+  /** The HTTP status, where there was one. */
+  status?: number;
+  /** The address that was dialled. */
+  address?: string;
+  /** Milliseconds that the receiver asked to be left alone. */
+  retryAfter?: number;
+  /** When the next attempt is due; absent after the last, and after a replay. */
+  nextDueAt?: number;
+}
+
+export interface Result extends Lease {
+  deliveryId: string;
+  trigger: DeliveryTrigger;
+  lane: string;
+  /** The next attempt leaves room for those of other deliveries. */
+  late: boolean;
+  result: AttemptResult;
+}
+
+/** False when the lease is lost: then nothing is changed, and somebody else's result counts. */
+export const recordAttempt = writing<Result, boolean>('state', async (transaction, attempt) => {
+  const { deliveryId, trigger, lane, late, result } = attempt;
+  if (!(await holdsJob(transaction, attempt))) return false;
+  const isAck = result.outcome === 'ack';
+  if (isAck && trigger === 'replay') await removeJob(transaction, WEBHOOK, deliveryId);
+  const next = trigger === 'schedule' && !isAck ? result.nextDueAt : undefined;
+  if (next === undefined) await finishJob(transaction, attempt);
+  else await rescheduleJob(transaction, attempt, next, 1);
+  if (next !== undefined && late) await markLate(transaction, attempt.id);
+  await recordLane(transaction, { kind: WEBHOOK, lane }, result.outcome !== 'connect');
+  await logAttempt(transaction, attempt);
+  if (isAck) await settle(transaction, { id: deliveryId, state: 'delivered', now: result.endedAt });
+  else if (next === undefined && trigger === 'schedule')
+    await settle(transaction, { id: deliveryId, state: 'exhausted', now: result.endedAt });
+  return true;
+});
+
+async function settle(
+  transaction: Transaction,
+  { id, state, now }: { id: string; state: DeliveryState; now: number },
+): Promise<void> {
+  const sql = `UPDATE delivery SET state = :state, settled_at = :now WHERE id = :id AND state <> 'delivered'`;
+  await transaction.run(sql, { id, state, now });
+}
+
+async function logAttempt(transaction: Transaction, { deliveryId, trigger, result }: Result): Promise<void> {
+  const [row] = await transaction.all('UPDATE delivery SET attempts = attempts + 1 WHERE id = :id RETURNING attempts', {
+    id: deliveryId,
+  });
+  if (!row) return;
+  const { scheduledAt, startedAt, endedAt, outcome, status, address, retryAfter, nextDueAt } = result;
+  await transaction.insert('delivery_attempt', [
+    {
+      ...{ delivery_id: deliveryId, n: Number(row.attempts), trigger_kind: trigger },
+      ...{ scheduled_at: scheduledAt, started_at: startedAt, ended_at: endedAt, outcome },
+      ...{ status: status ?? null, address: address ?? null, retry_after: retryAfter ?? null },
+      next_due_at: nextDueAt ?? null,
+    },
+  ]);
+}
+
+/** `in_flight`: an attempt is being made, or a replay waits already. */
+export type ReplayStart = 'started' | 'in_flight' | 'not_found';
+
+export const startReplay = writing<{ deliveryId: string; owner: string; now: number }, ReplayStart>(
+  'state',
+  async (transaction, { deliveryId: id, owner, now }) => {
+    const sql = `SELECT url FROM delivery WHERE id = :id AND owner = :owner ${transaction.forUpdate}`;
+    const [delivery] = await transaction.all(sql, { id, owner });
+    if (!delivery) return 'not_found';
+    const busy = `SELECT id FROM job WHERE kind = :kind AND (ref = :replay OR (ref = :id AND lease_until > :now))`;
+    const replay = replayOf(id);
+    if ((await transaction.all(busy, { kind: WEBHOOK, id, replay, now })).length > 0) return 'in_flight';
+    const lane = laneOf(String(delivery.url));
+    await addJob(transaction, { kind: WEBHOOK, ref: replay, lane, owner, dueAt: now });
+    return 'started';
+  },
+);
+
+export interface DeliveryRow {
+  id: string;
+  taskId: string;
+  owner: string;
+  url: string;
+  state: DeliveryState;
+  createdAt: number;
+  settledAt: number | null;
+  /** When the next automatic attempt is due. */
+  nextDueAt: number | null;
+}
+
+export interface AttemptRow {
+  n: number;
+  trigger: DeliveryTrigger;
+  scheduledAt: number;
+  startedAt: number;
+  endedAt: number;
+  outcome: DeliveryOutcome;
+  status: number | null;
+  address: string | null;
+  retryAfter: number | null;
+  nextDueAt: number | null;
+}
+
+const SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at
+  FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK}' AND j.ref = d.id`;
+
+export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>(
+  'state',
+  async (transaction, { taskId }) => {
+    const [row] = await transaction.all(`${SELECT} WHERE d.task_id = :taskId`, { taskId });
+    return row && deliveryRow(row);
+  },
+);
+
+/** An owner's deliveries, the newest first, from before a moment. */
+export const listDeliveries = reading<{ owner: string; before: number; limit: number }, DeliveryRow[]>(
+  'state',
+  async (transaction, values) => {
+    const sql = `${SELECT} WHERE d.owner = :owner AND d.created_at < :before ORDER BY d.created_at DESC, d.id LIMIT :limit`;
+    return (await transaction.all(sql, values)).map(deliveryRow);
+  },
+);
+
+export const listAttempts = reading<{ deliveryId: string }, AttemptRow[]>('state', async (transaction, values) => {
+  const sql = 'SELECT * FROM delivery_attempt WHERE delivery_id = :deliveryId ORDER BY n';
+  return (await transaction.all(sql, values)).map(attemptRow);
+});
+
+function deliveryRow(row: Row): DeliveryRow {
+  return {
+    ...{ id: String(row.id), taskId: String(row.task_id), owner: String(row.owner), url: String(row.url) },
+    ...{ state: row.state as DeliveryState, createdAt: Number(row.created_at) },
+    ...{ settledAt: optional(row.settled_at), nextDueAt: optional(row.due_at) },
+  };
+}
+
+function attemptRow(row: Row): AttemptRow {
+  return {
+    ...{ n: Number(row.n), trigger: row.trigger_kind as DeliveryTrigger, scheduledAt: Number(row.scheduled_at) },
+    ...{ startedAt: Number(row.started_at), endedAt: Number(row.ended_at), outcome: row.outcome as DeliveryOutcome },
+    ...{ status: optional(row.status), address: row.address as string | null },
+    ...{ retryAfter: optional(row.retry_after), nextDueAt: optional(row.next_due_at) },
+  };
+}
+
+function optional(value: Row[string] | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}

@@ -7,5 +7,15 @@ import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
 import * as videos from './videos.ts';
+import * as webhookSecrets from './webhook-secrets.ts';
 
-export const operations = { ...engine, ...keys, ...jobs, ...videos, ...deliveries, ...instances, ...usage };
+export const operations = {
+  ...engine,
+  ...keys,
+  ...jobs,
+  ...videos,
+  ...deliveries,
+  ...instances,
+  ...usage,
+  ...webhookSecrets,
+};

@@ -7,6 +7,9 @@ CREATE TABLE delivery (
   -- The bytes that are signed and sent at every attempt.
   body {blob} NOT NULL,
   state text NOT NULL CHECK (state IN ('pending', 'delivered', 'exhausted')),
+  -- Automatic attempts begun, so that a crash amid one cannot lead to more than there may be.
+  begun {int} NOT NULL DEFAULT 0,
+  -- Attempts in the log, those of replays included.
   attempts {int} NOT NULL DEFAULT 0,
   created_at {int} NOT NULL,
   settled_at {int}

@@ -1,0 +1,64 @@
+/** The keys that stored secrets are encrypted with: from the configuration, else from a file, which the first start makes. */
+
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { GatewayError } from '../core/errors.ts';
+import type { EncryptionConfig } from './resolved.ts';
+
+export interface EncryptionKeyOptions extends EncryptionConfig {
+  /** Folder of the default file, `encryption.key`. */
+  data: string;
+  /** Whether the default file may be made: only while nothing is encrypted yet. */
+  mayCreate: boolean;
+}
+
+const KEY_BYTES = 32;
+
+/** The first one encrypts. Throws `invalid_request` in words for the operator. */
+export function loadEncryptionKeys({ keys, keyFile, data, mayCreate }: EncryptionKeyOptions): Buffer[] {
+  if (keys.length > 0) return keys.map((key) => decode(key.reveal(), 'encryption.key'));
+  const file = keyFile ?? join(data, 'encryption.key');
+  const text = read(file) ?? (keyFile === undefined && mayCreate ? create(file) : undefined);
+  if (text === undefined) throw missing(file, mayCreate);
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '').map((line) => decode(line, file));
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new GatewayError('invalid_request', `${file} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+/** Readable by its owner only, and on disk before anything is encrypted with it. Another process may be faster. */
+function create(file: string): string | undefined {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
+  try {
+    const descriptor = openSync(file, 'wx', 0o600);
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    return text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return read(file);
+    throw new GatewayError('invalid_request', `${file} cannot be made: ${(error as Error).message}.`);
+  }
+}
+
+function decode(text: string, origin: string): Buffer {
+  const key = Buffer.from(text, 'base64');
+  if (key.length === KEY_BYTES) return key;
+  throw new GatewayError('invalid_request', `${origin} must hold ${KEY_BYTES} bytes as base64 on each line.`);
+}
+
+function missing(file: string, mayCreate: boolean): GatewayError {
+  const reason = mayCreate
+    ? 'make it with: openssl rand -base64 32'
+    : 'the store has secrets that were encrypted with it; bring it back, or set encryption.key';
+  return new GatewayError('invalid_request', `The encryption key ${file} is missing: ${reason}.`);
+}

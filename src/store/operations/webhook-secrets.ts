@@ -1,0 +1,74 @@
+/** What webhooks are signed with: ciphertexts, of which an owner has one that signs and perhaps one that will. */
+
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+
+export interface StoredSecret {
+  id: string;
+  owner: string;
+  ciphertext: string;
+  createdAt: number;
+  /** Unix milliseconds from which it signs, in place of those before it. */
+  activeAt: number;
+}
+
+/** An owner's secrets, the oldest first. */
+export const listSecrets = reading<{ owner: string }, StoredSecret[]>('state', async (transaction, values) => {
+  const sql = 'SELECT * FROM webhook_secret WHERE owner = :owner ORDER BY active_at, id';
+  return (await transaction.all(sql, values)).map(storedSecret);
+});
+
+/** Does nothing when the owner has one, or gets one at the same time. */
+export const addFirstSecret = writing<StoredSecret, void>('state', async (transaction, secret) => {
+  const known = await transaction.all('SELECT id FROM webhook_secret WHERE owner = :owner LIMIT 1', {
+    owner: secret.owner,
+  });
+  if (known.length === 0) await insert(transaction, secret);
+});
+
+/** Puts a secret behind the one that signs now, and removes all others of the owner. */
+export const rotateSecret = writing<StoredSecret & { now: number }, void>(
+  'state',
+  async (transaction, { now, ...secret }) => {
+    const { owner, activeAt } = secret;
+    const active = `SELECT id FROM webhook_secret WHERE owner = :owner AND active_at <= :now
+      ORDER BY active_at DESC, id LIMIT 1`;
+    const others = 'DELETE FROM webhook_secret WHERE owner = :owner';
+    if (activeAt <= now) await transaction.run(others, { owner });
+    else await transaction.run(`${others} AND id NOT IN (${active})`, { owner, now });
+    await insert(transaction, secret);
+  },
+);
+
+/** Secrets behind an id, for going through all of them. */
+export const scanSecrets = reading<{ after: string; limit: number }, StoredSecret[]>(
+  'state',
+  async (transaction, values) => {
+    const sql = 'SELECT * FROM webhook_secret WHERE id > :after ORDER BY id LIMIT :limit';
+    return (await transaction.all(sql, values)).map(storedSecret);
+  },
+);
+
+/** False when it was changed or removed meanwhile. */
+export const replaceCiphertext = writing<{ id: string; from: string; to: string }, boolean>(
+  'state',
+  async (transaction, values) => {
+    const sql = 'UPDATE webhook_secret SET ciphertext = :to WHERE id = :id AND ciphertext = :from';
+    return (await transaction.run(sql, values)) > 0;
+  },
+);
+
+async function insert(transaction: Transaction, secret: StoredSecret): Promise<void> {
+  const { id, owner, ciphertext, createdAt, activeAt } = secret;
+  const row = { id, owner, ciphertext, created_at: createdAt, active_at: activeAt };
+  await transaction.insert('webhook_secret', [row], { ignoreDuplicates: true });
+}
+
+function storedSecret(row: Row): StoredSecret {
+  return {
+    id: String(row.id),
+    owner: String(row.owner),
+    ciphertext: String(row.ciphertext),
+    createdAt: Number(row.created_at),
+    activeAt: Number(row.active_at),
+  };
+}

@@ -1,0 +1,37 @@
+/** Whether a webhook may be sent to an address, asked when a task is created; every attempt asks again. */
+
+import { GatewayError } from '../core/errors.ts';
+import { FetchFailure } from '../net/failure.ts';
+import type { Policy } from '../net/policy.ts';
+import { type Lookup, resolveChecked } from '../net/resolver.ts';
+import { checkUrl } from '../net/url.ts';
+
+const MAX_LENGTH = 2048;
+/** Milliseconds that a caller waits for name servers; what doesn't resolve by then may do so later. */
+const PATIENCE = 2_000;
+
+/** Returns the URL as it is to be kept. Throws `invalid_callback_url`, with one text for all that lies in private networks. */
+export async function checkCallbackUrl(text: string, policy: Policy, lookup: Lookup): Promise<string> {
+  if (text.length > MAX_LENGTH) throw refusal(`it may have ${MAX_LENGTH} characters at most.`);
+  const url = parse(text, policy);
+  try {
+    await resolveChecked(url, policy, lookup, AbortSignal.timeout(PATIENCE));
+  } catch (error) {
+    if (error instanceof FetchFailure && error.outcome === 'dns') return url.href;
+    throw refusal('only addresses on the public internet are allowed.');
+  }
+  return url.href;
+}
+
+function parse(text: string, policy: Policy): URL {
+  try {
+    return checkUrl(text, policy);
+  } catch (error) {
+    if (error instanceof GatewayError) throw refusal(error.message);
+    throw error;
+  }
+}
+
+function refusal(reason: string): GatewayError {
+  return new GatewayError('invalid_callback_url', `callback_url is refused: ${reason}`, { param: 'callback_url' });
+}

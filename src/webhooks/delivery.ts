@@ -1,0 +1,171 @@
+/** Delivers webhooks: one attempt a job, of which the status line decides. */
+
+import type { Logger } from 'pino';
+import { GatewayError } from '../core/errors.ts';
+import type { Clock, Handler, Job } from '../jobs/job.ts';
+import { persist } from '../jobs/persistence.ts';
+import { FetchFailure } from '../net/failure.ts';
+import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';
+import { replayOf, WEBHOOK } from '../store/delivery-rows.ts';
+import type { AttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
+import type { Store } from '../store/store.ts';
+import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
+import type { WebhookSecrets } from './secrets.ts';
+import { headersOf } from './signature.ts';
+
+export interface DeliveryOptions {
+  store: Pick<Store, 'call'>;
+  client: Pick<GuardedClient, 'request'>;
+  secrets: Pick<WebhookSecrets, 'signing'>;
+  log: Pick<Logger, 'info' | 'warn'>;
+  clock: Clock;
+  /** Product and version, e.g. `polygate/1.2.3`. */
+  userAgent: string;
+  /** Milliseconds for one attempt; 10 seconds if absent, half of that until the connection stands. */
+  timeout?: number;
+  /** Wait longer where a receiver asks for it. */
+  honorRetryAfter?: boolean;
+  /** Send the headers of Standard Webhooks too; yes if absent. */
+  standardHeaders?: boolean;
+  /** Numbers from 0 to 1. */
+  random?: () => number;
+}
+
+const TIMEOUT = 10_000;
+const LIMITS = { total: 256, lane: 8, owner: 32, late: 128 };
+const MAX_HEADER_BYTES = 8192;
+/** How much of an answer's body is read, and for how many milliseconds, so that the receiver can finish in peace. */
+const BODY_BYTES = 4096;
+const BODY_TIME = 1_000;
+
+type Attempt = Pick<AttemptResult, 'outcome' | 'status' | 'address' | 'retryAfter'>;
+
+export function createDeliveryHandler(options: DeliveryOptions): Handler {
+  const { store, log, clock, timeout = TIMEOUT, random = Math.random } = options;
+
+  async function run(job: Job, signal: AbortSignal): Promise<void> {
+    const { deliveryId, trigger } = subjectOf(job);
+    const { id, lease } = job;
+    const attempt = { id, lease, deliveryId };
+    const begun = await store.call('beginAttempt', { ...attempt, trigger, most: MAX_ATTEMPTS, now: clock.now() });
+    if (begun.state !== 'send') return;
+    const startedAt = clock.now();
+    const drained = Promise.withResolvers<void>();
+    let made: Attempt;
+    try {
+      made = await send(options, { ...begun, id: deliveryId, sentAt: startedAt, timeout, signal }, drained.resolve);
+    } catch (error) {
+      if (trigger === 'schedule' && !signal.aborted) await store.call('retractAttempt', attempt);
+      throw error;
+    }
+    const result = conclude({ job, trigger, startedAt, made });
+    const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result };
+    await persist(() => store.call('recordAttempt', record), { clock, signal });
+    tell(deliveryId, result);
+    await drained.promise;
+  }
+
+  function conclude({ job, trigger, startedAt, made }: Conclusion): AttemptResult {
+    const endedAt = clock.now();
+    const retryAfter = options.honorRetryAfter ? made.retryAfter : undefined;
+    const isRetried = trigger === 'schedule' && made.outcome !== 'ack';
+    const nextDueAt = isRetried ? nextAttempt({ attempt: job.attempt + 1, endedAt, retryAfter }, random) : undefined;
+    return { scheduledAt: job.dueAt, startedAt, endedAt, ...made, nextDueAt };
+  }
+
+  function tell(delivery: string, { outcome, status, nextDueAt }: AttemptResult): void {
+    if (outcome === 'ack') log.info({ delivery, status }, 'webhook delivered');
+    else log.warn({ delivery, outcome, status, nextDueAt }, 'webhook not delivered');
+  }
+
+  return { kind: WEBHOOK, limits: LIMITS, patience: timeout + BODY_TIME, run };
+}
+
+interface Conclusion {
+  job: Job;
+  trigger: DeliveryTrigger;
+  startedAt: number;
+  made: Attempt;
+}
+
+function subjectOf({ ref }: Job): { deliveryId: string; trigger: DeliveryTrigger } {
+  const suffix = replayOf('');
+  if (ref.endsWith(suffix)) return { deliveryId: ref.slice(0, -suffix.length), trigger: 'replay' };
+  return { deliveryId: ref, trigger: 'schedule' };
+}
+
+interface Request {
+  id: string;
+  owner: string;
+  url: string;
+  body: Uint8Array;
+  sentAt: number;
+  timeout: number;
+  signal: AbortSignal;
+}
+
+/** Throws where the fault is ours, so that the receiver isn't charged with it. Calls back when the answer's body is done with. */
+async function send(options: DeliveryOptions, request: Request, onDrained: () => void): Promise<Attempt> {
+  const { client, secrets, userAgent, standardHeaders = true } = options;
+  const { url, owner, timeout, signal } = request;
+  const body = Buffer.from(request.body);
+  const signing = await secrets.signing(owner);
+  if (!signing) throw new GatewayError('unavailable', `There is no webhook secret for the key ${owner}.`);
+  const headers = { ...headersOf({ ...request, body }, signing, standardHeaders), 'user-agent': userAgent };
+  const bounds = { deadline: timeout, connectDeadline: timeout / 2, maxHeaderBytes: MAX_HEADER_BYTES };
+  try {
+    const answer = await client.request(url, {
+      ...{ method: 'POST', headers, body, maxBytes: BODY_BYTES, signal },
+      ...bounds,
+    });
+    drain(answer).finally(onDrained);
+    const { status, address } = answer;
+    const outcome = status >= 200 && status < 300 ? 'ack' : 'http_status';
+    return { outcome, status, address, retryAfter: retryAfterOf(answer, request.sentAt) };
+  } catch (error) {
+    onDrained();
+    return { outcome: outcomeOf(error) };
+  }
+}
+
+async function drain(answer: GuardedAnswer): Promise<void> {
+  const timer = setTimeout(answer.close, BODY_TIME);
+  try {
+    for await (const _chunk of answer.body);
+  } catch {
+    // The status line has decided.
+  } finally {
+    clearTimeout(timer);
+    answer.close();
+  }
+}
+
+function outcomeOf(error: unknown): DeliveryOutcome {
+  if (error instanceof FetchFailure) {
+    switch (error.outcome) {
+      case 'blocked':
+      case 'dns':
+      case 'connect':
+      case 'tls':
+      case 'timeout':
+      case 'protocol':
+        return error.outcome;
+      case 'status':
+      case 'too-large':
+        return 'protocol';
+      case 'local':
+        throw error;
+    }
+  }
+  // The address was good when the task was created, and the rules have changed since.
+  if (error instanceof GatewayError && error.code === 'invalid_request') return 'blocked';
+  throw error;
+}
+
+/** Seconds or a date. */
+function retryAfterOf({ headers }: GuardedAnswer, now: number): number | undefined {
+  const text = headers['retry-after'];
+  if (typeof text !== 'string') return undefined;
+  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Number.isFinite(wait) && wait >= 0 ? wait : undefined;
+}

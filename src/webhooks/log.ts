@@ -1,0 +1,127 @@
+/** What became of webhooks, for those they were owed to, and sending one again. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Scheduler } from '../jobs/job.ts';
+import { WEBHOOK } from '../store/delivery-rows.ts';
+import type {
+  AttemptRow,
+  DeliveryOutcome,
+  DeliveryRow,
+  DeliveryState,
+  DeliveryTrigger,
+} from '../store/operations/deliveries.ts';
+import type { Store } from '../store/store.ts';
+
+/** Moments are Unix milliseconds. What is optional is absent rather than null. */
+export interface DeliveryView {
+  /** The idempotency key. */
+  id: string;
+  taskId: string;
+  url: string;
+  state: DeliveryState;
+  createdAt: number;
+  settledAt?: number;
+  /** When the next automatic attempt is due. */
+  nextDueAt?: number;
+  attempts: AttemptView[];
+}
+
+/** The outcome as a class: a sender's details would tell what stands behind an address. */
+export interface AttemptView {
+  n: number;
+  trigger: DeliveryTrigger;
+  startedAt: number;
+  endedAt: number;
+  outcome: DeliveryOutcome;
+  status?: number;
+  nextDueAt?: number;
+  /** For the operator only: the address that was dialled. */
+  address?: string;
+  /** For the operator only: milliseconds that the receiver asked for. */
+  retryAfter?: number;
+}
+
+type Reader = Pick<Store, 'call'>;
+
+/** One at most; empty for another owner's task. */
+export async function deliveriesOf(
+  store: Reader,
+  { owner, taskId }: { owner: string; taskId: string },
+): Promise<DeliveryView[]> {
+  const row = await store.call('readDelivery', { taskId });
+  return row?.owner === owner ? [await view(store, row, tenantAttempt)] : [];
+}
+
+/** A page of an owner's deliveries, the newest first, those before a moment. */
+export async function deliveriesOfOwner(
+  store: Reader,
+  { owner, before, limit }: { owner: string; before: number; limit: number },
+): Promise<DeliveryView[]> {
+  const rows = await store.call('listDeliveries', { owner, before, limit });
+  return Promise.all(rows.map((row) => view(store, row, tenantAttempt)));
+}
+
+/** With all details, whoever owns it. */
+export async function deliveryForOperator(store: Reader, taskId: string): Promise<DeliveryView | undefined> {
+  const row = await store.call('readDelivery', { taskId });
+  return row && view(store, row, operatorAttempt);
+}
+
+export interface ReplayOptions {
+  store: Pick<Store, 'call' | 'now'>;
+  scheduler: Pick<Scheduler, 'wake'>;
+  owner: string;
+  taskId: string;
+}
+
+/**
+ * Sends the same bytes once more, at once and without retries. Throws `not_found` when the owner has no such delivery,
+ * `delivery_in_flight` while an attempt is being made.
+ */
+export async function replayDelivery({ store, scheduler, owner, taskId }: ReplayOptions): Promise<void> {
+  const row = await store.call('readDelivery', { taskId });
+  const state = row ? await store.call('startReplay', { deliveryId: row.id, owner, now: store.now() }) : 'not_found';
+  switch (state) {
+    case 'started':
+      return scheduler.wake(WEBHOOK);
+    case 'in_flight':
+      throw new GatewayError('delivery_in_flight', 'This webhook is being delivered at the moment; try again shortly.');
+    case 'not_found':
+      throw new GatewayError(
+        'not_found',
+        'There is no webhook for this video: it has no callback_url, or has not ended.',
+      );
+  }
+}
+
+async function view(
+  store: Reader,
+  row: DeliveryRow,
+  attemptView: (attempt: AttemptRow) => AttemptView,
+): Promise<DeliveryView> {
+  const attempts = await store.call('listAttempts', { deliveryId: row.id });
+  const { id, taskId, url, state, createdAt, settledAt, nextDueAt } = row;
+  return {
+    ...{ id, taskId, url, state, createdAt },
+    ...(settledAt !== null && { settledAt }),
+    ...(nextDueAt !== null && { nextDueAt }),
+    attempts: attempts.map(attemptView),
+  };
+}
+
+function tenantAttempt({ n, trigger, startedAt, endedAt, outcome, status, nextDueAt }: AttemptRow): AttemptView {
+  return {
+    ...{ n, trigger, startedAt, endedAt, outcome },
+    ...(status !== null && { status }),
+    ...(nextDueAt !== null && { nextDueAt }),
+  };
+}
+
+function operatorAttempt(attempt: AttemptRow): AttemptView {
+  const { address, retryAfter } = attempt;
+  return {
+    ...tenantAttempt(attempt),
+    ...(address !== null && { address }),
+    ...(retryAfter !== null && { retryAfter }),
+  };
+}

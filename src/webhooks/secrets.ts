@@ -1,0 +1,136 @@
+/** The secrets that webhooks are signed with: one for each API key, kept encrypted, rotated with an overlap. */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Cipher, Place } from '../core/cipher.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Secret } from '../core/secret.ts';
+import type { StoredSecret } from '../store/operations/webhook-secrets.ts';
+import type { Store } from '../store/store.ts';
+import type { Signing } from './signature.ts';
+
+export interface SecretsOptions {
+  store: Pick<Store, 'call' | 'now'>;
+  cipher: Cipher;
+  /** Signs for keys that have no secret of their own. */
+  fallback?: Secret;
+}
+
+export interface RevealedSecret {
+  secret: string;
+  /** Unix milliseconds from which `X-Service-Signature` is made with it. */
+  activeAt: number;
+}
+
+/** An owner is the id of an API key. */
+export interface WebhookSecrets {
+  /** Gives the owner a secret unless it has one. Returns what signs. */
+  create(owner: string): Promise<string>;
+  /** The one that signs, and behind it the one that will. Empty when the owner has none of its own. */
+  reveal(owner: string): Promise<RevealedSecret[]>;
+  /** A new secret, which signs after so many milliseconds: 0 after a leak. It replaces one that has not signed yet. */
+  rotate(owner: string, options?: { after?: number }): Promise<RevealedSecret>;
+  canSign(owner: string): Promise<boolean>;
+  /** Sees that a webhook of this key can be signed. Throws `invalid_request` for a key of the configuration without a secret. */
+  prepare(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;
+  /** What signs now; undefined when nothing does. */
+  signing(owner: string): Promise<Signing | undefined>;
+  /** Throws `unavailable` when there are secrets that the cipher's keys don't decrypt. */
+  verify(): Promise<void>;
+  /** Encrypts everything with the newest key. Returns how many secrets that changed. */
+  rekey(): Promise<number>;
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+const SECRET_BYTES = 32;
+const PAGE = 500;
+
+export function createSecrets({ store, cipher, fallback }: SecretsOptions): WebhookSecrets {
+  function fresh(owner: string, { id, activeAt }: { id: string; activeAt: number }) {
+    const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+    const stored = { id, owner, ciphertext: cipher.encrypt(secret, placeOf(id)), createdAt: store.now(), activeAt };
+    return { secret, stored };
+  }
+
+  const decrypt = ({ id, ciphertext }: StoredSecret) => cipher.decrypt(ciphertext, placeOf(id));
+
+  /** Those that still matter: the one that signs, and the one that will. */
+  async function standing(owner: string): Promise<StoredSecret[]> {
+    const all = await store.call('listSecrets', { owner });
+    const now = store.now();
+    const active = all.findLastIndex(({ activeAt }) => activeAt <= now);
+    return all.slice(Math.max(active, 0));
+  }
+
+  async function create(owner: string): Promise<string> {
+    // Two that do this at once agree on the id, so that one of them wins.
+    await store.call('addFirstSecret', fresh(owner, { id: `${owner}/first`, activeAt: store.now() }).stored);
+    const [current] = await standing(owner);
+    if (!current) throw new GatewayError('unavailable', 'The webhook secret was removed while it was made.');
+    return decrypt(current);
+  }
+
+  async function* everySecret(): AsyncGenerator<StoredSecret> {
+    let after = '';
+    for (;;) {
+      const page = await store.call('scanSecrets', { after, limit: PAGE });
+      yield* page;
+      if (page.length < PAGE) return;
+      after = page.at(-1)?.id ?? after;
+    }
+  }
+
+  async function canSign(owner: string): Promise<boolean> {
+    return fallback !== undefined || (await standing(owner)).length > 0;
+  }
+
+  return {
+    create,
+    canSign,
+    async reveal(owner) {
+      return (await standing(owner)).map((stored) => ({ secret: decrypt(stored), activeAt: stored.activeAt }));
+    },
+    async rotate(owner, { after = DAY } = {}) {
+      const now = store.now();
+      const activeAt = now + after;
+      const { secret, stored } = fresh(owner, { id: `${owner}/${randomUUID()}`, activeAt });
+      await store.call('rotateSecret', { ...stored, now });
+      return { secret, activeAt };
+    },
+    async prepare({ id, origin }) {
+      if (await canSign(id)) return;
+      if (origin === 'store') await create(id);
+      else throw unsigned();
+    },
+    async signing(owner) {
+      const [first, second] = await standing(owner);
+      if (!first) return fallback && { current: fallback.reveal() };
+      if (first.activeAt > store.now() && fallback) return { current: fallback.reveal(), next: decrypt(first) };
+      return { current: decrypt(first), ...(second && { next: decrypt(second) }) };
+    },
+    async verify() {
+      for await (const stored of everySecret()) decrypt(stored);
+    },
+    async rekey() {
+      let changed = 0;
+      for await (const stored of everySecret()) {
+        const { id, ciphertext } = stored;
+        if (cipher.isCurrent(ciphertext)) continue;
+        const to = cipher.encrypt(decrypt(stored), placeOf(id));
+        if (await store.call('replaceCiphertext', { id, from: ciphertext, to })) changed += 1;
+      }
+      return changed;
+    },
+  };
+}
+
+function placeOf(id: string): Place {
+  return { table: 'webhook_secret', id, column: 'ciphertext' };
+}
+
+function unsigned(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'Webhooks of a key kept in the configuration need callbacks.secret there; without it, leave callback_url out and poll.',
+    { param: 'callback_url' },
+  );
+}

@@ -1,0 +1,67 @@
+/** For receivers of webhooks, who import this as `polygate/webhooks`: no part of the gateway, and nothing but Node needed. */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** A webhook whose signature was right. */
+export interface Webhook {
+  event:
+    | 'video.generation.completed'
+    | 'video.generation.failed'
+    | 'video.generation.cancelled'
+    | 'video.generation.expired';
+  /** The id of the task. */
+  id: string;
+  /** Unix seconds. */
+  created_at: number;
+  /** The video task, as `GET /v1/videos/{id}` answers it. */
+  data: Record<string, unknown> & { id: string; status: 'completed' | 'failed' | 'cancelled' | 'expired' };
+}
+
+/** Whatever was received is not a webhook from the gateway. Answer 400 and do nothing. */
+export class WebhookError extends Error {
+  override readonly name = 'WebhookError';
+}
+
+type ReceivedHeaders = Headers | Record<string, string | string[] | undefined>;
+
+const SIGNATURE = 'x-service-signature';
+
+/**
+ * The webhook in a body, which must be the bytes as received, neither parsed nor decoded. Give both secrets while one
+ * replaces the other. Throws `WebhookError` when no secret made the signature.
+ */
+export function verifyWebhook(
+  body: Buffer | string,
+  headers: ReceivedHeaders,
+  secrets: string | readonly string[],
+): Webhook {
+  const given = Buffer.from(headerOf(headers, SIGNATURE) ?? '');
+  const known = typeof secrets === 'string' ? [secrets] : secrets;
+  // All are compared, so that the time taken doesn't tell which one it was.
+  const matches = known.filter((secret) => isEqual(given, Buffer.from(sign(body, secret))));
+  if (matches.length === 0) throw new WebhookError(`The header ${SIGNATURE} does not match the body.`);
+  return parse(body);
+}
+
+function sign(body: Buffer | string, secret: string): string {
+  if (secret === '') throw new WebhookError('The webhook secret is empty.');
+  return createHmac('sha256', secret).update(body).digest('base64url');
+}
+
+function isEqual(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function headerOf(headers: ReceivedHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? [];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function parse(body: Buffer | string): Webhook {
+  try {
+    return JSON.parse(body.toString());
+  } catch (cause) {
+    throw new WebhookError('The body is not JSON.', { cause });
+  }
+}

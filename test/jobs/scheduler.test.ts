@@ -1,0 +1,320 @@
+/** The scheduler: jobs run at their moment, keep their lease, come back after faults, and survive set clocks and lost stores. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClock } from '../../src/jobs/clock.ts';
+import type { Clock, Handler, Job, Scheduler } from '../../src/jobs/job.ts';
+import { createScheduler } from '../../src/jobs/scheduler.ts';
+import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { forEachStore, openTestSqlite } from '../store/stores.ts';
+import { createManualClock } from './manual-clock.ts';
+import { type JobStore, jobs, openJobStore, silent, until } from './rig.ts';
+
+const START = 1_800_000_000_000;
+const limits = { total: 256, lane: 8 };
+
+interface Worker {
+  runs: { job: Job; at: number }[];
+  handler: Handler;
+}
+
+/** Finishes each job after noting it. */
+function worker(store: JobStore, clock: Clock, over: Partial<Handler> = {}): Worker {
+  const runs: Worker['runs'] = [];
+  const run = async (job: Job) => {
+    runs.push({ job, at: clock.now() });
+    await store.do('finish', job);
+  };
+  return { runs, handler: { kind: 'test', limits, patience: 10_000, run, ...over } };
+}
+
+forEachStore((name, open) => {
+  test(`each job runs once, at its millisecond, in whichever gateway has it (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const clock = createClock(store);
+    const started = clock.now();
+    const planned = Array.from({ length: 60 }, (_, index) => started + 200 + index * 17);
+    await store.do('addJobs', { jobs: planned.flatMap((dueAt, index) => jobs(1, { dueAt, lane: `${index}` })) });
+    const { runs, handler } = worker(store, clock);
+    const stores: Store[] = name === 'postgres' ? [store, await store.beside()] : [store];
+    const schedulers = stores.map((each) => createScheduler({ store: each, handlers: [handler], log: silent }));
+    await until(() => runs.length >= planned.length);
+    await Promise.all(schedulers.map((scheduler) => scheduler.stop(1000)));
+    assert.equal(new Set(runs.map(({ job }) => job.id)).size, planned.length);
+    assert.equal(runs.length, planned.length);
+    const lateness = runs.map(({ job, at }) => at - job.dueAt).sort((one, other) => one - other);
+    context.diagnostic(`lateness: p50 ${lateness[30]} ms, max ${lateness.at(-1)} ms`);
+    assert.ok((lateness[0] ?? -1) >= 0, 'never early');
+    assert.ok((lateness[30] ?? 0) < 50, `p50 ${lateness[30]} ms`);
+  });
+
+  test(`what a dead gateway held is done by another, and a late result is discarded (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const clock = createManualClock(START);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: clock.now() }) });
+    const frozen = Promise.withResolvers<void>();
+    const results: boolean[] = [];
+    const stuck = worker(store, clock, {
+      run: async (job) => {
+        await frozen.promise;
+        results.push(await store.do('finish', job));
+      },
+    });
+    const first = createScheduler({
+      store,
+      handlers: [stuck.handler],
+      log: silent,
+      clock: still(clock),
+    });
+    await until(async () => (await store.call('countJobs', { kind: 'test', now: clock.now() })).held === 1);
+    const second = worker(store, clock);
+    const other = createScheduler({ store, handlers: [second.handler], log: silent, clock });
+    await passing(clock, 40_000, () => second.runs.length === 1);
+    assert.equal(second.runs[0]?.job.claims, 2);
+    frozen.resolve();
+    await until(() => results.length === 1);
+    assert.deepEqual(results, [false]);
+    await stopping(clock, other);
+    await first.stop(0);
+  });
+});
+
+/** The clock of a gateway that stands still: none of its timers fires. */
+function still(clock: Clock): Clock {
+  return { now: clock.now, after: () => () => {} };
+}
+
+async function stopping(clock: ReturnType<typeof createManualClock>, scheduler: Scheduler): Promise<void> {
+  let isStopped = false;
+  const stopped = scheduler.stop(0).then(() => {
+    isStopped = true;
+  });
+  while (!isStopped) {
+    clock.advance(1);
+    await delay(1);
+  }
+  await stopped;
+}
+
+/** Lets time pass until something has happened; fails when it took longer. */
+async function passing(
+  clock: ReturnType<typeof createManualClock>,
+  most: number,
+  condition: () => boolean,
+): Promise<number> {
+  const started = clock.now();
+  while (!condition()) {
+    assert.ok(clock.now() - started < most, 'takes too long');
+    clock.advance(100);
+    await delay(2);
+  }
+  return clock.now() - started;
+}
+
+describe('a scheduler with a clock of its own', () => {
+  async function rig(context: Parameters<typeof openTestSqlite>[0]) {
+    const store = await openJobStore(context, openTestSqlite);
+    const clock = createManualClock(START);
+    const { calls, faulty, fail } = faultyStore(store);
+    const begin = (handler: Handler) => {
+      const scheduler = createScheduler({ store: faulty, handlers: [handler], log: silent, clock });
+      context.after(() => stopping(clock, scheduler));
+      return scheduler;
+    };
+    return { store, clock, calls, fail, begin };
+  }
+
+  test('brings a job back after faults in growing pauses that end at 15 minutes', async (context) => {
+    const { store, clock, begin } = await rig(context);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    const at: number[] = [];
+    const run = () => {
+      at.push(clock.now());
+      return Promise.reject(new Error('a fault of ours'));
+    };
+    begin({ ...worker(store, clock).handler, run });
+    const pauses: number[] = [];
+    while (pauses.length < 10) {
+      await passing(clock, 5000, () => at.length > pauses.length);
+      const settled = async () => (await store.do('listJobs', { kind: 'test' })).find(({ lease }) => lease === '');
+      await until(async () => (await settled())?.faults === at.length);
+      const row = await settled();
+      assert.equal(row?.attempt, 0, 'no attempt is counted');
+      pauses.push(Math.round((Number(row?.due_at) - (at.at(-1) ?? 0)) / 1000));
+      clock.advance((pauses.at(-1) ?? 0) * 1000);
+    }
+    assert.deepEqual(pauses, [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]);
+  });
+
+  test('keeps the lease of a long run, and ends a run whose lease is lost', async (context) => {
+    const { store, clock, begin } = await rig(context);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    const runs: AbortSignal[] = [];
+    const run = (_job: Job, signal: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => {
+        runs.push(signal);
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    begin({ ...worker(store, clock).handler, run });
+    await passing(clock, 1000, () => runs.length === 1);
+    for (let seconds = 0; seconds < 120; seconds++) {
+      clock.advance(1000);
+      await delay(1);
+    }
+    assert.equal(runs.length, 1);
+    assert.equal(runs[0]?.aborted, false);
+    const [row] = await store.do('listJobs', { kind: 'test' });
+    await store.do('finish', { id: String(row?.id), lease: String(row?.lease) });
+    await passing(clock, 20_000, () => runs[0]?.aborted === true);
+  });
+
+  test('leaves the store alone for longer and longer while it fails, and goes on soon after', async (context) => {
+    const { store, clock, begin, calls, fail } = await rig(context);
+    fail('claimJobs', 60);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    const { runs, handler } = worker(store, clock);
+    begin(handler);
+    await passing(clock, 300_000, () => calls('claimJobs').length > 60);
+    const moments = calls('claimJobs');
+    const gaps = moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0));
+    assert.deepEqual(gaps.slice(0, 7), [100, 200, 400, 800, 1600, 3200, 4000]);
+    assert.ok(gaps.every((gap) => gap >= 100 && gap <= 4000));
+    await passing(clock, 5000, () => runs.length === 1);
+  });
+
+  test('a result that the store could not take is neither lost nor charged', async (context) => {
+    const { store, clock, begin, fail } = await rig(context);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    let runs = 0;
+    const run = async (job: Job) => {
+      runs += 1;
+      if (runs === 1) throw new StoreUnavailable('full disk');
+      await store.do('finish', job);
+    };
+    fail('returnJob', 3);
+    begin({ ...worker(store, clock).handler, run });
+    await passing(clock, 5000, () => runs === 2);
+  });
+
+  test('a clock that is set forward starts what is due, once, and keeps leases', async (context) => {
+    const { store, clock, begin } = await rig(context);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    await store.do('addJobs', { jobs: jobs(3, { lane: 'later', dueAt: START + 600_000 }) });
+    const started: string[] = [];
+    const running = Promise.withResolvers<void>();
+    const run = async (job: Job) => {
+      started.push(job.ref);
+      await running.promise;
+      await store.do('finish', job);
+    };
+    begin({ ...worker(store, clock).handler, run });
+    await passing(clock, 1000, () => started.length === 1);
+    clock.set(clock.now() + 3_600_000);
+    await passing(clock, 2000, () => started.length === 4);
+    for (let round = 0; round < 20; round++) {
+      clock.advance(500);
+      await delay(1);
+    }
+    assert.equal(new Set(started).size, started.length);
+    running.resolve();
+  });
+
+  test('a clock that is set back makes nothing wait longer than its delay and two seconds', async (context) => {
+    const { store, clock, begin } = await rig(context);
+    const { runs, handler } = worker(store, clock);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 10_000 }) });
+    begin(handler);
+    for (let round = 0; round < 10; round++) {
+      clock.advance(300);
+      await delay(2);
+    }
+    clock.set(clock.now() - 3_600_000);
+    const waited = await passing(clock, 20_000, () => runs.length === 1);
+    assert.ok(waited >= 7_000 - 100 && waited <= 9_000, `${waited} ms after 3,000`);
+  });
+
+  test('stops: gives back what waits, lets what runs finish, ends it after the grace', async (context) => {
+    const { store, clock, begin } = await rig(context);
+    await store.do('addJobs', {
+      jobs: [...jobs(2, { lane: 'now', dueAt: START }), ...jobs(1, { dueAt: START + 900 })],
+    });
+    let aborted = 0;
+    let finished = 0;
+    const run = (job: Job, signal: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        if (job.ref.endsWith('0'))
+          clock.after(2000, () => store.do('finish', job).then(() => resolve(void finished++)));
+        signal.addEventListener('abort', () => {
+          aborted++;
+          reject(signal.reason);
+        });
+      });
+    const scheduler = begin({ ...worker(store, clock).handler, run });
+    const held = async () => (await store.call('countJobs', { kind: 'test', now: clock.now() })).held;
+    await until(async () => (await held()) === 3);
+    const stopped = scheduler.stop(5000);
+    await until(async () => (await held()) === 2);
+    clock.advance(2500);
+    await until(() => finished === 1);
+    clock.advance(3000);
+    await stopped;
+    assert.equal(aborted, 1);
+    const rows = await store.do('listJobs', { kind: 'test' });
+    assert.deepEqual(rows.map(({ lease, due_at, faults }) => [lease, due_at, faults]).sort(), [
+      ['', START, 0],
+      ['', START + 900, 0],
+    ]);
+  });
+
+  test('a dead lane of many due jobs delays no other', async (context) => {
+    const store = await openJobStore(context, openTestSqlite);
+    const clock = createClock(store);
+    await store.do('addJobs', { jobs: jobs(10_000, { lane: 'dead', owner: 'a', dueAt: clock.now() - 1000 }) });
+    const latencies: number[] = [];
+    let slow = 0;
+    const run = async (job: Job, signal: AbortSignal) => {
+      if (job.lane === 'dead') {
+        slow++;
+        await delay(10_000, undefined, { signal });
+      }
+      latencies.push(clock.now() - job.dueAt);
+      await store.do('finish', job);
+    };
+    const handler = { kind: 'test', limits: { total: 32, lane: 8, late: 16 }, patience: 10_000, run };
+    const scheduler = createScheduler({ store, handlers: [handler], log: silent });
+    for (let index = 0; index < 40; index++) {
+      await store.do('addJobs', { jobs: jobs(1, { lane: 'healthy', owner: `${index}`, dueAt: clock.now() }) });
+      scheduler.wake('test');
+      await delay(25);
+    }
+    await until(() => latencies.length === 40);
+    await scheduler.stop(0);
+    latencies.sort((one, other) => one - other);
+    context.diagnostic(`healthy: p50 ${latencies[20]} ms, max ${latencies.at(-1)} ms; slow lane: ${slow} at once`);
+    assert.equal(slow, 8);
+    assert.ok((latencies.at(-1) ?? 0) <= 500);
+  });
+});
+
+/** The store, failing as often as asked, and when it was asked. */
+function faultyStore(store: Store) {
+  const failing = new Map<string, number>();
+  const asked: { name: string; at: number }[] = [];
+  const faulty: Store = {
+    ...store,
+    async call(name, parameters) {
+      asked.push({ name, at: (parameters as { now?: number }).now ?? 0 });
+      const left = failing.get(name) ?? 0;
+      failing.set(name, left - 1);
+      if (left > 0) throw new StoreUnavailable('away');
+      return store.call(name, parameters);
+    },
+  };
+  return {
+    faulty,
+    calls: (name: string) => asked.filter((call) => call.name === name).map((call) => call.at),
+    fail: (name: string, times: number) => failing.set(name, times),
+  };
+}

@@ -1,0 +1,164 @@
+/** Webhooks as a receiver sees them: what is sent, what acknowledges, how often and when it comes again. */
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { delayOf, jitterOf, MAX_ATTEMPTS } from '../../src/webhooks/schedule.ts';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { until } from '../jobs/rig.ts';
+import { forEachStore, openTestSqlite } from '../store/stores.ts';
+import { startReceiver } from './receiver.ts';
+import { SECRET, startRig, taskOf } from './rig.ts';
+
+const START = 1_800_000_000_000;
+
+/** Lets time pass in small steps until something has happened. */
+async function passing(clock: ManualClock, most: number, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const started = clock.now();
+  while (!(await condition())) {
+    assert.ok(clock.now() - started < most, 'takes too long');
+    clock.advance(250);
+    await delay(1);
+  }
+}
+
+forEachStore((name, open) => {
+  test(`a webhook has exactly the headers and the body of the specification (${name})`, async (context) => {
+    const receiver = await startReceiver();
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const taskId = await rig.owe(receiver.url('/hook?a=1'));
+    await until(async () => (await rig.log(taskId))?.state === 'delivered');
+    const [got, ...more] = receiver.received;
+    assert.ok(got && more.length === 0);
+    const names = got.rawHeaders.filter((_, index) => index % 2 === 0);
+    for (const name of ['Content-Type', 'X-Service-Idempotency-Key', 'X-Service-Signature']) {
+      assert.ok(names.includes(name), name);
+    }
+    const { headers, body } = got;
+    assert.equal(headers['content-type'], 'application/json');
+    assert.equal(headers['x-service-idempotency-key'], `${taskId}-completed`);
+    assert.equal(headers['x-service-signature'], createHmac('sha256', SECRET).update(body).digest('base64url'));
+    assert.match(String(headers['x-service-signature']), /^[\w-]{43}$/);
+    assert.equal(headers['user-agent'], 'polygate/test');
+    for (const absent of ['authorization', 'cookie', 'accept-encoding']) assert.equal(headers[absent], undefined);
+    const standard = `${headers['webhook-id']}.${headers['webhook-timestamp']}.`;
+    assert.equal(headers['webhook-id'], `${taskId}-completed`);
+    assert.equal(
+      headers['webhook-signature'],
+      `v1,${createHmac('sha256', SECRET).update(standard).update(body).digest('base64')}`,
+    );
+    const envelope = JSON.parse(body.toString());
+    assert.deepEqual(Object.keys(envelope), ['event', 'id', 'created_at', 'data']);
+    assert.deepEqual([envelope.event, envelope.id], ['video.generation.completed', taskId]);
+    assert.ok(Number.isInteger(envelope.created_at) && Math.abs(envelope.created_at - Date.now() / 1000) < 60);
+    assert.deepEqual(envelope.data, taskOf(taskId));
+  });
+
+  test(`a failing receiver gets the same bytes eleven times on schedule, then silence (${name})`, async (context) => {
+    const clock = createManualClock(START);
+    const at: number[] = [];
+    const receiver = await startReceiver((response) => {
+      at.push(clock.now());
+      response.writeHead(500).end('x'.repeat(100_000));
+    });
+    context.after(receiver.close);
+    const rig = await startRig(context, open, { clock, timeout: 5_000 });
+    const taskId = await rig.owe(receiver.url());
+    for (let n = 1; n < MAX_ATTEMPTS; n++) {
+      await passing(clock, 5_000, () => at.length === n);
+      await until(async () => (await rig.log(taskId))?.attempts.length === n);
+      const { nextDueAt: due = 0, endedAt = 0 } = (await rig.log(taskId))?.attempts.at(-1) ?? {};
+      const gap = due - endedAt;
+      assert.ok(gap >= delayOf(n) && gap <= delayOf(n) + jitterOf(n), `retry ${n} after ${gap} ms`);
+      clock.advance(Math.max(0, due - clock.now() - 2_000));
+    }
+    await passing(clock, 5_000, () => at.length === MAX_ATTEMPTS);
+    await until(async () => (await rig.log(taskId))?.state === 'exhausted');
+    for (let hour = 0; hour < 24 * 4; hour++) {
+      clock.advance(900_000);
+      await delay(1);
+    }
+    assert.equal(receiver.received.length, 11);
+    for (const { body, headers } of receiver.received) {
+      assert.deepEqual(body, receiver.received[0]?.body);
+      assert.equal(headers['x-service-idempotency-key'], `${taskId}-completed`);
+    }
+    assert.deepEqual(await rig.store.do('listJobs', { kind: 'webhook' }), []);
+    const attempts = (await rig.log(taskId))?.attempts ?? [];
+    assert.deepEqual(
+      new Set(attempts.map(({ outcome, status }) => `${outcome} ${status}`)),
+      new Set(['http_status 500']),
+    );
+  });
+
+  test(`a task has one webhook, whatever is settled twice (${name})`, async (context) => {
+    const receiver = await startReceiver();
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const taskId = await rig.owe(receiver.url());
+    await Promise.all([1, 2, 3].map(() => rig.owe(receiver.url('/other'), { taskId })));
+    await until(async () => (await rig.log(taskId))?.state === 'delivered');
+    await delay(50);
+    assert.equal(receiver.received.length, 1);
+  });
+});
+
+test('any 2xx acknowledges, and nothing else does', async (context) => {
+  const receiver = await startReceiver((response, { headers }) => {
+    const [, status] = /status-(\d+)/.exec(String(headers['x-service-idempotency-key'])) ?? [];
+    response.writeHead(Number(status), { location: receiver.url('/elsewhere') }).end();
+  });
+  context.after(receiver.close);
+  const rig = await startRig(context, openTestSqlite);
+  const statuses = [200, 201, 202, 204, 226, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503];
+  const outcomes = await Promise.all(
+    statuses.map(async (status) => {
+      const taskId = await rig.owe(receiver.url(), { taskId: `status-${status}` });
+      await until(async () => (await rig.log(taskId))?.attempts.length === 1);
+      const [attempt] = (await rig.log(taskId))?.attempts ?? [];
+      return [attempt?.status, attempt?.outcome];
+    }),
+  );
+  assert.deepEqual(
+    outcomes,
+    statuses.map((status) => [status, status < 300 ? 'ack' : 'http_status']),
+  );
+  assert.equal(receiver.received.length, statuses.length, 'no redirect is followed');
+});
+
+test('a receiver that asks for a longer wait gets it where that is switched on, ten minutes at most', async (context) => {
+  for (const [honorRetryAfter, header, least, most] of [
+    [false, '300', 5_000, 6_000],
+    [true, '300', 300_000, 301_000],
+    [true, '86400', 600_000, 601_000],
+    [true, '1', 5_000, 6_000],
+  ] as const) {
+    const receiver = await startReceiver((response) => response.writeHead(429, { 'retry-after': header }).end());
+    const rig = await startRig(context, openTestSqlite, { honorRetryAfter });
+    const taskId = await rig.owe(receiver.url());
+    await until(async () => (await rig.log(taskId))?.attempts.length === 1);
+    const log = await rig.log(taskId);
+    const gap = (log?.nextDueAt ?? 0) - (log?.attempts[0]?.endedAt ?? 0);
+    assert.ok(gap >= least && gap <= most, `${gap} ms`);
+    await receiver.close();
+  }
+});
+
+test('what is our own fault is not charged to the receiver', async (context) => {
+  const receiver = await startReceiver();
+  context.after(receiver.close);
+  const clock = createManualClock(START);
+  let faults = 3;
+  const lookup = async () => {
+    faults -= 1;
+    if (faults >= 0) throw Object.assign(new Error('no descriptors'), { code: 'EMFILE' });
+    return ['127.0.0.1'];
+  };
+  const rig = await startRig(context, openTestSqlite, { clock, lookup });
+  const taskId = await rig.owe(receiver.url());
+  await passing(clock, 60_000, async () => (await rig.log(taskId))?.state === 'delivered');
+  assert.equal((await rig.log(taskId))?.attempts.length, 1);
+  assert.ok(clock.now() - START >= 5_000 + 10_000 + 20_000, 'in growing pauses');
+});

@@ -1,0 +1,81 @@
+/** Everything that delivers webhooks, on a store of its own. */
+
+import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { createCipher } from '../../src/core/cipher.ts';
+import { Secret } from '../../src/core/secret.ts';
+import { createClock } from '../../src/jobs/clock.ts';
+import type { Clock, Scheduler } from '../../src/jobs/job.ts';
+import { createScheduler } from '../../src/jobs/scheduler.ts';
+import { createGuardedClient } from '../../src/net/fetch.ts';
+import { createPolicy } from '../../src/net/policy.ts';
+import type { Lookup } from '../../src/net/resolver.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createDeliveryHandler, type DeliveryOptions } from '../../src/webhooks/delivery.ts';
+import { deliveryOf } from '../../src/webhooks/envelope.ts';
+import { deliveryForOperator } from '../../src/webhooks/log.ts';
+import { createSecrets } from '../../src/webhooks/secrets.ts';
+import { type JobStore, openJobStore, silent } from '../jobs/rig.ts';
+import { testCa } from '../net/servers.ts';
+import type { OpenTestStore } from '../store/stores.ts';
+
+export const SECRET = 'a-secret-of-the-whole-gateway';
+export const OWNER = 'key-1';
+export const encryptionKey = Buffer.alloc(32, 7);
+
+export interface RigOptions extends Partial<Omit<DeliveryOptions, 'store' | 'secrets' | 'log'>> {
+  lookup?: Lookup;
+  /** What stands between the parts and the store. */
+  through?: (store: Store) => Store;
+}
+
+export interface Rig {
+  store: JobStore;
+  scheduler: Scheduler;
+  /** Owes a webhook, as the settlement of a task does. */
+  owe(url: string, over?: { owner?: string; task?: object; taskId?: string }): Promise<string>;
+  /** The log of a task's webhook with all details. */
+  log(taskId: string): ReturnType<typeof deliveryForOperator>;
+}
+
+export const toLoopback: Lookup = async () => ['127.0.0.1'];
+
+export function loopbackClient(lookup: Lookup = toLoopback) {
+  return createGuardedClient({ policy: createPolicy({ allowCidrs: ['127.0.0.1/32'] }), lookup, extraCa: testCa });
+}
+
+export async function startRig(context: TestContext, open: OpenTestStore, options: RigOptions = {}): Promise<Rig> {
+  const store = await openJobStore(context, open);
+  const { through = (inner) => inner, lookup, clock = createClock(store), ...rest } = options;
+  const seen = through(store);
+  const cipher = createCipher([encryptionKey]);
+  const handler = createDeliveryHandler({
+    ...{ store: seen, secrets: createSecrets({ store: seen, cipher, fallback: new Secret(SECRET) }) },
+    ...{ client: loopbackClient(lookup), log: { ...(silent as object), info() {}, warn() {} }, clock },
+    ...{ userAgent: 'polygate/test', ...rest },
+  });
+  const scheduler = createScheduler({ store: seen, handlers: [handler], log: silent, clock });
+  context.after(() => ending(scheduler, clock));
+  return {
+    store,
+    scheduler,
+    async owe(url, { owner = OWNER, taskId = randomUUID(), task = taskOf(taskId) } = {}) {
+      const settled = { taskId, status: 'completed', url, owner, createdAt: clock.now(), task } as const;
+      await store.do('addDeliveries', { deliveries: [deliveryOf(settled)] });
+      scheduler.wake('webhook');
+      return taskId;
+    },
+    log: (taskId) => deliveryForOperator(store, taskId),
+  };
+}
+
+export function taskOf(id: string): object {
+  return { id, status: 'completed', prompt: 'Zwölf Boxkämpfer <🥊> "\\u0041"', seed: 1e21, cost: '0.1' };
+}
+
+/** A clock that stands still would keep it from ending. */
+async function ending(scheduler: Scheduler, clock: Clock & { advance?(milliseconds: number): void }): Promise<void> {
+  const pump = setInterval(() => clock.advance?.(1), 1);
+  await scheduler.stop(0);
+  clearInterval(pump);
+}
