@@ -29,7 +29,8 @@ describe('links lead somewhere', () => {
 function whole(value: Json, code: string): string {
   const indented = (indent: string) => code.replaceAll(/^(?=.)/gm, indent);
   const top = ['server', 'data', 'keys', 'providers', 'models', 'aliases', 'default_model', 'routing'];
-  if (Object.keys(value ?? {}).every((name) => top.includes(name))) return code;
+  const isWhole = Object.keys(value ?? {}).every((name) => top.includes(name)) && !Array.isArray(value?.models);
+  if (isWhole) return code;
   return `providers:\n  example:\n    type: openai-compatible\n    base_url: http://127.0.0.1:8000/v1\n${indented('    ')}`;
 }
 
