@@ -19,12 +19,14 @@ export interface PollMoment {
   elapsed: number;
   /** Between two polls at least. */
   least?: number;
+  /** What the upstream asked for. */
+  retryAfter?: number;
   random(): number;
 }
 
-export function pollDelay({ polls, elapsed, least = FIRST_POLL, random }: PollMoment): number {
+export function pollDelay({ polls, elapsed, least = FIRST_POLL, retryAfter = 0, random }: PollMoment): number {
   const usual = elapsed >= PATIENCE ? PATIENT_POLL : Math.min(FIRST_POLL * GROWTH ** polls, LONGEST_POLL);
-  return Math.max(least, jittered(usual, random));
+  return Math.max(least, jittered(usual, random), Math.min(retryAfter, LONGEST_RETRY_AFTER));
 }
 
 export interface Failure {

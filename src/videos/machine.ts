@@ -18,7 +18,7 @@ export function createVideoHandler(context: VideoContext): Handler {
   const { store } = context;
   return {
     kind: 'video',
-    limits: { total: 256, lane: 64 },
+    limits: { total: 256, lane: 64, owner: 128 },
     patience: PATIENCE,
     async run(job, signal) {
       for (let steps = 0; steps < STEPS; steps++) {

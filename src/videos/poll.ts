@@ -80,21 +80,24 @@ function decide(step: Step, loaded: LoadedVideo, report: Report): VideoChange {
     case 'missing':
       return missing(step, loaded);
     case 'read':
-      return read(step, loaded, report.result);
+      return read(step, loaded, report);
   }
 }
 
-function read(step: Step, loaded: LoadedVideo, result: Extract<Report, { type: 'read' }>['result']): VideoChange {
+function read(step: Step, loaded: LoadedVideo, report: Extract<Report, { type: 'read' }>): VideoChange {
   const { context } = step;
+  const { result, retryAfter } = report;
   switch (result.type) {
     case 'queued':
-      return pollAgain(step, loaded, {});
-    case 'running':
-      return pollAgain(step, loaded, { status: 'in_progress', progress: progressOf(loaded.task, result.progress) });
+      return pollAgain(step, loaded, { retryAfter });
+    case 'running': {
+      const progress = progressOf(loaded.task, result.progress);
+      return pollAgain(step, loaded, { retryAfter, status: 'in_progress', progress });
+    }
     case 'unknown': {
       const { provider, taskId } = loaded.attempt;
       context.log.warn({ provider, task: taskId, word: result.word }, 'an upstream says a status that is not known');
-      return pollAgain(step, loaded, { status: 'in_progress' });
+      return pollAgain(step, loaded, { retryAfter, status: 'in_progress' });
     }
     case 'lost':
       return missing(step, loaded);
@@ -140,18 +143,19 @@ function missing(step: Step, loaded: LoadedVideo): VideoChange {
 function pollAgain(
   step: Step,
   loaded: LoadedVideo,
-  seen: Pick<Partial<VideoTask>, 'status' | 'progress'>,
+  { retryAfter, ...seen }: Pick<Partial<VideoTask>, 'status' | 'progress'> & { retryAfter?: number },
 ): VideoChange {
   const { clock, random } = step.context;
   const { task, attempt } = loaded;
   const now = clock.now();
   const { cancelled, empty: isEmpty, polls = 0 } = task.memory;
   const memory: TaskMemory = { polls: polls + 1, ...(cancelled && { cancelled }), ...(isEmpty && { empty: isEmpty }) };
-  const changes = seen.status !== undefined && (seen.status !== task.status || seen.progress !== task.progress);
+  const { status = task.status, progress = task.progress } = seen;
+  const changes = status !== task.status || progress !== task.progress;
   const elapsed = now - (attempt.acceptedAt ?? task.createdAt);
   const least = targetOf(step.context, attempt)?.video.pollInterval;
-  const dueAt = now + pollDelay({ polls: polls + 1, elapsed, least, random });
-  return wait(step, loaded, { task: { ...seen, memory, ...(changes && { updatedAt: now }) }, dueAt });
+  const dueAt = now + pollDelay({ polls: polls + 1, elapsed, least, retryAfter, random });
+  return wait(step, loaded, { task: { status, progress, memory, ...(changes && { updatedAt: now }) }, dueAt });
 }
 
 /** Whole percent that never go back; 100 is for completed tasks. */

@@ -7,7 +7,7 @@ import { exchange, prepareCall } from './upstream-call.ts';
 
 /** `missing`: it does not know the task. `silence`: nothing was learned, and nothing may be concluded from that. */
 export type Finding<Result> =
-  | { type: 'read'; result: Result }
+  | { type: 'read'; result: Result; retryAfter?: number }
   | { type: 'missing' }
   | { type: 'silence'; retryAfter?: number };
 
@@ -36,7 +36,7 @@ export async function ask<Result extends Readable>(
   }
   let call = question(target);
   for (let follows = 0; follows <= FOLLOWS; follows++) {
-    const outcome = await exchange(context, await prepareCall(context, target, call), signal);
+    const outcome = await exchange(context, await prepareCall(context, target, call), { signal });
     if (outcome.type !== 'answered') return { type: 'silence' };
     const { answer, retryAfter } = outcome;
     if (answer.status === 404) return { type: 'missing' };
@@ -46,7 +46,9 @@ export async function ask<Result extends Readable>(
     }
     const result = call.read(answer);
     if (isUnreadable(result)) return { type: 'silence', retryAfter };
-    if (!isFollow(result)) return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable> };
+    if (!isFollow(result)) {
+      return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };
+    }
     call = result.call;
   }
   return { type: 'silence' };

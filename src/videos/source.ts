@@ -33,7 +33,7 @@ export async function sourceOf(
   const call = { method: 'GET', path: source.path, headers: { accept: '*/*' }, read: () => undefined } as const;
   const request = await prepareCall(context, target, call);
   if (!request.local) return { type: 'path', url: request.url, headers: request.headers, mime };
-  const outcome = await sendRaw(context.upstream, request, signal);
+  const outcome = await sendRaw(context.upstream, request, { signal });
   if (outcome.type !== 'answered' || outcome.status !== 200 || outcome.body === 'too-large') return undefined;
   return { type: 'data', data: outcome.body.toString('base64'), mime: mime ?? outcome.headers['content-type'] };
 }

@@ -16,6 +16,9 @@ import { backOff, conclude, isLate, type Progress, type Step, wait } from './ste
 import { isTerminal } from './task.ts';
 import { type CallOutcome, exchange, prepareCall } from './upstream-call.ts';
 
+/** Milliseconds for a submission: some upstreams answer late, and whoever hangs up knows nothing. */
+const DEADLINE = 180_000;
+
 export async function submit(step: Step): Promise<Progress> {
   const { context, loaded } = step;
   switch (loaded.attempt.state) {
@@ -44,7 +47,7 @@ async function send(step: Step): Promise<Progress> {
   if (prepared.type === 'failed') return conclude(step, (now) => fail(step, now, prepared.error));
   if (prepared.type === 'later') return conclude(step, (now) => backOff(step, now));
   if (!(await announce(step))) return 'again';
-  const outcome = await exchange(context, prepared.request, step.signal);
+  const outcome = await exchange(context, prepared.request, { signal: step.signal, deadline: DEADLINE });
   return handle(step, target, judge(outcome, prepared.call));
 }
 

@@ -1,5 +1,6 @@
 /** One request of an adapter to its upstream, and what is known of its fate. */
 
+import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { VideoAnswer, VideoCall } from '../core/video.ts';
 import { watch } from '../inference/deadlines.ts';
@@ -53,71 +54,68 @@ async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?
   return { body: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') ?? undefined };
 }
 
+export interface Bounds {
+  signal: AbortSignal;
+  /** Milliseconds for the request and its answer; a minute if absent. */
+  deadline?: number;
+}
+
 /** Rejects with the signal's reason on abort. */
-export async function exchange(
-  context: VideoContext,
-  request: UpstreamRequest,
-  signal: AbortSignal,
-): Promise<CallOutcome> {
-  const outcome = await sendRaw(context.upstream, request, signal);
+export async function exchange(context: VideoContext, request: UpstreamRequest, bounds: Bounds): Promise<CallOutcome> {
+  const outcome = await sendRaw(context.upstream, request, bounds);
   if (outcome.type !== 'answered') return outcome;
   const { status, headers, body } = outcome;
-  const retryAfter = retryAfterOf(headers['retry-after'], context.clock.now());
-  return {
-    type: 'answered',
-    answer: { status, headers, body: body === 'too-large' ? undefined : parse(body) },
-    retryAfter,
-  };
+  const answer = { status, headers, body: body === 'too-large' ? undefined : parse(body) };
+  return { type: 'answered', answer, retryAfter: retryAfterOf(headers['retry-after'], context.clock.now()) };
 }
 
 /** Rejects with the signal's reason on abort. */
 export function sendRaw(
   upstream: Pick<Upstream, 'send'>,
   request: UpstreamRequest,
-  signal: AbortSignal,
+  { signal, deadline = DEADLINE }: Bounds,
 ): Promise<RawOutcome> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const chunks: Buffer[] = [];
-    let head = { status: 0, headers: {} as Record<string, string | undefined> };
-    let size = 0;
-    let sent = false;
-    const deadline = watch(() => {
-      running.abort();
-      finish({ type: sent ? 'unanswered' : 'not-sent', cause: new Error('the time for the call is used up') });
-    });
-    const stop = () => {
-      running.abort();
-      deadline.cancel();
-      reject(signal.reason);
-    };
-    const finish = (outcome: RawOutcome) => {
-      deadline.cancel();
-      signal.removeEventListener('abort', stop);
-      resolve(outcome);
-    };
-    const receiver: Receiver = {
-      sent: () => {
-        sent = true;
-      },
-      head: (status, headers) => {
-        head = { status, headers };
-      },
-      data: (chunk) => {
-        size += chunk.length;
-        if (size <= MAX_BYTES) chunks.push(chunk);
-        else {
-          running.abort();
-          finish({ type: 'answered', ...head, body: 'too-large' });
-        }
-      },
-      end: () => finish({ type: 'answered', ...head, body: Buffer.concat(chunks) }),
-      fail: (cause) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
-    };
-    const running = upstream.send(request, receiver);
-    deadline.in(DEADLINE);
-    signal.addEventListener('abort', stop, { once: true });
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<RawOutcome>();
+  const collector = collect((outcome) => {
+    running.abort();
+    resolve(outcome);
   });
+  const stop = () => {
+    running.abort();
+    reject(signal.reason);
+  };
+  const limit = watch(() => collector.fail(new GatewayError('timeout', 'The time for the call is used up.')));
+  const running = upstream.send(request, collector);
+  limit.in(deadline);
+  signal.addEventListener('abort', stop, { once: true });
+  return promise.finally(() => {
+    limit.cancel();
+    signal.removeEventListener('abort', stop);
+  });
+}
+
+/** Hears an answer to its end, or to the end of what is bearable. */
+function collect(finish: (outcome: RawOutcome) => void): Receiver {
+  const chunks: Buffer[] = [];
+  let head = { status: 0, headers: {} as Record<string, string | undefined> };
+  let size = 0;
+  let sent = false;
+  return {
+    sent: () => {
+      sent = true;
+    },
+    head: (status, headers) => {
+      head = { status, headers };
+    },
+    data: (chunk) => {
+      size += chunk.length;
+      if (size <= MAX_BYTES) chunks.push(chunk);
+      else finish({ type: 'answered', ...head, body: 'too-large' });
+    },
+    end: () => finish({ type: 'answered', ...head, body: Buffer.concat(chunks) }),
+    fail: (cause) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
+  };
 }
 
 function parse(body: Buffer): Json {

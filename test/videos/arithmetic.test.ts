@@ -1,0 +1,112 @@
+/** Money, prices, delays and budgets: figures in, figures out. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { decimalOf, moneyOf, times } from '../../src/core/money.ts';
+import { createBudget } from '../../src/videos/budget.ts';
+import { billOf, billWithoutVideo } from '../../src/videos/charge.ts';
+import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
+import type { TaskAsset, VideoDetails } from '../../src/videos/task.ts';
+
+const random = () => 0.5;
+
+test('money is exact to a millionth of a millionth of a dollar', () => {
+  for (const [decimal, money] of [
+    ['0', 0n],
+    ['3.20', 3_200_000_000_000n],
+    ['.5', 500_000_000_000n],
+    ['1e-12', 1n],
+    ['0.0000000000005', 1n],
+    ['0.0000000000004', 0n],
+    ['-1.5', -1_500_000_000_000n],
+    ['0.1', 100_000_000_000n],
+  ] as const) {
+    assert.equal(moneyOf(decimal), money, decimal);
+  }
+  assert.equal(decimalOf(3_200_000_000_000n), '3.2');
+  assert.equal(decimalOf(1n), '0.000000000001');
+  assert.equal(decimalOf(-1_500_000_000_000n), '-1.5');
+  assert.equal(times(moneyOf('0.1'), '3'), moneyOf('0.3'));
+  for (const nonsense of ['', '.', 'x', '1,5', '1e999', '99999999']) {
+    assert.throws(() => moneyOf(nonsense), RangeError, nonsense);
+  }
+});
+
+test('what is written as a decimal reads as the same money', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (money) => moneyOf(decimalOf(money)) === money),
+  );
+});
+
+const asset: TaskAsset = { source: { inline: true } };
+const prices = {
+  'per-video-second': '0.10',
+  'per-video-second-1080p': '0.20',
+  'per-video-second-1080p-audio': '0.40',
+  'per-video-second-audio': '0.30',
+};
+
+test('the most specific price counts, and sound is made unless it was declined', () => {
+  const cost = (details: Partial<VideoDetails>) =>
+    decimalOf(billOf({ duration: 8, count: 1, prices, ...details }, {}, [asset]).cost);
+  assert.equal(cost({ resolution: '1080p' }), '3.2');
+  assert.equal(cost({ resolution: '1080p', audio: false }), '1.6');
+  assert.equal(cost({ resolution: '720p', audio: true }), '2.4');
+  assert.equal(cost({ resolution: '720p', audio: false }), '0.8');
+  assert.equal(cost({ prices: { 'per-video': '0.7' }, count: 2 }), '0.7');
+  assert.equal(cost({ prices: {} }), '0');
+});
+
+test('tokens are charged where a model is priced by them', () => {
+  const details = { count: 1, prices: { 'per-video-token': '0.0000012' } };
+  assert.equal(decimalOf(billOf(details, { tokens: 246_840 }, [asset]).cost), '0.296208');
+});
+
+test('seconds are what the upstream says, else what the files hold, else what was asked for', () => {
+  const kept = (seconds?: number): TaskAsset => ({
+    ...asset,
+    kept: { file: 'f', sha256: 's', bytes: 1, mime: 'video/mp4', seconds },
+  });
+  const details = { duration: 5, count: 2 };
+  const seconds = (charge: { seconds?: number }, assets: TaskAsset[]) => billOf(details, charge, assets).seconds;
+  assert.equal(seconds({ seconds: 7.6 }, [kept(1)]), 8);
+  assert.equal(seconds({ seconds: 0.2 }, [kept(1)]), 1);
+  assert.equal(seconds({}, [kept(3.4), kept(0.1)]), 4);
+  assert.equal(seconds({}, [kept(3.4), kept()]), 10);
+  assert.equal(seconds({}, [asset]), 5);
+  assert.equal(billOf({ count: 1 }, {}, [asset]).seconds, 1);
+});
+
+test('what makes no sense as a charge is none', () => {
+  for (const cost of ['x', '-1', '1e30', '']) {
+    assert.deepEqual(billWithoutVideo({ cost }), { seconds: 0, cost: 0n, source: 'none' });
+  }
+});
+
+test('polls slow down to 20 seconds, and to a minute after ten', () => {
+  const delays = [0, 1, 2, 5, 6, 50].map((polls) => pollDelay({ polls, elapsed: 0, random }));
+  assert.deepEqual(delays, [5000, 6500, 8450, 18_565, 20_000, 20_000]);
+  assert.equal(pollDelay({ polls: 50, elapsed: 600_000, random }), 60_000);
+  assert.equal(pollDelay({ polls: 0, elapsed: 0, least: 30_000, random }), 30_000);
+  assert.equal(pollDelay({ polls: 0, elapsed: 0, retryAfter: 90_000, random }), 90_000);
+  assert.equal(pollDelay({ polls: 6, elapsed: 0, random: () => 0 }), 16_000);
+  assert.equal(pollDelay({ polls: 6, elapsed: 0, random: () => 1 }), 24_000);
+});
+
+test('failures are answered with pauses up to five minutes, or as long as the upstream asks', () => {
+  const delays = [1, 2, 3, 6, 7, 1000].map((failures) => failureDelay({ failures, random }));
+  assert.deepEqual(delays, [5000, 10_000, 20_000, 160_000, 300_000, 300_000]);
+  assert.equal(failureDelay({ failures: 1, retryAfter: 120_000, random }), 120_000);
+  assert.equal(failureDelay({ failures: 1, retryAfter: 1e9, random }), 3_600_000);
+});
+
+test('a budget gives every task a moment, never more than its rate, and each its own', () => {
+  const budget = createBudget({ rate: 10, burst: 2 });
+  const moments = Array.from({ length: 100 }, (_, index) => budget.take('a', `${index}`, 1_000_000));
+  assert.deepEqual(moments.slice(0, 4), [1_000_000, 1_000_000, 1_000_100, 1_000_200]);
+  assert.equal(moments.at(-1), 1_000_000 + 98 * 100);
+  assert.equal(budget.take('a', '50', 1_000_000), moments[50], 'who asks again keeps the moment');
+  assert.equal(budget.take('a', '50', moments[50] ?? 0), moments[50]);
+  assert.equal(budget.take('b', '0', 1_000_000), 1_000_000, 'another key has its own');
+});
