@@ -83,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   const { host, port, prefixes, bodyLimit } = config.server;
   const models = () => parts.models;
-  const tasks = createTasks({
+  const tasks = await createTasks({
     ...{ config, store, log, userAgent, models, clock },
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
@@ -124,5 +124,8 @@ function needsRestart(before: Config, next: Config): string[] {
   if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');
+  for (const section of ['encryption', 'network', 'callbacks', 'videos'] as const) {
+    if (JSON.stringify(before[section]) !== JSON.stringify(next[section])) changed.push(section);
+  }
   return changed;
 }

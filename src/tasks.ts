@@ -1,8 +1,9 @@
-/** Everything behind video tasks: the mirror, the task machine, and the scheduler that drives it. */
+/** Everything behind video tasks: the mirror, the task machine, webhooks, and the scheduler that drives them. */
 
 import type { Logger } from 'pino';
 import { loadEncryptionKeys } from './config/encryption-key.ts';
 import type { Config } from './config/resolved.ts';
+import { createCipher } from './core/cipher.ts';
 import { GatewayError } from './core/errors.ts';
 import type { VideoOptions } from './http/video-options.ts';
 import type { Models } from './inference/models.ts';
@@ -12,12 +13,16 @@ import type { Clock, Scheduler } from './jobs/job.ts';
 import { createScheduler } from './jobs/scheduler.ts';
 import { createGuardedClient } from './net/fetch.ts';
 import { createPolicy, type Policy } from './net/policy.ts';
+import { createResolverLookup, type Lookup, systemLookup } from './net/resolver.ts';
 import { createTrustedClient } from './net/trusted.ts';
-import { checkUrl } from './net/url.ts';
 import type { Store } from './store/store.ts';
 import { createMirror, type FullMirror } from './videos/mirror/index.ts';
 import { encodeTask, type ObjectOptions } from './videos/object.ts';
 import { createVideos } from './videos/service.ts';
+import { checkCallbackUrl } from './webhooks/callback-url.ts';
+import { createDeliveryHandler } from './webhooks/delivery.ts';
+import { deliveriesOf, replayDelivery } from './webhooks/log.ts';
+import { createSecrets, type WebhookSecrets } from './webhooks/secrets.ts';
 
 export interface TasksOptions {
   config: Config;
@@ -34,46 +39,65 @@ export interface TasksOptions {
 export interface Tasks {
   /** What the video routes are made of. */
   video: VideoOptions;
+  /** What webhooks are signed with. */
+  secrets: WebhookSecrets;
   start(): Promise<void>;
   /** Claims nothing more and gives back what is not done within `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
 
-/** Nothing is done before `start`. Throws `invalid_request` in words for the operator. */
-export function createTasks(options: TasksOptions): Tasks {
-  const { config, store, log, clock = createClock(store) } = options;
+/** Nothing is done before `start`. Throws `invalid_request` and `unavailable` in words for the operator. */
+export async function createTasks(options: TasksOptions): Promise<Tasks> {
+  const { config, store, log, userAgent, clock = createClock(store) } = options;
+  const keys = await encryptionKeys(options);
+  const secrets = createSecrets({ store, cipher: createCipher(keys), fallback: config.callbacks.secret });
   const policy = policyOf(config);
+  const lookup = lookupOf(config, policy);
   const clients = {
-    guarded: createGuardedClient({ policy, extraCa: config.callbacks.ca }),
+    guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca }),
     trusted: createTrustedClient(),
   };
   const mirror = createMirror({
-    ...{ folder: config.data, store: config.videos.mirror, clients, secrets: secretsOf(config), now: clock.now, log },
+    ...{ folder: config.data, store: config.videos.mirror, clients, secrets: keys, now: clock.now, log },
     ...{ urlLifetime: config.videos.urlLifetime, keepMedia: config.videos.keepMedia },
     limits: { maxBytes: config.videos.maxSize },
   });
   const object = objectOptions(options, mirror);
   let scheduler: Scheduler | undefined;
+  const wake = (kind: string) => scheduler?.wake(kind);
   const videos = createVideos({
-    ...{ store, clock, log, mirror, object, settings: config.videos, userAgent: options.userAgent },
+    ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake },
     ...{
       providers: () => options.models().providers,
       upstream: { send: (...call) => options.upstream().send(...call) },
     },
     fetchBytes: clients.guarded.fetchBytes,
-    wake: (kind) => scheduler?.wake(kind),
+  });
+  const { timeout, honorRetryAfter, standardHeaders } = config.callbacks;
+  const delivery = createDeliveryHandler({
+    ...{ store, client: clients.guarded, secrets, log, clock, userAgent },
+    ...{ timeout, honorRetryAfter, standardHeaders },
   });
   return {
     video: {
-      ...{ videos, models: options.models, openContent: mirror.openContent, checkFileUrl: mirror.checkFileUrl },
+      ...{ videos, models: options.models, openContent: mirror.openContent, checkFileUrl: mirror.checkFileUrl, policy },
       encode: (task) => encodeTask(task, object),
-      checks: { policy, checkCallbackUrl: (url) => checkCallbackUrl(url, policy) },
-      deliveries: { of: async () => ({}), replay: async () => ({}) },
+      async checkCallbackUrl(url, key) {
+        const checked = await checkCallbackUrl(url, policy, lookup);
+        await secrets.prepare(key);
+        return checked;
+      },
+      deliveries: {
+        of: (owner, taskId) => deliveriesOf(store, { owner, taskId }),
+        replay: (owner, taskId) => replayDelivery({ store, scheduler: { wake }, owner, taskId }),
+      },
       now: clock.now,
     },
+    secrets,
     async start() {
+      await secrets.verify();
       await videos.start();
-      scheduler = createScheduler({ store, handlers: videos.handlers, log, clock });
+      scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
     },
     async stop(grace) {
       await scheduler?.stop(grace);
@@ -100,17 +124,17 @@ function policyOf({ callbacks, server }: Config): Policy {
   return createPolicy({ allowCidrs, allowHosts, denyCidrs, denyHosts: own });
 }
 
-function secretsOf({ encryption, data }: Config): [Buffer, ...Buffer[]] {
-  const [first, ...others] = loadEncryptionKeys({ ...encryption, data, mayCreate: true });
-  if (!first) throw new GatewayError('invalid_request', 'There is no encryption key.');
-  return [first, ...others];
+/** Names that the operator allows are looked up as this machine does it. */
+function lookupOf({ network }: Config, policy: Policy): Lookup {
+  const ask = createResolverLookup(network.dnsServers);
+  return (name, signal) => (policy.allowsHost(name) ? systemLookup : ask)(name, signal);
 }
 
-function checkCallbackUrl(url: string, policy: Policy): string {
-  try {
-    return checkUrl(url, policy).href;
-  } catch (cause) {
-    const reason = cause instanceof GatewayError ? cause.message : 'it is not valid.';
-    throw new GatewayError('invalid_callback_url', `callback_url: ${reason}`, { param: 'callback_url', cause });
-  }
+/** A new key where there is none is only good for a store that holds nothing encrypted yet. */
+async function encryptionKeys({ config, store }: TasksOptions): Promise<[Buffer, ...Buffer[]]> {
+  const { encryption, data } = config;
+  const encrypted = await store.call('scanSecrets', { after: '', limit: 1 });
+  const [first, ...others] = loadEncryptionKeys({ ...encryption, data, mayCreate: encrypted.length === 0 });
+  if (!first) throw new GatewayError('invalid_request', 'The encryption key file is empty.');
+  return [first, ...others];
 }

@@ -76,7 +76,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const userAgent = `polygate/${version}`;
   const models = createModels(config.providers, { upstream, log, userAgent, routes: config.routing });
   const baseUrl = server.publicUrl ?? `http://${server.host}:${server.port}`;
-  const tasks = createTasks({
+  const tasks = await createTasks({
     ...{ config, store, log, userAgent, models: () => models, upstream: () => upstream },
     baseUrl: () => baseUrl,
   });

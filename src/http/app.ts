@@ -33,8 +33,7 @@ export interface AppOptions {
   dispatch(): DispatchOptions;
   /** Hears once of every call that was routed, before the client is told that it failed; accounts are kept here. */
   onOutcome?(record: CallRecord): void | Promise<void>;
-  /** Without it there are no video routes. */
-  videos?: VideoOptions;
+  videos: VideoOptions;
   log: Logger;
 }
 
@@ -80,7 +79,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
-  const answerVideos = options.videos && createVideoAnswers(options.videos);
+  const answerVideos = createVideoAnswers(options.videos);
   const answerReadiness = createReadiness(options.store, options.log);
   const admissions = new WeakMap<FastifyRequest, Admission>();
   const endConnections = connectionEnder(app.server);
@@ -90,7 +89,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   async function admit(exchange: Exchange): Promise<Admission> {
     const { request, path, query } = exchange;
-    const video = answerVideos && videoRoute(request.method, path);
+    const video = videoRoute(request.method, path);
     if (video) {
       const key = isPublic(video) ? undefined : await authenticate(exchange, options.keys);
       return { exchange, area: 'videos', route: video, key };
@@ -109,7 +108,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       case 'catalog':
         return answerCatalog(exchange, admission.action, options.models().catalog());
       case 'videos':
-        return await answerVideos?.(exchange, admission.route, admission.key);
+        return await answerVideos(exchange, admission.route, admission.key);
     }
   }
 

@@ -39,9 +39,11 @@ async function readRequest(request: Exchange['request'], key: Key, options: Vide
   if (!key.allows(model.id)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model.id}".`, { param: 'model' });
   }
-  const creation = readCreation(body, provider.video ? model : { ...model, video: undefined }, options.checks);
+  const creation = readCreation(body, provider.video ? model : { ...model, video: undefined }, options.policy);
   provider.video?.check?.(creation.request);
-  return creation;
+  const { callbackUrl } = creation;
+  if (callbackUrl === undefined) return creation;
+  return { ...creation, callbackUrl: await options.checkCallbackUrl(callbackUrl, key) };
 }
 
 async function readFields({ headers, body }: Exchange['request']): Promise<Record<string, Json>> {

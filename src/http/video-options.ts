@@ -3,17 +3,22 @@
 import type { Json } from '../core/json.ts';
 import type { VideoTask } from '../core/video-task.ts';
 import type { Models } from '../inference/models.ts';
+import type { Key } from '../keys/store.ts';
+import type { Policy } from '../net/policy.ts';
 import type { OpenContent } from '../videos/mirror/content.ts';
 import type { FileUrls } from '../videos/mirror/file-urls.ts';
-import type { RequestChecks } from '../videos/request.ts';
 import type { Videos } from '../videos/videos.ts';
+import type { DeliveryView } from '../webhooks/log.ts';
 
 export interface VideoOptions {
   videos: Videos;
   /** The task as its owner sees it. */
   encode(task: VideoTask): Json;
   models(): Models;
-  checks: RequestChecks;
+  /** Where media that callers name may lie. */
+  policy: Policy;
+  /** The address as it is to be kept, once webhooks to it can be signed. Throws `invalid_callback_url` and `invalid_request`. */
+  checkCallbackUrl(url: string, key: Key): Promise<string>;
   openContent: OpenContent;
   checkFileUrl: FileUrls['checkFileUrl'];
   deliveries: VideoDeliveries;
@@ -23,9 +28,9 @@ export interface VideoOptions {
   patience?: number;
 }
 
-/** What became of the webhook of a task. Both throw `not_found` where none is owed. */
 export interface VideoDeliveries {
-  of(owner: string, taskId: string): Promise<Json>;
-  /** Sends it once more. */
-  replay(owner: string, taskId: string): Promise<Json>;
+  /** Empty where none is owed. */
+  of(owner: string, taskId: string): Promise<DeliveryView[]>;
+  /** Sends it once more. Throws `not_found` where there is none, and `delivery_in_flight`. */
+  replay(owner: string, taskId: string): Promise<void>;
 }

@@ -12,6 +12,7 @@ import { createPatience } from './patience.ts';
 import { createRate } from './rate.ts';
 import { answerContent, answerFile } from './video-content.ts';
 import { answerCreation } from './video-creation.ts';
+import { encodeDeliveries } from './video-deliveries.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readTaskQuery, UUID } from './video-queries.ts';
 import type { VideoRoute } from './video-routes.ts';
@@ -89,10 +90,12 @@ export function createVideoAnswers(options: VideoOptions): AnswerVideos {
         return answerContent(exchange, { owner: key.id, id }, options);
       case 'deliveries':
         await videos.get(key.id, id);
-        return send(exchange, await deliveries.of(key.id, id));
+        return send(exchange, encodeDeliveries(await deliveries.of(key.id, id)));
       case 'replay':
         await videos.get(key.id, id);
-        return send(exchange, await deliveries.replay(key.id, id));
+        await deliveries.replay(key.id, id);
+        exchange.reply.code(202);
+        return send(exchange, encodeDeliveries(await deliveries.of(key.id, id)));
     }
   };
 }

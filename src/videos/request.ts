@@ -13,13 +13,6 @@ import { readInput } from './inputs.ts';
 import { refuse, refuseValue } from './refusal.ts';
 import { type Link, type VideoBody, videoSchema } from './request-schema.ts';
 
-export interface RequestChecks {
-  /** Where media that the caller names may lie. */
-  policy: Policy;
-  /** Throws `invalid_callback_url`; returns the URL to use. */
-  checkCallbackUrl(url: string): string;
-}
-
 /** Throws `invalid_request` naming the field for a body that breaks the rules of every model. `null` counts as absence. */
 export function checkShape(body: Record<string, Json>): VideoBody {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
@@ -27,15 +20,18 @@ export function checkShape(body: Record<string, Json>): VideoBody {
   return given as VideoBody;
 }
 
-/** Throws `model_not_video`, `unsupported_parameter_value`, `invalid_callback_url` and others, each naming the field. */
-export function readCreation(body: VideoBody, model: CatalogModel, checks: RequestChecks): Creation {
+/**
+ * `policy` says where media that the caller names may lie; the callback's address is still to be checked. Throws
+ * `model_not_video`, `unsupported_parameter_value` and others, each naming the field.
+ */
+export function readCreation(body: VideoBody, model: CatalogModel, policy: Policy): Creation {
   const { video: abilities, id } = model;
   if (!abilities) {
     throw new GatewayError('model_not_video', `${id} makes no videos; GET /v1/videos/models lists those that do.`, {
       param: 'model',
     });
   }
-  const media = readMedia(body, { abilities, model: id, policy: checks.policy });
+  const media = readMedia(body, { abilities, model: id, policy });
   const options = readProvider(body, model, abilities);
   const { resolution, aspect_ratio: aspectRatio, size } = body;
   const request: VideoRequest = {
@@ -53,7 +49,7 @@ export function readCreation(body: VideoBody, model: CatalogModel, checks: Reque
     model,
     request,
     ...defined({
-      callbackUrl: body.callback_url === undefined ? undefined : checks.checkCallbackUrl(body.callback_url),
+      callbackUrl: body.callback_url,
       expiresAfter: body.execution_expires_after,
       metadata: body.metadata,
       user: body.user,

@@ -28,8 +28,7 @@ const ABILITIES: VideoAbilities = {
 
 function create(body: Json, abilities: VideoAbilities | undefined = ABILITIES): Creation {
   const model = catalogModel('maker', { id: 'film', video: abilities });
-  const checks = { policy: PUBLIC_ONLY, checkCallbackUrl: (url: string) => url };
-  return readCreation(checkShape({ model: 'maker/film', prompt: 'a cat', ...body }), model, checks);
+  return readCreation(checkShape({ model: 'maker/film', prompt: 'a cat', ...body }), model, PUBLIC_ONLY);
 }
 
 function refusal(body: Json, abilities?: VideoAbilities): Pick<GatewayError, 'code' | 'param' | 'message'> {
@@ -219,8 +218,7 @@ describe('what the model cannot do is refused by name, with what it can', () => 
 
   test('a model that makes no videos', () => {
     const model = catalogModel('maker', { id: 'chat' });
-    const checks = { policy: PUBLIC_ONLY, checkCallbackUrl: (url: string) => url };
-    assert.throws(() => readCreation(checkShape({ model: 'maker/chat', prompt: 'x' }), model, checks), {
+    assert.throws(() => readCreation(checkShape({ model: 'maker/chat', prompt: 'x' }), model, PUBLIC_ONLY), {
       code: 'model_not_video',
       param: 'model',
     });
