@@ -4,7 +4,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { installPackages, nodeProgram, root, run, say } from './install.mjs';
 
-const DATA = ['catalog/models.json', 'catalog/rules.json', 'catalog/videos'];
+const DATA = ['catalog/models.json', 'catalog/rules.json', 'catalog/videos', 'store/migrations'];
 
 try {
   await installPackages(root, 'all', 'all packages');

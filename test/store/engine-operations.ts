@@ -66,6 +66,12 @@ const tell = writing<{ sql: string; row: Row }, Row[]>('state', (transaction, { 
   transaction.all(sql, row),
 );
 
+/** Goes on after a statement that failed. */
+const swallow = writing<Item, void>('state', async (transaction, item) => {
+  await put.run(transaction, item);
+  await Promise.resolve(transaction.all('SELECT nothing FROM nowhere')).catch(() => undefined);
+});
+
 /** Ends the thread it runs in. */
 const die = writing<object, void>('state', () => process.exit());
 
@@ -85,5 +91,5 @@ const collide = writing<{ times: number }, number>('state', async (transaction, 
 export const operations = {
   ...own,
   ...{ put, putMany, get, list, increment, putAndRefuse, putAndFail, putAndWander },
-  ...{ writeInReading, ask, tell, die, collide },
+  ...{ writeInReading, ask, tell, die, collide, swallow },
 };

@@ -26,7 +26,8 @@ export function createPool(url: string, connections: number): Pool {
     idle_in_transaction_session_timeout: IDLE_TIMEOUT,
     types: { getTypeParser },
   });
-  // An idle connection that ends is replaced when the next one is needed.
+  // A connection that ends fails the next statement on it, or is replaced when the next one is needed.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
 }

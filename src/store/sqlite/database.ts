@@ -1,8 +1,9 @@
 /** One SQLite file, opened so that a commit survives a power cut, with the schema it should have. */
 
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type Applied, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database } from '../operation.ts';
+import { connect } from './connection.ts';
 
 export interface DatabaseOptions {
   path: string;
@@ -16,7 +17,7 @@ export interface DatabaseOptions {
 }
 
 export function openDatabase({ path, database, migrations, patience, maxPages }: DatabaseOptions): DatabaseSync {
-  const connection = new DatabaseSync(path, { timeout: patience, enableForeignKeyConstraints: true });
+  const connection = connect(path, { timeout: patience, enableForeignKeyConstraints: true });
   try {
     connection.exec(`PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;

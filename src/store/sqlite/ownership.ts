@@ -1,9 +1,9 @@
 /** One gateway a folder: a lock that the system takes back when its holder dies, however it dies. */
 
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../core/errors.ts';
-import { engineError } from './failure.ts';
+import { connect } from './connection.ts';
 
 const BUSY = 5;
 
@@ -11,18 +11,22 @@ export interface Ownership {
   release(): void;
 }
 
-/** Throws `unavailable` when another gateway runs on the folder. */
+/** Throws `unavailable` when another gateway runs on the folder, or the folder cannot be written to. */
 export function own(folder: string): Ownership {
-  const lock = new DatabaseSync(join(folder, 'lock.db'), { timeout: 0 });
+  let lock: DatabaseSync | undefined;
   try {
+    lock = connect(join(folder, 'lock.db'), { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    lock.close();
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== BUSY) throw engineError(error);
-    throw new GatewayError(
-      'unavailable',
-      `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`,
-    );
+    lock?.close();
+    throw new GatewayError('unavailable', reason(folder, error as { errcode?: number; message: string }));
   }
-  return { release: () => lock.close() };
+  const held = lock;
+  return { release: () => held.close() };
+}
+
+function reason(folder: string, { errcode = 0, message }: { errcode?: number; message: string }): string {
+  return (errcode & 0xff) === BUSY
+    ? `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`
+    : `The folder ${folder} cannot be used: ${message}.`;
 }

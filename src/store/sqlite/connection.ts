@@ -1,0 +1,14 @@
+/** Connections to SQLite files that only their owner may read. */
+
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
+
+/** The files that SQLite puts beside it get the same mode. */
+export function connect(path: string, options: DatabaseSyncOptions): DatabaseSync {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch {
+    // It is there, or SQLite says in its words why it cannot be.
+  }
+  return new DatabaseSync(path, options);
+}

@@ -1,0 +1,7 @@
+/** A process that uses the PostgreSQL server for tests until it is killed. */
+
+import { providePostgres } from './postgres-server.ts';
+
+const { url } = await providePostgres();
+process.stdout.write(`${url}\n`);
+setInterval(() => undefined, 1000);

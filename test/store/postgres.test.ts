@@ -1,0 +1,154 @@
+/** What the engine on PostgreSQL withstands: an outage, ended connections, transactions in each other's way. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { Secret } from '../../src/core/secret.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { openStore } from '../../src/store/open.ts';
+import { openPostgres } from '../../src/store/postgres/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
+import { providePostgres } from './postgres-server.ts';
+import { startProxy, type TestProxy } from './proxy.ts';
+
+interface Opened {
+  store: EngineStore;
+  proxy: TestProxy;
+  /** The way around the proxy. */
+  url: string;
+}
+
+async function opened(context: TestContext): Promise<Opened> {
+  const { url, close } = await providePostgres();
+  const address = new URL(url);
+  const proxy = await startProxy(address.hostname, Number(address.port));
+  const proxied = new Secret(url.replace(`:${address.port}/`, `:${proxy.port}/`));
+  const store = await openPostgres({ url: proxied, operations: ENGINE_OPERATIONS, migrations: MIGRATIONS });
+  context.after(async () => {
+    await proxy.close();
+    await store.close();
+    await close();
+  });
+  return { store: engineStore(store), proxy, url };
+}
+
+const unavailable = (error: unknown) => error instanceof StoreUnavailable && error.problem !== '';
+
+describe('a PostgreSQL that is away', () => {
+  test('fails what is asked for at once, and works again when it is back', async (context) => {
+    const { store, proxy } = await opened(context);
+    await store.call('put', { subject: 'a', value: 1 });
+    const wandering = store.call('putAndWander', { subject: 'lost', value: 1, milliseconds: 200 });
+    await wait(50);
+    await proxy.cut();
+    await assert.rejects(wandering, unavailable);
+    const asked = performance.now();
+    await assert.rejects(store.call('put', { subject: 'b', value: 1 }), unavailable);
+    await assert.rejects(store.call('get', { subject: 'a' }), unavailable);
+    const { writable, problem } = await store.health();
+    assert.equal(writable, false);
+    assert.match(problem ?? '', /ECONNREFUSED/);
+    assert.ok(performance.now() - asked < 1000);
+
+    await proxy.mend();
+    await Promise.all(['b', 'c', 'd'].map((subject) => store.call('put', { subject, value: 1 })));
+    assert.deepEqual(await store.health(), { writable: true });
+    assert.equal(await store.call('get', { subject: 'a' }), 1);
+    assert.equal(await store.call('get', { subject: 'lost' }), undefined);
+  });
+
+  test('is refused at the start in words that keep the password', async () => {
+    const postgres = new Secret('postgres://somebody:never-to-be-seen@127.0.0.1:1/database');
+    await assert.rejects(openStore({ data: '', postgres, role: 'owner' }), (error: Error) => {
+      assert.match(error.message, /The PostgreSQL database cannot be used: .*ECONNREFUSED/);
+      assert.ok(!error.message.includes('never'));
+      return true;
+    });
+  });
+
+  test('because somebody ended the connection is asked again on another', async (context) => {
+    const { store } = await opened(context);
+    const sql = 'SELECT pg_terminate_backend(pg_backend_pid())';
+    await assert.rejects(store.call('tell', { sql, row: {} }), unavailable);
+    await assert.rejects(store.call('ask', { sql, row: {} }), unavailable);
+    await store.call('put', { subject: 'a', value: 1 });
+  });
+});
+
+test('a PostgreSQL that is read-only says so, and works when it is not', async (context) => {
+  const { store, url } = await opened(context);
+  const administrator = new Client({ connectionString: url });
+  await administrator.connect();
+  const name = new URL(url).pathname.slice(1);
+  const reconnect =
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()';
+  await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  await administrator.query(reconnect, [name]);
+  await wait(50);
+  await assert.rejects(store.call('put', { subject: 'a', value: 1 }), unavailable);
+  const { writable, problem } = await store.health();
+  assert.equal(writable, false);
+  assert.match(problem ?? '', /read-only/);
+  await administrator.query('SET default_transaction_read_only = off');
+  await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`);
+  await administrator.query(reconnect, [name]);
+  await administrator.end();
+  await wait(50);
+  await store.call('put', { subject: 'a', value: 1 });
+});
+
+describe('transactions in each other’s way', () => {
+  test('run again, but not for ever', async (context) => {
+    const { store } = await opened(context);
+    assert.equal(await store.call('collide', { times: 3 }), 4);
+    await assert.rejects(store.call('collide', { times: 5 }), unavailable);
+    assert.equal(await store.call('collide', { times: 0 }), 6);
+  });
+
+  test('wait for a connection when there are more of them than connections', async (context) => {
+    const { store } = await opened(context);
+    await store.call('put', { subject: 'count', value: 0 });
+    await Promise.all(Array.from({ length: 100 }, () => store.call('increment', { subject: 'count' })));
+    assert.equal(await store.call('get', { subject: 'count' }), 100);
+  });
+
+  test('are not committed when a statement of theirs failed', async (context) => {
+    const { store } = await opened(context);
+    await assert.rejects(store.call('swallow', { subject: 'a', value: 1 }), /went on after a statement that failed/);
+    assert.equal(await store.call('get', { subject: 'a' }), undefined);
+  });
+});
+
+test('the server of the tests ends when the last that used it is killed', async (context) => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-user.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  context.after(() => child.kill('SIGKILL'));
+  const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
+  const { port } = new URL(String(line).trim());
+  assert.ok(await accepts(Number(port)));
+  child.kill('SIGKILL');
+  const giveUp = AbortSignal.timeout(15_000);
+  while (await accepts(Number(port))) {
+    giveUp.throwIfAborted();
+    await wait(100);
+  }
+});
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,51 @@
+/** A way to a server that tests cut and mend. */
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface TestProxy {
+  port: number;
+  /** Ends all connections and accepts none. */
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startProxy(host: string, port: number): Promise<TestProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(port, host);
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      one.pipe(other);
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const own = (server.address() as AddressInfo).port;
+
+  async function cut(): Promise<void> {
+    if (!server.listening) return;
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+  }
+
+  return {
+    port: own,
+    cut,
+    async mend() {
+      server.listen(own, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    close: cut,
+  };
+}

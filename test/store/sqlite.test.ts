@@ -1,0 +1,303 @@
+/** What the embedded engine withstands: death, full disks, locks, a second gateway. */
+
+import assert from 'node:assert/strict';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { openStore } from '../../src/store/open.ts';
+import { openSqlite } from '../../src/store/sqlite/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
+import { temporaryData } from './stores.ts';
+
+const windows = process.platform === 'win32';
+
+interface Opening {
+  role?: 'owner' | 'guest';
+  patience?: number;
+  maxPages?: number;
+}
+
+async function open(context: TestContext, folder: string, opening: Opening = {}): Promise<EngineStore> {
+  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS };
+  const store = await openSqlite({ folder, role: 'owner', ...places, ...opening });
+  context.after(() => store.close());
+  return engineStore(store);
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
+
+function start(context: TestContext, program: string, ...args: string[]): Child {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  context.after(() => child.kill('SIGKILL'));
+  return child;
+}
+
+/** What the process told until now, in whole lines. */
+function linesOf(child: Child): () => string[] {
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return () => text.split('\n').slice(0, -1);
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const giveUp = AbortSignal.timeout(15_000);
+  while (!condition()) {
+    giveUp.throwIfAborted();
+    await wait(5);
+  }
+}
+
+function unavailable(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreUnavailable, String(error));
+    assert.match(error.problem, pattern);
+    assert.equal(error.retryAfter, 1000);
+    assert.ok(!pattern.test(error.message));
+    return true;
+  };
+}
+
+describe('what is acknowledged is there', () => {
+  test('after kill -9, five times in a row', async (context) => {
+    const folder = temporaryData(context);
+    const acknowledged: string[] = [];
+    for (let round = 0; round < 5; round++) {
+      const child = start(context, 'sqlite-writer.ts', folder, String(round * 1_000_000));
+      const lines = linesOf(child);
+      await until(() => lines().length > 20);
+      await wait(Math.random() * 60);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      acknowledged.push(...lines().filter((line) => line !== 'open'));
+      const store = await open(context, folder);
+      const rows = new Set(await store.call('list', { prefix: 'row ' }));
+      assert.deepEqual(
+        acknowledged.filter((row) => !rows.has(row)),
+        [],
+      );
+      await store.close();
+    }
+    assert.ok(acknowledged.length > 100);
+  });
+
+  test('in a copy of the files as they were at any moment', { skip: windows }, async (context) => {
+    const folder = temporaryData(context);
+    const child = start(context, 'sqlite-writer.ts', folder, '0');
+    const lines = linesOf(child);
+    await until(() => lines().length > 5);
+    for (let round = 0; round < 5; round++) {
+      await wait(Math.random() * 40);
+      const acknowledged = lines().slice(1);
+      // All at one moment, as a power cut would leave them.
+      child.kill('SIGSTOP');
+      const copy = temporaryData(context);
+      for (const file of ['state.db', 'state.db-wal']) copyFileSync(join(folder, file), join(copy, file));
+      child.kill('SIGCONT');
+      const store = await open(context, copy);
+      const rows = new Set(await store.call('list', { prefix: 'row ' }));
+      assert.deepEqual(
+        acknowledged.filter((row) => !rows.has(row)),
+        [],
+      );
+      const [integrity] = await store.call('ask', { sql: 'PRAGMA integrity_check', row: {} });
+      assert.deepEqual({ ...integrity }, { integrity_check: 'ok' });
+    }
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  });
+
+  test('because every commit waits for the disk', async (context) => {
+    const store = await open(context, temporaryData(context));
+    const pragmas = { journal_mode: 'wal', synchronous: 2, foreign_keys: 1, fullfsync: 1 };
+    for (const [name, value] of Object.entries(pragmas)) {
+      const [row] = await store.call('ask', { sql: `PRAGMA ${name}`, row: {} });
+      assert.equal(row?.[name], value, name);
+    }
+  });
+
+  test('in the order in which it was asked for', async (context) => {
+    const store = await open(context, temporaryData(context));
+    await store.call('put', { subject: 'count', value: 0 });
+    const results = await Promise.all(
+      Array.from({ length: 3000 }, () => store.call('increment', { subject: 'count' })),
+    );
+    assert.deepEqual(
+      results,
+      results.map((_, index) => index + 1),
+    );
+  });
+});
+
+describe('a folder', () => {
+  test('has one owner, and is free at once when that one is killed', async (context) => {
+    const folder = temporaryData(context);
+    const child = start(context, 'sqlite-writer.ts', folder, '0');
+    const lines = linesOf(child);
+    await until(() => lines().length > 0);
+    const second = openStore({ data: folder, role: 'owner' });
+    await assert.rejects(second, {
+      code: 'unavailable',
+      message: `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`,
+    });
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const store = await open(context, folder);
+    await assert.rejects(open(context, folder), /Another gateway/);
+    await store.close();
+    await open(context, folder);
+  });
+
+  test('has guests beside its owner', async (context) => {
+    const folder = temporaryData(context);
+    const owner = await open(context, folder);
+    const guests = await Promise.all([1, 2].map(() => open(context, folder, { role: 'guest' })));
+    const everybody = [owner, ...guests];
+    await owner.call('put', { subject: 'count', value: 0 });
+    await Promise.all(
+      Array.from({ length: 60 }, (_, index) => everybody[index % 3]?.call('increment', { subject: 'count' })),
+    );
+    assert.equal(await owner.call('get', { subject: 'count' }), 60);
+  });
+
+  test('has leases that end with their owner, whatever guests do', async (context) => {
+    const folder = temporaryData(context);
+    const owner = await open(context, folder);
+    const insert = `INSERT INTO job (id, kind, ref, due_at, lease, lease_until)
+      VALUES ('a', 'kind', 'ref', 0, 'somebody', 9000000000000) RETURNING id`;
+    await owner.call('tell', { sql: insert, row: {} });
+    const lease = async (store: EngineStore) =>
+      (await store.call('ask', { sql: 'SELECT lease, lease_until FROM job', row: {} })).map((row) => ({ ...row }));
+    await open(context, folder, { role: 'guest' });
+    assert.deepEqual(await lease(owner), [{ lease: 'somebody', lease_until: 9000000000000 }]);
+    await owner.close();
+    assert.deepEqual(await lease(await open(context, folder)), [{ lease: '', lease_until: 0 }]);
+  });
+
+  test('is made for its owner alone', { skip: windows }, async (context) => {
+    const folder = join(temporaryData(context), 'deep', 'data');
+    const store = await open(context, folder);
+    await store.call('put', { subject: 'a', value: 1 });
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    for (const file of readdirSync(folder)) assert.equal(statSync(join(folder, file)).mode & 0o077, 0, file);
+  });
+
+  test('that cannot be used is refused in words', async (context) => {
+    const folder = temporaryData(context);
+    writeFileSync(join(folder, 'file'), '');
+    await assert.rejects(open(context, join(folder, 'file', 'data')), /The folder .* cannot be made/);
+    mkdirSync(join(folder, 'odd', 'state.db'), { recursive: true });
+    await assert.rejects(open(context, join(folder, 'odd')), /cannot be opened: the file cannot be opened/);
+    mkdirSync(join(folder, 'locked', 'lock.db'), { recursive: true });
+    await assert.rejects(open(context, join(folder, 'locked')), /The folder .*locked cannot be used: unable to open/);
+    mkdirSync(join(folder, 'damaged'));
+    writeFileSync(join(folder, 'damaged', 'usage.db'), 'no database'.repeat(1000));
+    await assert.rejects(open(context, join(folder, 'damaged')), {
+      code: 'unavailable',
+      message: /The store in .*damaged cannot be opened: the file is no database/,
+    });
+  });
+});
+
+describe('an engine that cannot write now', () => {
+  test('because the disk is full fails what is too much and nothing else', async (context) => {
+    const folder = temporaryData(context);
+    const full = await open(context, folder, { maxPages: 80 });
+    await full.call('put', { subject: 'count', value: 0 });
+    const items = Array.from({ length: 20_000 }, (_, value) => ({ subject: `too much ${value}`, value }));
+    const [big, small] = await Promise.allSettled([
+      full.call('putMany', { items, ignoreDuplicates: false }),
+      full.call('increment', { subject: 'count' }),
+    ]);
+    assert.equal(big.status, 'rejected');
+    assert.ok(unavailable(/the disk is full/)(big.reason));
+    assert.deepEqual(small, { status: 'fulfilled', value: 1 });
+    await full.close();
+    const store = await open(context, folder);
+    assert.equal(await store.call('get', { subject: 'count' }), 1);
+    assert.deepEqual(await store.call('list', { prefix: 'too much' }), []);
+    assert.equal(await store.call('putMany', { items, ignoreDuplicates: false }), 20_000);
+  });
+
+  test('because the file is read-only says so, and works when it is not', async (context) => {
+    const store = await open(context, temporaryData(context));
+    await store.call('ask', { sql: 'PRAGMA query_only = ON', row: {} });
+    await assert.rejects(store.call('put', { subject: 'a', value: 1 }), unavailable(/read-only/));
+    const { writable, problem } = await store.health();
+    assert.equal(writable, false);
+    assert.match(problem ?? '', /read-only/);
+    await store.call('ask', { sql: 'PRAGMA query_only = OFF', row: {} });
+    await store.call('put', { subject: 'a', value: 1 });
+    assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('because another process holds the lock still reads, and writes when it is free', async (context) => {
+    const folder = temporaryData(context);
+    const store = await open(context, folder, { patience: 100 });
+    await store.call('put', { subject: 'a', value: 1 });
+    const locker = start(context, 'sqlite-locker.ts', join(folder, 'state.db'));
+    await once(locker.stdout, 'data');
+    await assert.rejects(store.call('put', { subject: 'b', value: 1 }), unavailable(/another process holds the lock/));
+    assert.equal(await store.call('get', { subject: 'a' }), 1);
+    assert.equal((await store.health()).writable, false);
+    locker.stdin.end();
+    await once(locker, 'close');
+    await store.call('put', { subject: 'b', value: 1 });
+    assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('because another process holds the lock waits for it a while', async (context) => {
+    const folder = temporaryData(context);
+    const store = await open(context, folder, { patience: 10_000 });
+    const locker = start(context, 'sqlite-locker.ts', join(folder, 'state.db'));
+    await once(locker.stdout, 'data');
+    const waiting = store.call('put', { subject: 'a', value: 1 });
+    await wait(100);
+    locker.stdin.end();
+    await waiting;
+  });
+});
+
+describe('a writer that dies', () => {
+  test('fails what was under way, and another takes its place', async (context) => {
+    const store = await open(context, temporaryData(context));
+    await store.call('put', { subject: 'before', value: 1 });
+    const outcomes = await Promise.allSettled([
+      store.call('put', { subject: 'with', value: 1 }),
+      store.call('die', {}),
+      store.call('put', { subject: 'after', value: 1 }),
+    ]);
+    for (const outcome of outcomes) {
+      assert.equal(outcome.status, 'rejected');
+      assert.ok(unavailable(/the writer ended/)(outcome.reason));
+    }
+    assert.equal(await store.call('get', { subject: 'before' }), 1);
+    assert.equal(await store.call('get', { subject: 'with' }), undefined);
+    await store.call('put', { subject: 'after', value: 1 });
+    assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('is not started over and over while it cannot work', async (context) => {
+    const folder = temporaryData(context);
+    const store = await open(context, folder);
+    await assert.rejects(store.call('die', {}));
+    const files = ['state.db', 'state.db-wal', 'state.db-shm'].filter((file) => existsSync(join(folder, file)));
+    for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
+    mkdirSync(join(folder, 'state.db'));
+    await assert.rejects(store.call('get', { subject: 'a' }), unavailable(/the file cannot be opened/));
+    await assert.rejects(store.call('get', { subject: 'a' }), unavailable(/not started again yet/));
+    rmSync(join(folder, 'state.db'), { recursive: true });
+    for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
+    await wait(120);
+    await store.call('put', { subject: 'a', value: 1 });
+  });
+});
