@@ -18,6 +18,9 @@ describe('help', () => {
     ['keys', 'revoke'],
     ['models'],
     ['route'],
+    ['videos', 'list'],
+    ['videos', 'show'],
+    ['videos', 'cancel'],
   ]) {
     test(`of ${command.join(' ')} has an example`, async (context) => {
       const { code, stdout } = await program(context).run([...command, '--help']);

@@ -43,16 +43,14 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
   await gateway.ended;
 });
 
-test('bad options are refused in words', async (context) => {
+test('bad options are refused in words', { concurrency: true }, async (context) => {
   const { run } = program(context);
-  assert.match((await run(['videos', 'list', '--limit', '0'])).stderr, /from 1 to 9999/);
-  assert.match((await run(['videos', 'list', '--status', 'done'])).stderr, /queued, in_progress/);
-  for (const command of ['list', 'show', 'cancel']) {
-    assert.match(
-      (await run(['videos', command, '--help'])).stdout,
-      new RegExp(`Example:\\n {2}polygate videos ${command}`),
-    );
-  }
+  const [limit, status] = await Promise.all([
+    run(['videos', 'list', '--limit', '0']),
+    run(['videos', 'list', '--status', 'done']),
+  ]);
+  assert.match(limit.stderr, /from 1 to 9999/);
+  assert.match(status.stderr, /queued, in_progress/);
 });
 
 test('progress is a bar as far as it is known', () => {
