@@ -34,9 +34,10 @@ export async function ask<Result extends Readable>(
     context.log.error({ provider, task: taskId }, 'the provider or key that made a video task is no longer configured');
     return { type: 'silence' };
   }
-  let call = question(target);
-  for (let follows = 0; follows <= FOLLOWS; follows++) {
-    const outcome = await exchange(context, await prepareCall(context, target, call), { signal });
+  let call = attempted(context, target, () => question(target));
+  for (let follows = 0; call && follows <= FOLLOWS; follows++) {
+    const asked = call;
+    const outcome = await exchange(context, await prepareCall(context, target, asked), { signal });
     if (outcome.type !== 'answered') return { type: 'silence' };
     const { answer, retryAfter } = outcome;
     if (answer.status === 404) return { type: 'missing' };
@@ -44,14 +45,24 @@ export async function ask<Result extends Readable>(
       report(context, target, answer.status);
       return { type: 'silence', retryAfter };
     }
-    const result = call.read(answer);
-    if (isUnreadable(result)) return { type: 'silence', retryAfter };
+    const result = attempted(context, target, () => asked.read(answer));
+    if (!result || isUnreadable(result)) return { type: 'silence', retryAfter };
     if (!isFollow(result)) {
       return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };
     }
     call = result.call;
   }
   return { type: 'silence' };
+}
+
+/** A mistake in an adapter must not keep a task from its deadline. */
+function attempted<Result>(context: VideoContext, { provider }: Target, run: () => Result): Result | undefined {
+  try {
+    return run();
+  } catch (error) {
+    context.log.error({ err: error, provider: provider.id }, 'the adapter of a provider failed');
+    return undefined;
+  }
 }
 
 function isFollow<Result extends Readable>(result: Result | Follow<Result>): result is Follow<Result> {

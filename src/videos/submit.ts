@@ -6,18 +6,14 @@
 import { GatewayError } from '../core/errors.ts';
 import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
 import type { UpstreamRequest } from '../inference/upstream.ts';
+import { accept } from './accept.ts';
 import { change, type LoadedVideo, type VideoChange } from './change.ts';
-import { laneOf, type Target, targetOf } from './context.ts';
-import { pollDelay } from './delay.ts';
+import { type Target, targetOf } from './context.ts';
 import { inlineInputs } from './inline.ts';
-import { seek } from './seek.ts';
-import { bookingJob, failure, settle } from './settle.ts';
+import { SUBMISSION_DEADLINE, seek } from './seek.ts';
+import { failure, settle } from './settle.ts';
 import { backOff, conclude, isLate, type Progress, type Step, wait } from './step.ts';
-import { isTerminal } from './task.ts';
 import { type CallOutcome, exchange, prepareCall } from './upstream-call.ts';
-
-/** Milliseconds for a submission: some upstreams answer late, and whoever hangs up knows nothing. */
-const DEADLINE = 180_000;
 
 export async function submit(step: Step): Promise<Progress> {
   const { context, loaded } = step;
@@ -46,8 +42,8 @@ async function send(step: Step): Promise<Progress> {
   const prepared = await prepare(step, target);
   if (prepared.type === 'failed') return conclude(step, (now) => fail(step, now, prepared.error));
   if (prepared.type === 'later') return conclude(step, (now) => backOff(step, now));
-  if (!(await announce(step))) return 'again';
-  const outcome = await exchange(context, prepared.request, { signal: step.signal, deadline: DEADLINE });
+  if (!(await announce(step))) return 'over';
+  const outcome = await exchange(context, prepared.request, { signal: step.signal, deadline: SUBMISSION_DEADLINE });
   return handle(step, target, judge(outcome, prepared.call));
 }
 
@@ -81,7 +77,7 @@ async function prepare({ context, loaded, signal }: Step, target: Target): Promi
   }
 }
 
-/** Writes down that the request is about to go out; false when the task must not be sent any more. */
+/** Writes down that the request is about to go out; false when the task is over or somebody else sends it. */
 async function announce({ context, job, signal }: Step): Promise<boolean> {
   const sentAt = context.clock.now();
   const result = await change(
@@ -169,29 +165,6 @@ function retry(step: Step, loaded: LoadedVideo, verdict: Extract<Verdict, { type
 function fail(step: Step, loaded: LoadedVideo, error: VideoFailure, state = loaded.attempt.state): VideoChange {
   const change = settle(step.context, loaded, { status: 'failed', error });
   return { ...change, attempt: { ...loaded.attempt, state } };
-}
-
-/** From here on a paid task exists: its name must be kept even if nobody wants it any more. */
-export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
-  const { context, job, signal } = step;
-  const now = context.clock.now();
-  const accepted = { state: 'accepted', ref, acceptedAt: now } as const;
-  const result = await change(
-    context,
-    job.ref,
-    (loaded) => {
-      const least = targetOf(context, loaded.attempt)?.video.pollInterval;
-      const dueAt = now + pollDelay({ polls: 0, elapsed: 0, least, random: context.random });
-      return wait(step, loaded, { task: { phase: 'polling', memory: {} }, attempt: accepted, dueAt });
-    },
-    { signal },
-  );
-  if (result && !result.changed && isTerminal(result.task.status)) {
-    const attempt = { ...result.attempt, ...accepted };
-    const booking = bookingJob(result.task, laneOf(attempt), now);
-    await context.store.call('bookVideoLater', { attempt, job: booking });
-  }
-  return 'over';
 }
 
 /** The configured key of the attempt is gone, and nothing was sent with it. */

@@ -178,6 +178,30 @@ test('answers that need another question are followed, but not for ever', async 
   assert.equal(rig.upstream.polls, 2);
 });
 
+test('an adapter that fails keeps no task from its deadline', async (context) => {
+  const fail = () => {
+    throw new TypeError('a mistake');
+  };
+  const video = {
+    ...scriptedApi,
+    poll: ({ id }: { id: string }) => ({ method: 'GET' as const, path: `/videos/${id}`, read: fail }),
+  };
+  const rig = await createRig(context, { video });
+  assert.equal((await rig.ended((await rig.create({ expiresAfter: 300 })).id)).status, 'expired');
+});
+
+test('an upstream that says when to come back is not asked before', async (context) => {
+  const rig = await createRig(context);
+  let last = 0;
+  rig.upstream.onPoll = (before) => {
+    const pause = rig.clock.now() - last;
+    if (before > 0) assert.ok(pause >= 90 * SECOND, `${pause}`);
+    last = rig.clock.now();
+    return before < 4 ? { json: { type: 'running' }, headers: { 'retry-after': '90' } } : completed();
+  };
+  assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+});
+
 test('at the deadline the upstream is asked once more, and then told to stop', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => running;

@@ -2,20 +2,30 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRig, HOUR, MINUTE, openVideoStore, SECOND } from './rig.ts';
-import { completed, type Reply, says, scriptedApi, taken } from './scripted.ts';
+import { claim, createRig, HOUR, MINUTE, openVideoStore, SECOND } from './rig.ts';
+import { completed, type Reply, says, scriptedApi, startUpstream, taken } from './scripted.ts';
 
-test('an upstream that cannot be reached gets the task when it is back', async (context) => {
-  const rig = await createRig(context, { url: 'http://127.0.0.1:1' });
-  const { id } = await rig.create();
-  rig.clock.advance(10 * MINUTE);
-  await rig.work();
-  assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['intent']);
-  const back = await createRig(context, { store: rig.store });
-  back.clock.advance(HOUR);
-  assert.equal((await back.ended(id)).status, 'completed');
-  assert.equal(back.upstream.posts, 1);
-});
+const UNREACHABLE = {
+  'refuses connections': () => 'http://127.0.0.1:1',
+  'has no address': () => 'http://nothing.invalid',
+  'speaks no TLS': (url: string) => url.replace('http:', 'https:'),
+};
+
+for (const [name, addressOf] of Object.entries(UNREACHABLE)) {
+  test(`an upstream that ${name} has seen nothing, and gets the task when it is back`, async (context) => {
+    const server = await startUpstream(context);
+    const rig = await createRig(context, { url: addressOf(server.url) });
+    const { id } = await rig.create();
+    rig.clock.advance(10 * MINUTE);
+    await rig.work();
+    assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['intent']);
+    const back = await createRig(context, { store: rig.store });
+    back.clock.advance(HOUR);
+    assert.equal((await back.ended(id)).status, 'completed');
+    assert.equal(back.upstream.posts, 1);
+    assert.equal(server.posts, 0);
+  });
+}
 
 /** Answers after which nobody knows whether the task exists. */
 const UNCLEAR: Record<string, Reply> = {
@@ -56,7 +66,7 @@ test('a task that surely was not taken is sent again, but not before a list woul
   let sentAt = 0;
   rig.upstream.onSubmit = (take) => {
     if (rig.upstream.posts > 1) {
-      assert.ok(rig.clock.now() - sentAt >= MINUTE);
+      assert.ok(rig.clock.now() - sentAt >= 4 * MINUTE);
       return taken(take());
     }
     sentAt = rig.clock.now();
@@ -64,6 +74,26 @@ test('a task that surely was not taken is sent again, but not before a list woul
   };
   assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
   assert.equal(rig.upstream.posts, 2);
+});
+
+test('two workers with one job send it once, and the slower one leaves it to the other', async (context) => {
+  for (const find of [scriptedApi.find, undefined]) {
+    const video = { ...scriptedApi, find };
+    const one = await createRig(context, { video });
+    const two = await createRig(context, { video, store: one.store, url: one.upstream.url });
+    one.upstream.onSubmit = (take) => ({ ...(taken(take()) as object), after: 300 });
+    const { id } = await one.create();
+    const [job] = await claim(one.store, 'video', one.clock.now());
+    assert.ok(job);
+    const { signal } = new AbortController();
+    const first = one.videos.handlers[0]?.run(job, signal);
+    while (one.upstream.posts === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await two.videos.handlers[0]?.run(job, signal);
+    await first;
+    one.clock.advance(10 * MINUTE);
+    assert.equal((await one.ended(id)).status, 'completed');
+    assert.equal(one.upstream.posts, 1);
+  }
 });
 
 test('a list that cannot tell is asked for ten minutes', async (context) => {
