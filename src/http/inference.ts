@@ -27,7 +27,8 @@ export async function answerInference(
   const dispatching = options.dispatch();
   const route = await routeOf(call, model, { models, state: dispatching.state, allows: key.allows });
   const { reply, common } = exchange;
-  if (call.action === 'count' && route.places[0]?.endpoint.provider.countsTokens !== true) {
+  const [first] = route.places;
+  if (call.action === 'count' && first && !first.endpoint.provider.countsTokens) {
     const tokens = countByEstimate(call);
     return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
   }

@@ -6,7 +6,7 @@ import { mayFallBack } from '../routing/fallback.ts';
 import type { Call, Reply } from './call.ts';
 import type { Attempt, Outcome } from './outcome.ts';
 import { type Plan, plan } from './plan.ts';
-import { type Relayed, type RelayOptions, relay } from './relay.ts';
+import { type Carried, type Relayed, type RelayOptions, relay } from './relay.ts';
 import { type ReadyPlace, type Route, refusalOf } from './route.ts';
 import { measuredAs, type RoutingState } from './routing-state.ts';
 import { encodeTrace, traceOf } from './trace.ts';
@@ -114,35 +114,16 @@ export function lossOf({ dropped }: Plan, place: ReadyPlace): GatewayError | und
 }
 
 async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Promise<Ended> {
-  const { call, reply, options, client, started, attempts } = journey;
-  const { endpoint, model, credential } = place;
-  const { path, dropped } = planned;
-  const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
-  attempts.push(record);
+  const { options, client, started } = journey;
+  const { endpoint } = place;
+  const { record, carried, elapse } = begin(journey, place, planned);
   const trial = options.state.health.begin(place.id);
-  const began = performance.now();
-  const elapse = (): void => {
-    record.milliseconds = performance.now() - began;
-  };
-  const carried = {
-    ...{ call, endpoint, planned, reply },
-    heads: () => {
-      elapse();
-      return explained(journey);
-    },
-    onStatus: (status: number) => {
-      record.status = status;
-    },
-    onFirstByte: () => {
-      record.firstByte = performance.now() - began;
-    },
-  };
   try {
     const relayed = await relay(carried, options, { client, until: started + options.total });
     elapse();
     record.error = relayed.error?.code;
-    if (relayed.error && !client.aborted) trial.failed(relayed.error);
-    else if (client.aborted) trial.abandoned();
+    if (client.aborted) trial.abandoned();
+    else if (relayed.error) trial.failed(relayed.error);
     else {
       trial.succeeded();
       learn(journey, place, { record, relayed });
@@ -160,6 +141,39 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
   }
 }
 
+interface Begun {
+  record: Attempt;
+  carried: Carried;
+  /** Sets how long the attempt has taken by now. */
+  elapse(): void;
+}
+
+/** Opens the record of an attempt, which the answer fills in as it comes. */
+function begin({ call, route, reply, attempts }: Journey, place: ReadyPlace, planned: Plan): Begun {
+  const { endpoint, model, credential } = place;
+  const { path, dropped } = planned;
+  const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
+  attempts.push(record);
+  const began = performance.now();
+  const elapse = (): void => {
+    record.milliseconds = performance.now() - began;
+  };
+  const carried: Carried = {
+    ...{ call, endpoint, planned, reply },
+    heads() {
+      elapse();
+      return explain(call, { route, attempts });
+    },
+    onStatus(status) {
+      record.status = status;
+    },
+    onFirstByte() {
+      record.firstByte = performance.now() - began;
+    },
+  };
+  return { record, carried, elapse };
+}
+
 function learn(
   { call, route, options }: Journey,
   { id }: ReadyPlace,
@@ -171,12 +185,7 @@ function learn(
   if (route.places.length + route.leftOut.length > 1) bindings.bind(route.conversation, id);
 }
 
-/** Headers that say who answers and how it came to that. */
-function explained({ call, route, attempts }: Pick<Journey, 'call' | 'route' | 'attempts'>): Record<string, string> {
-  return explain(call, { route, attempts });
-}
-
-/** The same for an answer that no endpoint gives. */
+/** Headers that say who answers, if anyone does, and how it came to that. */
 export function explain(
   { headers }: Call,
   { route, attempts }: { route: Route; attempts: readonly Attempt[] },

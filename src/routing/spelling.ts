@@ -3,7 +3,7 @@
 import { problems } from '../core/check.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import { type Bounds, NO_POLICY, type Policy, type PriceName, type Selector, type SortKey } from './policy.ts';
+import type { Bounds, Policy, PriceName, Selector, SortKey } from './policy.ts';
 import { providerSchema } from './policy-schema.ts';
 import type { Slugs } from './slugs.ts';
 
@@ -110,9 +110,4 @@ function optionsOf(options: Record<string, Json> | undefined, at: string, slugs:
   return Object.fromEntries(
     blocks.map(([name, block]) => [slugs.selector(name, `${at}.options.${name}`).provider, block]),
   );
-}
-
-/** What a request without any wish gets. */
-export function defaultPolicy(sort?: SortKey): Policy {
-  return { ...NO_POLICY, sort };
 }

@@ -1,0 +1,152 @@
+/** What a dispatch reports of a call: the one record that logs and accounts are made of. */
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { pino } from 'pino';
+import { parseConfig } from '../../src/config/load.ts';
+import type { Call, Reply } from '../../src/inference/call.ts';
+import { type DispatchOptions, dispatch } from '../../src/inference/dispatch.ts';
+import { createStateMemory } from '../../src/inference/memory.ts';
+import type { Outcome } from '../../src/inference/outcome.ts';
+import { routeOf } from '../../src/inference/route.ts';
+import { createRoutingState, measuredAs, type RoutingState } from '../../src/inference/routing-state.ts';
+import { createUpstream, type Upstream } from '../../src/inference/upstream.ts';
+import { createModels, type LiveModels } from '../../src/models.ts';
+import { protocolOf } from '../../src/protocols/index.ts';
+import { providerTypes } from '../../src/providers/index.ts';
+import { type ProtocolId, question } from '../gateway/harness.ts';
+import { providerEntry, type Scripted, startScripted } from '../gateway/routing-upstreams.ts';
+
+let one: Scripted;
+let two: Scripted;
+let upstream: Upstream;
+let models: LiveModels;
+let state: RoutingState;
+
+before(async () => {
+  one = await startScripted('one');
+  two = await startScripted('two');
+  const endpoints = '[{ provider: one, model: m }, { provider: two, model: m, priority: 1 }]';
+  const yaml = `providers: { one: ${providerEntry(one, 'chat')}, two: ${providerEntry(two, 'messages')} }\nmodels: { house/m: { endpoints: ${endpoints} } }`;
+  const { providers, routing, server } = parseConfig(yaml, { environment: {}, known: providerTypes });
+  upstream = createUpstream(server.deadlines);
+  const log = pino({ level: 'silent' });
+  models = createModels(providers, { upstream, log, userAgent: 'test', routes: routing });
+});
+
+after(async () => {
+  models.close();
+  await Promise.all([one.close(), two.close()]);
+  await upstream.close();
+});
+
+afterEach(() => {
+  one.behaves = 'well';
+  two.behaves = 'well';
+});
+
+interface Sent {
+  outcome: Outcome;
+  written: string;
+}
+
+async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: () => void) => void): Promise<Sent> {
+  state = createRoutingState({ cooldown: () => 1000 });
+  const protocol = protocolOf(protocolId);
+  const body = question(protocolId, 'house/m', 'hi', stream);
+  const bytes = Buffer.from(JSON.stringify(body));
+  const base = { requestId: 'r', owner: 'o', action: 'generate', array: false, headers: {} } as const;
+  const call: Call = { ...base, protocol, stream, bytes, body };
+  let written = '';
+  const reply: Reply = {
+    full: false,
+    head: (status) => {
+      written += `${status} `;
+    },
+    write: (chunk) => {
+      written += chunk;
+    },
+    onDrain() {},
+    end: (chunk = '') => {
+      written += chunk;
+    },
+    onClose: (listener) => leave?.(listener),
+  };
+  const options: DispatchOptions = {
+    ...{ upstream, state, memory: createStateMemory(), keepAlive: 60_000, userAgent: 'test', total: 10_000 },
+    prepare: async () => {},
+  };
+  const route = await routeOf(call, 'house/m', { models, state, allows: () => true });
+  return { outcome: await dispatch(call, route, reply, options), written };
+}
+
+for (const protocol of ['chat', 'messages', 'generate'] as const) {
+  for (const stream of [false, true]) {
+    describe(`${protocol}, ${stream ? 'streamed' : 'whole'}`, () => {
+      test('a complete answer', async () => {
+        const { outcome, written } = await send(protocol, stream);
+        const { status, attempts, endpoint, path, usage, firstByte = -1, milliseconds, error } = outcome;
+        assert.match(written, /^200 /);
+        assert.deepEqual([status, endpoint?.provider.id, error], ['complete', 'one', undefined]);
+        assert.equal(path, protocol === 'chat' ? 'bytes' : 'canonical');
+        assert.deepEqual([usage?.input, usage?.output], [3, 5]);
+        assert.ok(firstByte > 0 && firstByte <= milliseconds);
+        assert.equal(attempts.length, 1);
+        assert.ok((attempts[0]?.milliseconds ?? 0) >= (attempts[0]?.firstByte ?? 1));
+        const measured = measuredAs(`one/m#${endpoint?.credential.id}`, stream);
+        assert.ok((state.statistics.latency(measured, 'p50') ?? 0) > 0);
+        assert.ok((state.statistics.throughput(measured, 'p50') ?? 0) > 0);
+      });
+
+      test('an answer after a failure', async () => {
+        one.behaves = 503;
+        const { outcome } = await send(protocol, stream);
+        assert.deepEqual([outcome.status, outcome.endpoint?.provider.id], ['complete', 'two']);
+        assert.deepEqual(
+          outcome.attempts.map(({ endpoint, status, error }) => [endpoint, status, error]),
+          [
+            ['one/m', 503, 'overloaded'],
+            ['two/m', 200, undefined],
+          ],
+        );
+        assert.ok((outcome.firstByte ?? 0) > (outcome.attempts[1]?.firstByte ?? Number.POSITIVE_INFINITY));
+        assert.equal(outcome.usage?.output, 5);
+      });
+
+      test('no answer', async () => {
+        one.behaves = 'closes';
+        two.behaves = 529;
+        const { outcome, written } = await send(protocol, stream);
+        assert.equal(written, '');
+        assert.deepEqual([outcome.status, outcome.error?.code, outcome.usage], ['refused', 'overloaded', undefined]);
+        assert.deepEqual(
+          outcome.attempts.map(({ status, error }) => [status, error]),
+          [
+            [undefined, 'upstream_error'],
+            [529, 'overloaded'],
+          ],
+        );
+      });
+
+      test('a client that leaves', async () => {
+        one.behaves = 'never';
+        const calls = one.calls.length;
+        const { outcome, written } = await send(protocol, stream, async (leaving) => {
+          while (one.calls.length === calls) await new Promise(setImmediate);
+          leaving();
+        });
+        assert.deepEqual([outcome.status, outcome.error, written], ['client-closed', undefined, '']);
+        assert.equal(outcome.attempts.length, 1);
+      });
+    });
+  }
+
+  test(`${protocol}: an answer that breaks off is partial`, async () => {
+    one.behaves = 'breaks off';
+    const { outcome, written } = await send(protocol, true);
+    assert.match(written, /^200 .*error/s);
+    assert.deepEqual([outcome.status, outcome.partial, outcome.error?.code], ['failed', true, 'upstream_error']);
+    assert.ok((outcome.usage?.output ?? 0) > 0);
+    assert.equal(outcome.attempts[0]?.error, 'upstream_error');
+  });
+}
