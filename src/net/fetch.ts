@@ -152,7 +152,7 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
     ...(!literalAddress(url) && { servername: canonicalName(url.hostname) }),
     ...(route.authorities && { ca: route.authorities }),
     lookup,
-    timeout: route.connectDeadline,
+    timeout: 0,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 250,
     maxCachedSessions: 0,
@@ -160,9 +160,11 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
     keepAlive: false,
   });
   return (options, callback) => {
-    let isConnected = false;
+    let stage: 'connect' | 'tls' = 'connect';
+    let timer: NodeJS.Timeout | undefined;
     const connecting: unknown = connect(options, (error, socket) => {
-      if (error) return callback(isConnected ? handshakeFailure(error) : error, null);
+      clearTimeout(timer);
+      if (error) return callback(stage === 'tls' ? handshakeFailure(error) : error, null);
       const peer = parseAddress(socket.remoteAddress ?? '');
       if (!peer || !allowed.some((address) => address && sameAddress(address, peer))) {
         socket.destroy();
@@ -171,20 +173,20 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
       onPeer(socket.remoteAddress ?? '');
       callback(null, socket);
     });
-    // Undici gives the socket back, which its types don't say; TCP stands before TLS begins.
-    if (connecting instanceof Socket) {
-      connecting.once('connect', () => {
-        isConnected = true;
-      });
-    }
+    // Undici gives the socket back, which its types don't say, and its own timer is off by up to a second.
+    if (!(connecting instanceof Socket)) return;
+    connecting.once('connect', () => {
+      stage = 'tls';
+    });
+    timer = setTimeout(() => connecting.destroy(new FetchFailure(stage)), route.connectDeadline);
   };
 }
 
-/** A server that takes the connection and then says nothing, or hangs up, fails at TLS. */
+/** A server that takes the connection and then hangs up fails at TLS. */
 function handshakeFailure(error: Error): Error {
   const failure = failureOf(error);
-  const isSilent = failure instanceof FetchFailure && failure.outcome === 'connect';
-  return isSilent ? new FetchFailure('tls', undefined, error) : error;
+  const isCut = failure instanceof FetchFailure && failure.outcome === 'connect';
+  return isCut ? new FetchFailure('tls', undefined, error) : error;
 }
 
 interface Bounds {

@@ -26,8 +26,6 @@ export function createResolverLookup(servers: readonly string[]): Lookup {
   return (name, signal) => dnsGate(() => ask(name, servers, signal), signal);
 }
 
-export const dnsLookup: Lookup = createResolverLookup([]);
-
 async function ask(name: string, servers: readonly string[], signal: AbortSignal): Promise<string[]> {
   const resolver = new Resolver({ timeout: 1500, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);
@@ -49,10 +47,10 @@ async function ask(name: string, servers: readonly string[], signal: AbortSignal
 export const systemLookup: Lookup = async (name) =>
   (await lookupInSystem(name, { all: true })).map(({ address }) => address);
 
-/** What a client with this policy asks: the servers given, else DNS, and the system for names that the operator allowed. */
+/** What a client with this policy asks: name servers, and the system for names that the operator allowed. */
 export function createLookup(policy: Policy, servers: readonly string[] = []): Lookup {
-  if (servers.length > 0) return createResolverLookup(servers);
-  return (name, signal) => (policy.allowsHost(name) ? systemLookup : dnsLookup)(name, signal);
+  const ask = createResolverLookup(servers);
+  return (name, signal) => (policy.allowsHost(name) ? systemLookup : ask)(name, signal);
 }
 
 /** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */

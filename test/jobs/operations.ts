@@ -21,6 +21,13 @@ export const operations = {
   addDeliveries: writing<{ deliveries: NewDelivery[] }, void>('state', async (transaction, { deliveries }) => {
     for (const delivery of deliveries) await addDelivery(transaction, delivery);
   }),
+  hasten: writing<{ kind: string }, void>('state', async (transaction, { kind }) => {
+    await transaction.run('UPDATE job SET due_at = 0 WHERE kind = :kind', { kind });
+  }),
+  brokenLanes: reading<{ kind: string }, string[]>('state', async (transaction, { kind }) => {
+    const rows = await transaction.all('SELECT lane FROM job_lane WHERE kind = :kind AND failures >= 20', { kind });
+    return rows.map(({ lane }) => String(lane));
+  }),
   listJobs: reading<{ kind: string }, Record<string, number | string>[]>('state', async (transaction, values) => {
     const rows = await transaction.all('SELECT * FROM job WHERE kind = :kind ORDER BY ref', values);
     return rows as Record<string, number | string>[];

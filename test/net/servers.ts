@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, 'fixtures', name), 'utf8');
 
@@ -51,9 +51,14 @@ export function startHttps(listener: RequestListener, host = '127.0.0.1', port =
   return start(createServer(identity, listener), host, port);
 }
 
+/** A server that takes connections and does with them what the listener does. */
+export function startPlain(listener: (socket: Socket) => void): Promise<TestServer> {
+  return start(createTcpServer(listener), '127.0.0.1', 0);
+}
+
 /** A server that speaks TLS and then whatever bytes the listener writes. */
-export function startTls(listener: (socket: Socket) => void): Promise<TestServer> {
-  const server = createTlsServer(identity, (socket) => {
+export function startTls(listener: (socket: Socket) => void, options: TlsOptions = {}): Promise<TestServer> {
+  const server = createTlsServer({ ...identity, ...options }, (socket) => {
     socket.on('error', () => {});
     listener(socket);
   });

@@ -1,0 +1,47 @@
+/** Where the keys that encrypt stored secrets come from. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { loadEncryptionKeys } from '../../src/config/encryption-key.ts';
+import { Secret } from '../../src/core/secret.ts';
+
+const KEY = Buffer.alloc(32, 1);
+const OTHER = Buffer.alloc(32, 2);
+
+function folder(context: TestContext): string {
+  const made = mkdtempSync(join(tmpdir(), 'polygate-key-'));
+  context.after(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+test('keys of the configuration are used as they are, in both alphabets', (context) => {
+  const keys = [KEY.toString('base64'), OTHER.toString('base64url')].map((text) => new Secret(text));
+  const options = { keys, data: folder(context), mayCreate: true };
+  assert.deepEqual(loadEncryptionKeys(options), [KEY, OTHER]);
+});
+
+test('the first start makes a file that only its owner reads, and later starts read it', (context) => {
+  const data = join(folder(context), 'data');
+  const made = loadEncryptionKeys({ keys: [], data, mayCreate: true });
+  assert.equal(made[0]?.length, 32);
+  assert.equal(statSync(join(data, 'encryption.key')).mode & 0o777, 0o600);
+  assert.deepEqual(loadEncryptionKeys({ keys: [], data, mayCreate: false }), made);
+  writeFileSync(join(data, 'encryption.key'), `${KEY.toString('base64')}\n${OTHER.toString('base64')}\n`);
+  assert.deepEqual(loadEncryptionKeys({ keys: [], data, mayCreate: false }), [KEY, OTHER]);
+});
+
+test('a missing or broken key is named and nothing is made in its place', (context) => {
+  const data = folder(context);
+  const refused = (options: { keyFile?: string; mayCreate: boolean }, message: RegExp) =>
+    assert.throws(() => loadEncryptionKeys({ keys: [], data, ...options }), { code: 'invalid_request', message });
+  refused({ mayCreate: false }, /encryption\.key is missing: the store has secrets/);
+  const keyFile = join(data, 'own.key');
+  refused({ keyFile, mayCreate: true }, /own\.key is missing/);
+  assert.throws(() => readFileSync(keyFile));
+  writeFileSync(keyFile, 'short\n');
+  refused({ keyFile, mayCreate: true }, /own\.key must hold 32 bytes/);
+  refused({ keyFile: data, mayCreate: true }, /cannot be read/);
+});

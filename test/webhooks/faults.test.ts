@@ -1,0 +1,206 @@
+/** Receivers that do everything wrong: what an attempt comes to, how long it takes, and that others don't notice. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { until } from '../jobs/rig.ts';
+import { startPlain, startTls, type TestServer } from '../net/servers.ts';
+import { openTestSqlite } from '../store/stores.ts';
+import { startReceiver } from './receiver.ts';
+import { type RigOptions, startRig } from './rig.ts';
+
+const TIMEOUT = 600;
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+interface Fault {
+  name: string;
+  start(timers: Set<NodeJS.Timeout>): Promise<TestServer>;
+  outcome: string;
+  /** Milliseconds that it takes at least and at most. */
+  takes?: [number, number];
+  /** Host of the address instead of the one in the certificate. */
+  host?: string;
+}
+
+const often = (timers: Set<NodeJS.Timeout>, work: () => void) => timers.add(setInterval(work, 10));
+const tls = (listener: Parameters<typeof startTls>[0]) => () => startTls(listener);
+/** Speaks once the request is there. */
+const speaking = (bytes: string | Buffer) => tls((socket) => socket.once('data', () => socket.end(bytes)));
+
+const FAULTS: Fault[] = [
+  { name: 'silence', start: tls(() => {}), outcome: 'timeout', takes: [TIMEOUT, TIMEOUT + 300] },
+  { name: 'no TLS', start: () => startPlain(() => {}), outcome: 'tls', takes: [TIMEOUT / 2, TIMEOUT] },
+  { name: 'plain text instead of TLS', start: () => startPlain((socket) => socket.end(`${HEAD}\r\n`)), outcome: 'tls' },
+  { name: 'TLS 1.0', start: () => startTls(() => {}, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1' }), outcome: 'tls' },
+  { name: 'a certificate for another name', start: tls(() => {}), outcome: 'tls', host: 'other.example.com' },
+  {
+    name: 'headers byte by byte',
+    start: (timers) =>
+      startTls((socket) => {
+        let sent = 0;
+        often(timers, () => socket.write(`${HEAD}x: ${'y'.repeat(10_000)}`.charAt(sent++)));
+      }),
+    outcome: 'timeout',
+    takes: [TIMEOUT, TIMEOUT + 300],
+  },
+  {
+    name: 'early hints without end',
+    start: (timers) => startTls((socket) => often(timers, () => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'))),
+    outcome: 'timeout',
+    takes: [TIMEOUT, TIMEOUT + 300],
+  },
+  {
+    name: 'a reset before the status',
+    start: tls((socket) => socket.once('data', () => socket.destroy())),
+    outcome: 'connect',
+  },
+  { name: 'an end amid the headers', start: speaking(`${HEAD}x: `), outcome: 'connect' },
+  { name: 'an empty reply', start: speaking(''), outcome: 'connect' },
+  { name: 'an SSH banner', start: speaking('SSH-2.0-OpenSSH_9.6\r\n'), outcome: 'protocol' },
+  { name: 'HTTP/0.9', start: speaking('<html></html>'), outcome: 'protocol' },
+  { name: 'an HTTP/2 preface', start: speaking(Buffer.from('000012040000000000', 'hex')), outcome: 'protocol' },
+  {
+    name: 'both lengths',
+    start: speaking(`${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
+    outcome: 'protocol',
+  },
+  { name: 'headers of 1 MB', start: speaking(`${HEAD}x: ${'y'.repeat(1_000_000)}\r\n\r\n`), outcome: 'protocol' },
+  {
+    name: 'five thousand encodings',
+    start: speaking(`${HEAD}Content-Encoding: ${'gzip, '.repeat(5000)}gzip\r\n\r\n`),
+    outcome: 'protocol',
+  },
+  { name: 'a reset after the status', start: speaking(`${HEAD}Content-Length: 100\r\n\r\nx`), outcome: 'ack' },
+  {
+    name: 'a dripping body',
+    start: (timers) =>
+      startTls((socket) =>
+        socket.once('data', () => {
+          socket.write(`${HEAD}\r\n`);
+          often(timers, () => socket.write('x'));
+        }),
+      ),
+    outcome: 'ack',
+    takes: [0, TIMEOUT],
+  },
+  {
+    name: 'a body without end',
+    start: (timers) =>
+      startTls((socket) =>
+        socket.once('data', () => {
+          socket.write(`${HEAD}\r\n`);
+          often(timers, () => socket.writableNeedDrain || socket.write(Buffer.alloc(1_000_000)));
+        }),
+      ),
+    outcome: 'ack',
+    takes: [0, TIMEOUT],
+  },
+  {
+    name: 'a gzip bomb',
+    start: speaking(
+      Buffer.concat([Buffer.from(`${HEAD}Content-Encoding: gzip\r\n\r\n`), gzipSync(Buffer.alloc(50_000_000))]),
+    ),
+    outcome: 'ack',
+  },
+];
+
+describe('an attempt', { concurrency: 4 }, () => {
+  for (const fault of FAULTS) {
+    test(`${fault.name}: ${fault.outcome}`, async (context) => {
+      const timers = new Set<NodeJS.Timeout>();
+      const server = await fault.start(timers);
+      context.after(() => {
+        for (const timer of timers) clearInterval(timer);
+        return server.close();
+      });
+      const { outcome, spent } = await attempt(context, `https://${fault.host ?? 'media.example.com'}:${server.port}/`);
+      assert.equal(outcome, fault.outcome);
+      const [least, most] = fault.takes ?? [0, TIMEOUT];
+      assert.ok(spent >= least - 20 && spent <= most, `${spent} ms`);
+    });
+  }
+
+  test('nobody listens: connect', async (context) => {
+    const server = await startTls(() => {});
+    await server.close();
+    const { outcome } = await attempt(context, `https://media.example.com:${server.port}/`);
+    assert.equal(outcome, 'connect');
+  });
+
+  const LOOKUPS: Record<string, [RigOptions['lookup'], string]> = {
+    'a name that does not exist': [async () => [], 'dns'],
+    'name servers that fail': [async () => Promise.reject(new Error('SERVFAIL')), 'dns'],
+    'name servers that are slow': [() => new Promise(() => {}), 'timeout'],
+    'a name that leads inside': [async () => ['127.0.0.1', '10.0.0.1'], 'blocked'],
+    'a name that leads to the metadata service': [async () => ['169.254.169.254'], 'blocked'],
+  };
+  for (const [name, [lookup, expected]] of Object.entries(LOOKUPS)) {
+    test(`${name}: ${expected}`, async (context) => {
+      const receiver = await startReceiver();
+      context.after(receiver.close);
+      assert.equal((await attempt(context, receiver.url(), { lookup })).outcome, expected);
+      assert.equal(receiver.connections(), 0);
+    });
+  }
+
+  test('a name that leads inside at a later attempt is blocked there', async (context) => {
+    const receiver = await startReceiver((response) => response.writeHead(500).end());
+    context.after(receiver.close);
+    let asked = 0;
+    const lookup = async () => [asked++ === 0 ? '127.0.0.1' : '10.0.0.1'];
+    const rig = await startRig(context, openTestSqlite, { lookup, timeout: TIMEOUT });
+    const taskId = await rig.owe(receiver.url());
+    await until(async () => (await rig.log(taskId))?.attempts.length === 1);
+    await rig.store.do('hasten', { kind: 'webhook' });
+    rig.scheduler.wake('webhook');
+    await until(async () => (await rig.log(taskId))?.attempts.length === 2);
+    assert.equal((await rig.log(taskId))?.attempts[1]?.outcome, 'blocked');
+    assert.equal(receiver.connections(), 1);
+  });
+});
+
+test('a dead receiver delays nobody, and gets eight connections at most', async (context) => {
+  const dead = await startReceiver(() => {});
+  const healthy = await startReceiver();
+  context.after(() => Promise.all([dead.close(), healthy.close()]));
+  const rig = await startRig(context, openTestSqlite, { timeout: 2_000 });
+  await Promise.all(Array.from({ length: 1_000 }, (_, index) => rig.owe(dead.url(), { owner: `owner-${index % 50}` })));
+  const waits: number[] = [];
+  for (let index = 0; index < 40; index++) {
+    const started = performance.now();
+    const taskId = await rig.owe(healthy.url(), { owner: 'healthy', taskId: `healthy-${index}` });
+    await until(async () => (await rig.log(taskId))?.state === 'delivered');
+    waits.push(performance.now() - started);
+    await delay(10);
+  }
+  waits.sort((one, other) => one - other);
+  context.diagnostic(`healthy: p50 ${waits[20]?.toFixed(0)} ms, max ${waits.at(-1)?.toFixed(0)} ms`);
+  assert.ok((waits.at(-1) ?? 0) <= 500);
+  assert.equal(healthy.received.length, 40);
+  assert.equal(dead.busiest, 8);
+});
+
+test('a host that refuses twenty connections in a row is tried by one at a time', async (context) => {
+  const receiver = await startReceiver(() => {});
+  await receiver.close();
+  const rig = await startRig(context, openTestSqlite, { timeout: 300 });
+  await Promise.all(Array.from({ length: 20 }, () => rig.owe(receiver.url())));
+  await until(async () => (await rig.store.do('brokenLanes', { kind: 'webhook' })).length === 1);
+  await rig.scheduler.stop(0);
+  await Promise.all(Array.from({ length: 20 }, () => rig.owe(receiver.url())));
+  const now = rig.store.now();
+  const claimed = await rig.store.call('claimJobs', {
+    ...{ kind: 'webhook', now, until: now, lease: 'test', leaseUntil: now + 1000 },
+    ...{ slots: 256, lateSlots: 128, lane: 8, owner: 32 },
+  });
+  assert.equal(claimed.jobs.length, 1);
+});
+
+async function attempt(context: Parameters<typeof startRig>[0], url: string, options: RigOptions = {}) {
+  const rig = await startRig(context, openTestSqlite, { timeout: TIMEOUT, ...options });
+  const taskId = await rig.owe(url);
+  await until(async () => (await rig.log(taskId))?.attempts.length === 1);
+  const [made] = (await rig.log(taskId))?.attempts ?? [];
+  return { outcome: made?.outcome, spent: (made?.endedAt ?? 0) - (made?.startedAt ?? 0) };
+}

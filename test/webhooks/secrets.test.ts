@@ -1,0 +1,126 @@
+/** Webhook secrets: made once, shown, rotated with an overlap, encrypted, and readable only with their key. */
+
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { createCipher } from '../../src/core/cipher.ts';
+import { Secret } from '../../src/core/secret.ts';
+import { createSecrets } from '../../src/webhooks/secrets.ts';
+import { until } from '../jobs/rig.ts';
+import { forEachStore, openTestSqlite } from '../store/stores.ts';
+import { startReceiver } from './receiver.ts';
+import { encryptionKey, OWNER, startRig } from './rig.ts';
+
+const DAY = 86_400_000;
+const cipher = createCipher([encryptionKey]);
+
+forEachStore((name, open) => {
+  test(`a key has one secret, whoever asks first (${name})`, async (context) => {
+    const store = await open(context);
+    const secrets = createSecrets({ store, cipher });
+    assert.equal(await secrets.canSign('a'), false);
+    assert.equal(await secrets.signing('a'), undefined);
+    const made = await Promise.all([1, 2, 3, 4].map(() => secrets.create('a')));
+    assert.equal(new Set(made).size, 1);
+    assert.match(made[0] ?? '', /^whsec_[A-Za-z0-9+/]{43}=$/);
+    assert.notEqual(await secrets.create('b'), made[0]);
+    assert.deepEqual(await secrets.signing('a'), { current: made[0] });
+    assert.equal((await secrets.reveal('a'))[0]?.secret, made[0]);
+    const rows = await store.call('listSecrets', { owner: 'a' });
+    assert.ok(!JSON.stringify(rows).includes(String(made[0]).slice(6)), 'it is encrypted');
+  });
+
+  test(`a rotated secret signs from its moment on, and both are known before (${name})`, async (context) => {
+    const store = await open(context);
+    let now = 1_800_000_000_000;
+    const secrets = createSecrets({ store: { call: store.call, now: () => now }, cipher });
+    const first = await secrets.create('a');
+    const second = await secrets.rotate('a');
+    assert.equal(second.activeAt, now + DAY);
+    assert.deepEqual(await secrets.signing('a'), { current: first, next: second.secret });
+    const third = await secrets.rotate('a', { after: 1000 });
+    assert.deepEqual(
+      (await secrets.reveal('a')).map(({ secret }) => secret),
+      [first, third.secret],
+    );
+    now += 1000;
+    assert.deepEqual(await secrets.signing('a'), { current: third.secret });
+    const leaked = await secrets.rotate('a', { after: 0 });
+    assert.deepEqual(await secrets.signing('a'), { current: leaked.secret });
+    assert.equal((await secrets.reveal('a')).length, 1);
+  });
+
+  test(`another encryption key reads nothing, and rekeying moves all to the new one (${name})`, async (context) => {
+    const store = await open(context);
+    const first = await createSecrets({ store, cipher }).create('a');
+    await createSecrets({ store, cipher }).create('b');
+    const fresh = randomBytes(32);
+    const wrong = createSecrets({ store, cipher: createCipher([fresh]) });
+    await assert.rejects(wrong.verify(), { code: 'unavailable', message: /cannot be decrypted/ });
+    const both = createSecrets({ store, cipher: createCipher([fresh, encryptionKey]) });
+    await both.verify();
+    assert.equal(await both.rekey(), 2);
+    assert.equal(await both.rekey(), 0);
+    await wrong.verify();
+    assert.deepEqual(await wrong.signing('a'), { current: first });
+  });
+});
+
+test('keys of the configuration use the secret of the gateway, or are told to set it', async (context) => {
+  const store = await openTestSqlite(context);
+  const without = createSecrets({ store, cipher });
+  await assert.rejects(without.prepare({ id: 'configured', origin: 'configuration' }), {
+    ...{ code: 'invalid_request', param: 'callback_url', message: /callbacks\.secret/ },
+  });
+  await without.prepare({ id: 'stored', origin: 'store' });
+  assert.equal(await without.canSign('stored'), true);
+  const fallback = new Secret('a-secret-for-all');
+  const single = createSecrets({ store, cipher, fallback });
+  await single.prepare({ id: 'configured', origin: 'configuration' });
+  assert.deepEqual(await single.signing('configured'), { current: 'a-secret-for-all' });
+  assert.notEqual((await single.signing('stored'))?.current, 'a-secret-for-all');
+  const { secret } = await single.rotate('configured');
+  assert.deepEqual(await single.signing('configured'), { current: 'a-secret-for-all', next: secret });
+});
+
+test('a webhook is signed with the secret of its key at the moment it is sent', async (context) => {
+  const receiver = await startReceiver();
+  context.after(receiver.close);
+  const rig = await startRig(context, openTestSqlite);
+  const secrets = createSecrets({ store: rig.store, cipher });
+  const first = await secrets.create(OWNER);
+  const { secret: second } = await secrets.rotate(OWNER);
+  const taskId = await rig.owe(receiver.url());
+  await until(async () => (await rig.log(taskId))?.state === 'delivered');
+  const { headers, body } = receiver.received[0] ?? assert.fail();
+  assert.equal(headers['x-service-signature'], createHmac('sha256', first).update(body).digest('base64url'));
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.`;
+  const standard = [first, second].map((secret) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(signed).update(body).digest('base64')}`;
+  });
+  assert.equal(headers['webhook-signature'], standard.join(' '));
+});
+
+test('a ciphertext means nothing in another place, nor after a change', () => {
+  const place = { table: 'webhook_secret', id: 'a', column: 'ciphertext' };
+  const envelope = cipher.encrypt('geheim ü', place);
+  assert.match(envelope, /^v1:[0-9a-f]{8}:[\w-]{16}:[\w-]+:[\w-]{22}$/);
+  assert.equal(cipher.decrypt(envelope, place), 'geheim ü');
+  assert.notEqual(cipher.encrypt('geheim ü', place), envelope);
+  for (const moved of [
+    { ...place, id: 'b' },
+    { ...place, column: 'x' },
+    { ...place, table: 'y' },
+  ]) {
+    assert.throws(() => cipher.decrypt(envelope, moved), { code: 'unavailable' });
+  }
+  const parts = envelope.split(':');
+  for (const index of [2, 3, 4]) {
+    const changed = parts.with(index, `${parts[index]?.startsWith('A') ? 'B' : 'A'}${parts[index]?.slice(1)}`);
+    assert.throws(() => cipher.decrypt(changed.join(':'), place), { code: 'unavailable' });
+  }
+  for (const broken of ['', 'v2:a:b:c:d', 'v1:a']) assert.throws(() => cipher.decrypt(broken, place));
+  assert.throws(() => createCipher([Buffer.alloc(31)]), { code: 'invalid_request' });
+  assert.throws(() => createCipher([]), { code: 'invalid_request' });
+});
