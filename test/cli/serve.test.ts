@@ -30,8 +30,9 @@ describe('the first start', () => {
     assert.equal((await echo(url, `${key}x`)).status, 401);
     first.signal('SIGTERM');
     assert.equal((await first.ended).code, 0);
-    for (const file of readdirSync(join(folder, 'data'))) {
-      assert.ok(!readFileSync(join(folder, 'data', file)).includes(key.slice(8)), file);
+    for (const entry of readdirSync(join(folder, 'data'), { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(key.slice(8)), entry.name);
     }
 
     const second = start(['serve'], { PORT: '0' });
