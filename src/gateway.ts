@@ -3,6 +3,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { localUrl } from './config/host.ts';
 import type { Config } from './config/resolved.ts';
 import { createApp } from './http/app.ts';
 import type { DispatchOptions } from './inference/dispatch.ts';
@@ -86,7 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const tasks = await createTasks({
     ...{ config, store, log, userAgent, models, clock },
     upstream: () => parts.upstream,
-    baseUrl: () => config.server.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
   });
   const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models, dispatch, videos: tasks.video, log });
   await app.listen({ host, port });

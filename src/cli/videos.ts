@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
+import { localUrl } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Json } from '../core/json.ts';
 import { decimalOf } from '../core/money.ts';
@@ -75,7 +76,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const log = pino({ level: 'silent' });
   const userAgent = `polygate/${version}`;
   const models = createModels(config.providers, { upstream, log, userAgent, routes: config.routing });
-  const baseUrl = server.publicUrl ?? `http://${server.host}:${server.port}`;
+  const baseUrl = server.publicUrl ?? localUrl(server);
   const tasks = await createTasks({
     ...{ config, store, log, userAgent, models: () => models, upstream: () => upstream },
     baseUrl: () => baseUrl,

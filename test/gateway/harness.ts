@@ -17,6 +17,8 @@ export const KEY = 'sk-test-gateway-key-0123456789';
 
 export interface TestGateway {
   url: string;
+  /** Where its data are. */
+  folder: string;
   /** Lines of the log, parsed. */
   log: Json[];
   /** `key` is one more key, in the file's own spelling. */
@@ -51,6 +53,7 @@ export async function startTestGateway(
   const { host, port } = gateway.address;
   return {
     url: `http://${host}:${port}`,
+    folder,
     log,
     reload(text, key) {
       const next = configOf(text, key);
