@@ -28,7 +28,18 @@ describe('links lead somewhere', () => {
 /** Fragments that show the members of a provider, or of a model, stand where they belong. */
 function whole(value: Json, code: string): string {
   const indented = (indent: string) => code.replaceAll(/^(?=.)/gm, indent);
-  const top = ['server', 'data', 'keys', 'providers', 'models', 'aliases', 'default_model', 'routing'];
+  const top = [
+    'server',
+    'data',
+    'keys',
+    'providers',
+    'models',
+    'aliases',
+    'default_model',
+    'routing',
+    'callbacks',
+    'network',
+  ];
   const isWhole = Object.keys(value ?? {}).every((name) => top.includes(name)) && !Array.isArray(value?.models);
   if (isWhole) return code;
   return `providers:\n  example:\n    type: openai-compatible\n    base_url: http://127.0.0.1:8000/v1\n${indented('    ')}`;

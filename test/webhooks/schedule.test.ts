@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { delayOf, jitterOf, MAX_ATTEMPTS, nextAttempt } from '../../src/webhooks/schedule.ts';
+import { tableRows } from '../docs/markdown.ts';
 
 const DELIVERIES = 10_000;
 const TIMEOUT = 10_000;
@@ -18,6 +19,21 @@ test('delays are those of the specification', () => {
     retries.map((n) => jitterOf(n) / 1000),
     [1, 1, 2, 4, 8, 16, 30, 30, 30, 30],
   );
+});
+
+test('the document says the same', () => {
+  const rows = tableRows('docs/webhooks.md').filter(([retry]) => /^\d+$/.test(retry ?? ''));
+  const seconds = (text = '') =>
+    text.match(/\d+[ms]/g)?.reduce((sum, part) => sum + Number.parseInt(part, 10) * (part.endsWith('m') ? 60 : 1), 0);
+  let since = 0;
+  for (const [retry, delay, added, cumulative] of rows) {
+    since += delayOf(Number(retry));
+    assert.deepEqual(
+      [delay, added, cumulative].map(seconds),
+      [delayOf(Number(retry)), jitterOf(Number(retry)), since].map((each) => each / 1000),
+    );
+  }
+  assert.equal(rows.length, MAX_ATTEMPTS - 1);
 });
 
 test('every gap lies in its bounds, jitter is uniform, and there is never a twelfth request', () => {

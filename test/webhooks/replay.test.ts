@@ -1,0 +1,81 @@
+/** The delivery log, and webhooks that are sent once more. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { deliveriesOf, deliveriesOfOwner, replayDelivery } from '../../src/webhooks/log.ts';
+import { until } from '../jobs/rig.ts';
+import { forEachStore } from '../store/stores.ts';
+import { startReceiver } from './receiver.ts';
+import { OWNER, startRig } from './rig.ts';
+
+forEachStore((name, open) => {
+  test(`an owner sees outcomes and statuses, an operator addresses too, a stranger nothing (${name})`, async (context) => {
+    const receiver = await startReceiver((response) => response.writeHead(503, { 'retry-after': '7' }).end('secret'));
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const taskId = await rig.owe(receiver.url());
+    await until(async () => (await rig.log(taskId))?.attempts.length === 1);
+    const [seen] = await deliveriesOf(rig.store, { owner: OWNER, taskId });
+    assert.ok(seen);
+    const { startedAt = 0, endedAt = 0, nextDueAt = 0, ...attempt } = seen.attempts[0] ?? {};
+    assert.deepEqual(attempt, { n: 1, trigger: 'schedule', outcome: 'http_status', status: 503 });
+    assert.ok(startedAt <= endedAt && endedAt < nextDueAt);
+    assert.deepEqual([seen.id, seen.state, seen.nextDueAt], [`${taskId}-completed`, 'pending', nextDueAt]);
+    assert.equal((await rig.log(taskId))?.attempts[0]?.address, '127.0.0.1');
+    assert.equal((await rig.log(taskId))?.attempts[0]?.retryAfter, 7000);
+    assert.deepEqual(await deliveriesOf(rig.store, { owner: 'stranger', taskId }), []);
+    assert.deepEqual(await deliveriesOf(rig.store, { owner: OWNER, taskId: 'unknown' }), []);
+    const page = { before: Date.now() + 1000, limit: 10 };
+    assert.equal((await deliveriesOfOwner(rig.store, { owner: OWNER, ...page })).length, 1);
+    assert.equal((await deliveriesOfOwner(rig.store, { owner: 'stranger', ...page })).length, 0);
+  });
+
+  test(`a replay sends the same once, and its failure changes nothing (${name})`, async (context) => {
+    let status = 500;
+    const receiver = await startReceiver((response) => response.writeHead(status).end());
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const taskId = await rig.owe(receiver.url());
+    const attempts = async () => (await rig.log(taskId))?.attempts ?? [];
+    await until(async () => (await attempts()).length === 1);
+    const due = (await rig.log(taskId))?.nextDueAt;
+    const replay = (owner = OWNER) => replayDelivery({ ...rig, owner, taskId });
+
+    await replay();
+    await until(async () => (await attempts()).length === 2);
+    const failed = await rig.log(taskId);
+    assert.deepEqual([failed?.state, failed?.nextDueAt], ['pending', due], 'the automatic one stays planned');
+    assert.deepEqual([failed?.attempts[1]?.trigger, failed?.attempts[1]?.nextDueAt], ['replay', undefined]);
+
+    status = 200;
+    await replay();
+    await until(async () => (await rig.log(taskId))?.state === 'delivered');
+    assert.deepEqual(await rig.store.do('listJobs', { kind: 'webhook' }), [], 'nothing is owed any more');
+    await replay();
+    await until(async () => (await attempts()).length === 4);
+    const [first, ...others] = receiver.received;
+    assert.equal(others.length, 3);
+    for (const { body, headers } of others) {
+      assert.deepEqual(body, first?.body);
+      assert.equal(headers['x-service-idempotency-key'], `${taskId}-completed`);
+    }
+    await assert.rejects(replay('stranger'), { code: 'not_found' });
+  });
+
+  test(`a replay is refused while an attempt is being made (${name})`, async (context) => {
+    const release = Promise.withResolvers<void>();
+    const receiver = await startReceiver((response) => void release.promise.then(() => response.writeHead(200).end()));
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const taskId = await rig.owe(receiver.url());
+    const replay = () => replayDelivery({ ...rig, owner: OWNER, taskId });
+    await until(() => receiver.received.length === 1);
+    await assert.rejects(replay(), { code: 'delivery_in_flight', status: 409 });
+    release.resolve();
+    await until(async () => (await rig.log(taskId))?.state === 'delivered');
+    await delay(20);
+    await replay();
+    await until(() => receiver.received.length === 2);
+  });
+});
