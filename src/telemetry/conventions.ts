@@ -1,0 +1,58 @@
+/** Facts in the words of OpenTelemetry's conventions for generative AI. */
+
+import type { Attributes } from '@opentelemetry/api';
+import type { Usage } from '../core/chat.ts';
+import type { AttemptFacts, CallFacts } from './watch.ts';
+
+/** Providers that the conventions call otherwise than we do. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  google: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  moonshot: 'moonshot_ai',
+  xai: 'x_ai',
+};
+
+export function providerName(id: string): string {
+  return Object.hasOwn(PROVIDERS, id) ? (PROVIDERS[id] as string) : id;
+}
+
+export function operationName({ protocol, action }: Pick<CallFacts, 'protocol' | 'action'>): string {
+  if (action === 'count') return 'count_tokens';
+  return protocol === 'generate' ? 'generate_content' : 'chat';
+}
+
+/** What is known before the answer. */
+export function requestAttributes(call: CallFacts, { provider, upstreamModel }: AttemptFacts): Attributes {
+  return {
+    'gen_ai.operation.name': operationName(call),
+    'gen_ai.provider.name': providerName(provider),
+    'gen_ai.request.model': upstreamModel,
+  };
+}
+
+/** What the answer says of itself, as far as it does. */
+export function answerAttributes({ usage, finish, responseModel }: CallFacts): Attributes {
+  return {
+    ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
+    ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),
+    ...usageAttributes(usage),
+  };
+}
+
+/** Cached tokens are among the input's, reasoning among the output's, there and here. */
+function usageAttributes(usage: Partial<Usage> = {}): Attributes {
+  const attributes: Attributes = {};
+  for (const [name, member] of Object.entries(COUNTS)) {
+    const count = usage[member];
+    if (count !== undefined) attributes[`gen_ai.usage.${name}`] = count;
+  }
+  return attributes;
+}
+
+const COUNTS = {
+  input_tokens: 'input',
+  output_tokens: 'output',
+  'cache_read.input_tokens': 'cached',
+  'cache_creation.input_tokens': 'cacheWrite',
+  'reasoning.output_tokens': 'reasoning',
+} as const satisfies Record<string, keyof Usage>;

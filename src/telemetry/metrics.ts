@@ -1,0 +1,185 @@
+/** The gateway's figures in the format of Prometheus. Labels have few values, and none of them names a key. */
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Usage } from '../core/chat.ts';
+import { createBounded } from './bounded.ts';
+import type { CallFacts, EndFacts, Events, Watch } from './watch.ts';
+
+export interface MetricsOptions {
+  /** Whether the store can be written to. */
+  storeWritable(): Promise<boolean>;
+  /** Records of use that wait to be written. */
+  usageWaiting?(): number;
+  /** Records of use that could not be kept. */
+  usageLost?(): number;
+}
+
+export interface Metrics {
+  watch: Watch;
+  events: Events;
+  /** All figures of this moment. */
+  text(): Promise<string>;
+  contentType: string;
+}
+
+/** Different models in labels; the others are one. */
+const MODELS = 200;
+const PROVIDERS = 100;
+/** In seconds. */
+const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const instruments = createInstruments(registry);
+  addGauges(registry, options);
+  return {
+    watch: watchWith(instruments),
+    events: eventsWith(instruments),
+    text: async () => await Registry.merge([registry, processRegistry()]).metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+type Instruments = ReturnType<typeof createInstruments>;
+
+function createInstruments(registry: Registry) {
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name: `polygate_${name}`, help, labelNames, registers: [registry] });
+  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Histogram({ name: `polygate_${name}`, help, labelNames, buckets: BUCKETS, registers: [registry] });
+  return {
+    requests: counter('requests_total', 'Requests by route and how they ended.', [
+      'route',
+      'protocol',
+      'status_class',
+      'outcome',
+    ]),
+    inFlight: new Gauge({
+      name: 'polygate_requests_in_flight',
+      help: 'Requests that are being answered.',
+      registers: [registry],
+    }),
+    seconds: histogram('request_seconds', 'From the head of a request to the end of its answer.', [
+      'route',
+      'protocol',
+    ]),
+    firstByte: histogram('first_byte_seconds', 'From a call to the first byte of the answer.', ['provider', 'model']),
+    attempts: counter('upstream_attempts_total', 'Requests to upstreams by how they ended.', [
+      'provider',
+      'model',
+      'outcome',
+    ]),
+    attemptSeconds: histogram('upstream_attempt_seconds', 'From a request to an upstream to the end of its answer.', [
+      'provider',
+    ]),
+    fallbacks: counter('fallbacks_total', 'Calls that went on to another endpoint, by the provider they left.', [
+      'provider',
+    ]),
+    cooldowns: counter('cooldowns_total', 'Times that an endpoint was left alone after failures.', [
+      'provider',
+      'model',
+    ]),
+    tokens: counter('tokens_total', 'Tokens by kind.', ['provider', 'model', 'kind']),
+    cost: counter('cost_usd_total', 'What answers cost, in USD.', ['provider', 'model']),
+    videos: counter('video_tasks_total', 'Video tasks by the status they came to.', ['status']),
+    unmirrored: counter('video_mirror_failures_total', 'Finished videos that could not be mirrored.'),
+    unknownStatuses: counter('video_unknown_statuses_total', 'Answers with a status that is not known.', ['provider']),
+    webhooks: counter('webhook_attempts_total', 'Deliveries of webhooks by outcome.', ['outcome']),
+    model: createBounded(MODELS),
+    provider: createBounded(PROVIDERS),
+  };
+}
+
+function watchWith(instruments: Instruments): Watch {
+  return {
+    begin() {
+      instruments.inFlight.inc();
+      return {
+        attempt: () => ({}),
+        called: (call) => countCall(instruments, call),
+        ended(end) {
+          instruments.inFlight.dec();
+          countEnd(instruments, end);
+        },
+      };
+    },
+  };
+}
+
+function countEnd({ requests, seconds }: Instruments, end: EndFacts): void {
+  const { route, protocol, status, outcome, milliseconds } = end;
+  const statusClass = status === undefined ? 'none' : `${Math.floor(status / 100)}xx`;
+  requests.inc({ route, protocol, status_class: statusClass, outcome });
+  seconds.observe({ route, protocol }, milliseconds / 1000);
+}
+
+function countCall(instruments: Instruments, { attempts, usage, cost, firstByte, status }: CallFacts): void {
+  for (const [index, attempt] of attempts.entries()) {
+    const { milliseconds, error } = attempt;
+    const isLast = index === attempts.length - 1;
+    const labels = labelsOf(instruments, attempt);
+    const outcome = error ?? (isLast && status === 'client-closed' ? 'client_closed' : 'ok');
+    instruments.attempts.inc({ ...labels, outcome });
+    instruments.attemptSeconds.observe({ provider: labels.provider }, milliseconds / 1000);
+    if (!isLast) instruments.fallbacks.inc({ provider: labels.provider });
+  }
+  const last = attempts.at(-1);
+  if (!last) return;
+  const labels = labelsOf(instruments, last);
+  if (firstByte !== undefined) instruments.firstByte.observe(labels, firstByte / 1000);
+  for (const [kind, member] of Object.entries(KINDS)) {
+    const count = usage?.[member];
+    if (count !== undefined && count > 0) instruments.tokens.inc({ ...labels, kind }, count);
+  }
+  if (cost) instruments.cost.inc(labels, Number(cost) / 1e12);
+}
+
+function labelsOf({ model, provider }: Instruments, attempt: { provider: string; model: string }) {
+  return { provider: provider(attempt.provider), model: model(attempt.model) };
+}
+
+const KINDS = {
+  input: 'input',
+  output: 'output',
+  cached: 'cached',
+  cache_write: 'cacheWrite',
+  reasoning: 'reasoning',
+  audio_input: 'audioInput',
+  audio_output: 'audioOutput',
+} as const satisfies Record<string, keyof Usage>;
+
+function eventsWith(instruments: Instruments): Events {
+  return {
+    videoReached: (status) => instruments.videos.inc({ status }),
+    videoUnmirrored: () => instruments.unmirrored.inc(),
+    statusUnknown: (provider) => instruments.unknownStatuses.inc({ provider: instruments.provider(provider) }),
+    webhookAttempted: (outcome) => instruments.webhooks.inc({ outcome }),
+    endpointRested: (provider, model) => instruments.cooldowns.inc(labelsOf(instruments, { provider, model })),
+  };
+}
+
+/** Asked for when somebody looks. */
+function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost }: MetricsOptions): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name: `polygate_${name}`,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read());
+      },
+    });
+  gauge('store_writable', '1 while the store can be written to.', async () => Number(await storeWritable()));
+  if (usageWaiting) gauge('usage_records_waiting', 'Records of use that wait to be written.', usageWaiting);
+  if (usageLost) gauge('usage_records_lost', 'Records of use that could not be kept since the start.', usageLost);
+}
+
+let ofProcess: Registry | undefined;
+
+/** Memory, CPU, garbage collection and the lag of the event loop, from the first look on; one for the whole process. */
+function processRegistry(): Registry {
+  if (ofProcess) return ofProcess;
+  ofProcess = new Registry();
+  collectDefaultMetrics({ register: ofProcess });
+  return ofProcess;
+}

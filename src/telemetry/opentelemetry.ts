@@ -1,0 +1,72 @@
+/** Traces and metrics for an OpenTelemetry collector, by its conventions for generative AI. Loaded only where one is configured. */
+
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Secret } from '../core/secret.ts';
+import { meterWatch } from './call-meter.ts';
+import { spanWatch } from './spans.ts';
+import { type Watch, watchAll } from './watch.ts';
+
+export interface OpenTelemetryOptions {
+  /** Where the collector takes OTLP over HTTP, without a slash at the end. */
+  endpoint: string;
+  headers: Record<string, Secret>;
+  /** Trace context is passed on to upstreams. */
+  propagate: boolean;
+  version: string;
+  log: { warn(details: object, text: string): void };
+}
+
+export interface OpenTelemetry {
+  watch: Watch;
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for one export. */
+const TIMEOUT = 10_000;
+/** Milliseconds between two exports of metrics. */
+const INTERVAL = 30_000;
+
+export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
+  const { endpoint, propagate, version } = options;
+  const resource = resourceFromAttributes({ 'service.name': 'polygate', 'service.version': version });
+  const headers = Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name, value.reveal()]));
+  const common = { headers, timeoutMillis: TIMEOUT };
+  const traces = new OTLPTraceExporter({ ...common, url: `${endpoint}/v1/traces` });
+  const metrics = new OTLPMetricExporter({ ...common, url: `${endpoint}/v1/metrics` });
+  tellFailures(traces, 'traces', options);
+  tellFailures(metrics, 'metrics', options);
+  const tracers = new TracerProvider({ resource, spanProcessors: [new BatchSpanProcessor({ exporter: traces })] });
+  const meters = new MeterProvider({
+    resource,
+    readers: [new PeriodicExportingMetricReader({ exporter: metrics, exportIntervalMillis: INTERVAL })],
+  });
+  return {
+    watch: watchAll([
+      spanWatch(tracers.getTracer('polygate', version), { propagate }),
+      meterWatch(meters.getMeter('polygate', version)),
+    ]),
+    close: async () => void (await Promise.allSettled([tracers.shutdown(), meters.shutdown()])),
+  };
+}
+
+interface Exporter<Batch> {
+  export(batch: Batch, done: (result: { code: number; error?: Error }) => void): void;
+}
+
+/** The first failure of a row is told, and the recovery from it. */
+function tellFailures<Batch>(exporter: Exporter<Batch>, what: string, { log }: OpenTelemetryOptions): void {
+  const send = exporter.export.bind(exporter);
+  let failing = false;
+  exporter.export = (batch, done) =>
+    send(batch, (result) => {
+      const failed = result.code !== 0;
+      if (failed && !failing) log.warn({ what, problem: result.error?.message }, 'telemetry cannot be sent for now');
+      failing = failed;
+      done(result);
+    });
+}

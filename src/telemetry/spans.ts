@@ -1,0 +1,112 @@
+/** A span for each request, and one below it for each request to an upstream. */
+
+import {
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { decimalOf } from '../core/money.ts';
+import { answerAttributes, operationName, requestAttributes } from './conventions.ts';
+import { readParent, stateOf, writeParent } from './trace-context.ts';
+import type { AttemptFacts, CallFacts, EndFacts, RequestHead, Watch } from './watch.ts';
+
+interface Begun {
+  span: Span;
+  /** Unix milliseconds. */
+  at: number;
+}
+
+export function spanWatch(tracer: Tracer, { propagate }: { propagate: boolean }): Watch {
+  return {
+    begin(head) {
+      const server = tracer.startSpan(head.method, { kind: SpanKind.SERVER }, contextOf(head));
+      server.setAttributes({ 'http.request.method': head.method, 'polygate.request.id': head.requestId });
+      const within = trace.setSpan(ROOT_CONTEXT, server);
+      const begun: Begun[] = [];
+      return {
+        attempt() {
+          const at = Date.now();
+          const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, startTime: at }, within);
+          begun.push({ span, at });
+          return propagate ? headersOf(span, head) : {};
+        },
+        called(call) {
+          describeCall(server, call);
+          for (const [index, { span, at }] of begun.entries()) {
+            const attempt = call.attempts[index];
+            if (attempt) describeAttempt(span, call, attempt);
+            span.end(attempt && at + attempt.milliseconds);
+          }
+        },
+        ended: (end) => finish(server, head, end),
+      };
+    },
+  };
+}
+
+/** The caller's trace goes on. */
+function contextOf(head: RequestHead): Context {
+  const parent = readParent(head.traceparent);
+  if (!parent) return ROOT_CONTEXT;
+  const { traceId, spanId, flags } = parent;
+  const state = stateOf(head);
+  const traceState = state === undefined ? undefined : createTraceState(state);
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags & 1, isRemote: true, traceState });
+}
+
+function headersOf(span: Span, head: RequestHead): Record<string, string> {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  const state = stateOf(head);
+  return {
+    traceparent: writeParent({ traceId, spanId, flags: traceFlags }),
+    ...(state !== undefined && { tracestate: state }),
+  };
+}
+
+function describeCall(server: Span, call: CallFacts): void {
+  server.setAttributes({
+    'gen_ai.operation.name': operationName(call),
+    'gen_ai.request.model': call.model,
+    'polygate.attempts': call.attempts.length,
+    ...(call.cost !== undefined && { 'polygate.cost_usd': Number(decimalOf(call.cost)) }),
+  });
+}
+
+function describeAttempt(span: Span, call: CallFacts, attempt: AttemptFacts): void {
+  const { status, error, firstByte, upstreamModel } = attempt;
+  const answers = attempt === call.attempts.at(-1);
+  span.updateName(`${operationName(call)} ${upstreamModel}`);
+  span.setAttributes({
+    ...requestAttributes(call, attempt),
+    ...(answers && answerAttributes(call)),
+    ...(status !== undefined && { 'http.response.status_code': status }),
+    ...(call.stream && firstByte !== undefined && { 'gen_ai.response.time_to_first_chunk': firstByte / 1000 }),
+  });
+  if (error !== undefined) markFailed(span, error);
+  else if (answers && call.status === 'client-closed') markFailed(span, 'client_closed');
+}
+
+function finish(server: Span, { method }: RequestHead, { route, protocol, status, outcome, error }: EndFacts): void {
+  server.updateName(`${method} ${route}`);
+  server.setAttributes({
+    'polygate.route': route,
+    'polygate.protocol': protocol,
+    'polygate.outcome': outcome,
+    ...(status !== undefined && { 'http.response.status_code': status }),
+  });
+  const code = error ?? (outcome === 'client-closed' ? 'client_closed' : undefined);
+  // What is the caller's own fault is no error of the server.
+  if (code !== undefined && (status === undefined || status >= 500 || outcome === 'failed')) markFailed(server, code);
+  else if (code !== undefined) server.setAttribute('error.type', code);
+  server.end();
+}
+
+function markFailed(span: Span, code: string): void {
+  span.setAttribute('error.type', code);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}

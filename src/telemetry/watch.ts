@@ -1,0 +1,102 @@
+/** What telemetry hears of requests and of what happens beside them: typed facts, never what was said or who may say it. */
+
+import type { Usage } from '../core/chat.ts';
+import type { ErrorCode } from '../core/errors.ts';
+
+/** Follows requests, each from its head to its end. */
+export interface Watch {
+  begin(head: RequestHead): RequestWatch;
+}
+
+export interface RequestHead {
+  requestId: string;
+  method: string;
+  /** Of the caller's trace, as W3C Trace Context writes them. */
+  traceparent?: string;
+  tracestate?: string;
+}
+
+export interface RequestWatch {
+  /** An upstream is about to be asked; the headers go along. */
+  attempt(): Record<string, string>;
+  /** Once, for a request that was routed to a model, when it is over. Its attempts are in the order of `attempt`. */
+  called(call: CallFacts): void;
+  /** Once, after everything else. */
+  ended(end: EndFacts): void;
+}
+
+/** A request for a model. All times are milliseconds. */
+export interface CallFacts {
+  protocol: string;
+  action: 'generate' | 'count';
+  stream: boolean;
+  /** The gateway's name of the model that was asked for. */
+  model: string;
+  status: 'complete' | 'failed' | 'refused' | 'client-closed';
+  attempts: AttemptFacts[];
+  usage?: Partial<Usage>;
+  /** In 1e-12 USD. */
+  cost?: bigint;
+  /** The upstream's own word for why the answer ended. */
+  finish?: string;
+  /** The upstream's own name of the model that answered. */
+  responseModel?: string;
+  error?: ErrorCode;
+  milliseconds: number;
+  firstByte?: number;
+}
+
+export interface AttemptFacts {
+  provider: string;
+  /** The gateway's name of the model. */
+  model: string;
+  /** The provider's name of it. */
+  upstreamModel: string;
+  /** The upstream's HTTP status. */
+  status?: number;
+  error?: ErrorCode;
+  firstByte?: number;
+  milliseconds: number;
+}
+
+export interface EndFacts {
+  /** Which of our routes it was, e.g. `inference.generate`. */
+  route: string;
+  protocol: string;
+  /** The HTTP status; absent when the client left before there was one. */
+  status?: number;
+  outcome: CallFacts['status'];
+  error?: ErrorCode;
+  milliseconds: number;
+}
+
+/** What happens beside requests. */
+export interface Events {
+  /** A video task has come to a status. */
+  videoReached(status: string): void;
+  /** The mirror gave up on a finished video. */
+  videoUnmirrored(): void;
+  /** An upstream says a status of a task that no adapter knows. */
+  statusUnknown(provider: string): void;
+  webhookAttempted(outcome: string): void;
+  /** An endpoint failed and is left alone for a while. */
+  endpointRested(provider: string, model: string): void;
+}
+
+/** Several as one; headers of the later ones win. */
+export function watchAll(watches: readonly Watch[]): Watch {
+  return {
+    begin(head) {
+      const requests = watches.map((watch) => watch.begin(head));
+      return {
+        attempt: () => Object.assign({}, ...requests.map((request) => request.attempt())),
+        called(call) {
+          for (const request of requests) request.called(call);
+        },
+        ended(end) {
+          for (const request of requests) request.ended(end);
+        },
+      };
+    },
+  };
+}
