@@ -151,6 +151,8 @@ export interface Protocol {
   usageOf(body: Json): Partial<Usage> | undefined;
   /** The error in a 200 body or in a frame's data, if it is one. */
   errorIn(body: Json): GatewayError | undefined;
+  /** Whether a frame only opens the stream: an error may still come in the place of an answer. */
+  isPreamble?(event: SseEvent): boolean;
   /** Whether a frame ends the stream properly. */
   isEnd(event: SseEvent): boolean;
 }

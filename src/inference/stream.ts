@@ -41,8 +41,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   let count = 0;
   let begun = false;
   let events = 0;
-  /** Comments before the first event, which alone shows whether this is an answer or an error. */
-  let held: Buffer[] = [];
+  /** What comes before the answer itself, which alone shows that this is no error. */
+  let held: Output[] = [];
 
   /** False for a frame that the client must not see. An element of an array must be JSON, other frames may be anything. */
   function inspect(event: SseEvent): boolean {
@@ -79,14 +79,24 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     if (parsed) {
       const event = parseFrame(frame);
       if (event && !accepts(event)) return;
-      begun ||= event !== undefined;
+      if (!begun) {
+        open(frame, event, out);
+        return;
+      }
     }
-    if (!begun) {
-      if (!options.array) held.push(frame);
-      return;
-    }
-    if (held.length > 0) out.push(...held);
+    write(frame, brace, out);
+  }
+
+  function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
+    begun = event !== undefined && !protocol.isPreamble?.(event);
+    if (event) write(frame, frame.indexOf(OPEN_BRACE), held);
+    else if (!options.array) held.push(frame);
+    if (!begun) return;
+    out.push(...held);
     held = [];
+  }
+
+  function write(frame: Buffer, brace: number, out: Output[]): void {
     if (options.array) element(frame, out);
     else if (brace < 0) out.push(frame);
     else rename(frame, brace, out);

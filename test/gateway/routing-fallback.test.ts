@@ -8,7 +8,7 @@ import { type Behaviour, type Fleet, startFleet } from './routing-upstreams.ts';
 
 const PROTOCOLS = ['chat', 'messages', 'generate'] as const;
 
-const HELPS: Behaviour[] = [408, 429, 500, 502, 503, 529, 'error in 200', 'closes'];
+const HELPS: Behaviour[] = [408, 429, 500, 502, 503, 529, 'error in 200', 'late error in 200', 'closes'];
 const HELPS_NOT: Behaviour[] = [400, 401, 402, 403, 404, 413, 422];
 
 for (const client of PROTOCOLS) {

@@ -19,6 +19,7 @@ export type Behaviour =
   | number
   | { status: number; headers?: Record<string, string> }
   | 'error in 200'
+  | 'late error in 200'
   | 'empty stream'
   | 'closes'
   | 'breaks off'
@@ -114,8 +115,9 @@ function answer(
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(events(BEGINNINGS[protocol](name)), () => response.destroy());
   } else if (failure !== 'never') {
-    const wrong = failure === 'error in 200' ? OVERLOADED[protocol] : undefined;
-    if (streamed) answerEvents(response, events(wrong ? [wrong] : frames));
+    const wrong = failure === 'well' ? undefined : OVERLOADED[protocol];
+    const opening = failure === 'late error in 200' && protocol === 'messages' ? frames.slice(0, 1) : [];
+    if (streamed) answerEvents(response, events(wrong ? [...opening, wrong] : frames));
     else answerJson(response, wrong ?? WHOLE[protocol](name));
   }
 }

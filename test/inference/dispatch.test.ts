@@ -101,7 +101,10 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
       test('an answer after a failure', async () => {
         one.behaves = 503;
         const { outcome } = await send(protocol, stream);
-        assert.deepEqual([outcome.status, outcome.endpoint?.provider.id], ['complete', 'two']);
+        assert.deepEqual(
+          [outcome.status, outcome.error, outcome.endpoint?.provider.id],
+          ['complete', undefined, 'two'],
+        );
         assert.deepEqual(
           outcome.attempts.map(({ endpoint, status, error }) => [endpoint, status, error]),
           [

@@ -60,5 +60,6 @@ export const messages: Protocol = {
   usageMark: Buffer.from('"usage"'),
   usageOf,
   errorIn,
+  isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"(message_start|ping)"/.test(data),
   isEnd: (event) => event.event === 'message_stop' || /^\{\s*"type"\s*:\s*"message_stop"/.test(event.data),
 };
