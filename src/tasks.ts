@@ -16,6 +16,7 @@ import { createPolicy, type Policy } from './net/policy.ts';
 import { createResolverLookup, type Lookup, systemLookup } from './net/resolver.ts';
 import { createTrustedClient } from './net/trusted.ts';
 import type { Store } from './store/store.ts';
+import type { Events } from './telemetry/watch.ts';
 import { createMirror, type FullMirror } from './videos/mirror/index.ts';
 import { encodeTask, type ObjectOptions } from './videos/object.ts';
 import { createVideos } from './videos/service.ts';
@@ -34,6 +35,8 @@ export interface TasksOptions {
   /** How callers reach the gateway, without a slash at the end. */
   baseUrl(): string;
   clock?: Clock;
+  /** Hears what becomes of tasks and webhooks. */
+  events?: Events;
 }
 
 export interface Tasks {
@@ -66,7 +69,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   let scheduler: Scheduler | undefined;
   const wake = (kind: string) => scheduler?.wake(kind);
   const videos = createVideos({
-    ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake },
+    ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake, events: eventsOf(options) },
     ...{
       providers: () => options.models().providers,
       upstream: { send: (...call) => options.upstream().send(...call) },
@@ -76,7 +79,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   const { timeout, honorRetryAfter, standardHeaders } = config.callbacks;
   const delivery = createDeliveryHandler({
     ...{ store, client: clients.guarded, secrets, log, clock, userAgent },
-    ...{ timeout, honorRetryAfter, standardHeaders },
+    ...{ timeout, honorRetryAfter, standardHeaders, events: options.events },
   });
   return {
     video: {
@@ -104,6 +107,11 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       await clients.trusted.close();
     },
   };
+}
+
+/** Where nothing is mirrored, nothing fails to be. */
+function eventsOf({ config, events }: TasksOptions): Events | undefined {
+  return events && config.videos.mirror.type === 'off' ? { ...events, videoUnmirrored() {} } : events;
 }
 
 /** Asked anew each time, because a gateway that lets the system choose its port learns it late. */

@@ -16,11 +16,13 @@ export interface RoutingStateOptions {
   /** Milliseconds that an endpoint rests after failures. */
   cooldown: () => number;
   now?: () => number;
+  /** Hears of an endpoint, `<provider>/<upstream model>#<credential>`, that goes to rest. */
+  onRest?(id: string): void;
 }
 
-export function createRoutingState({ cooldown, now = Date.now }: RoutingStateOptions): RoutingState {
+export function createRoutingState({ cooldown, now = Date.now, onRest }: RoutingStateOptions): RoutingState {
   return {
-    health: createHealth({ cooldown, now }),
+    health: createHealth({ cooldown, now, onRest }),
     statistics: createStatistics(now),
     retries: createRetryBudget(now),
     bindings: createBindings(now),

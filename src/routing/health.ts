@@ -34,6 +34,8 @@ export interface HealthOptions {
   /** Milliseconds of the first rest; each failed probe doubles it. */
   cooldown: () => number;
   now?: () => number;
+  /** Hears of an endpoint that goes to rest. */
+  onRest?(id: string): void;
 }
 
 /** Failures in a row after which an endpoint rests; one that says it is overloaded rests at once. */
@@ -45,7 +47,7 @@ const LONGEST_REST = 5 * 60_000;
 const LONGEST_ASKED_REST = 60 * 60_000;
 const OVERLOADED = [429, 529];
 
-export function createHealth({ cooldown, now = Date.now }: HealthOptions): Health {
+export function createHealth({ cooldown, now = Date.now, onRest }: HealthOptions): Health {
   const states = new Map<string, State>();
 
   function resting(error: GatewayError, rest: number): State {
@@ -95,7 +97,10 @@ export function createHealth({ cooldown, now = Date.now }: HealthOptions): Healt
         },
         failed(error) {
           const state = states.get(id);
-          if (state?.type !== 'probing' || probe) states.set(id, afterFailure(state, error));
+          if (state?.type === 'probing' && !probe) return;
+          const next = afterFailure(state, error);
+          states.set(id, next);
+          if (next.type === 'resting' && state?.type !== 'resting') onRest?.(id);
         },
         abandoned() {
           if (probe && states.get(id)?.type === 'probing') states.set(id, before);

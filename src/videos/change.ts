@@ -25,11 +25,12 @@ export interface ChangeOptions {
 
 /** The task as it then is; a terminal one is left alone. Undefined when there is none. */
 export async function change(
-  { store, clock, wake }: VideoContext,
+  context: VideoContext,
   id: string,
   decide: Decide,
   { signal, known }: ChangeOptions = {},
 ): Promise<Changed | undefined> {
+  const { store, clock } = context;
   const patiently = <Result>(call: () => Promise<Result>) => (signal ? persist(call, { clock, signal }) : call());
   for (let first = known; ; first = undefined) {
     const loaded = first ?? (await patiently(() => store.call('loadVideo', { id })));
@@ -37,16 +38,23 @@ export async function change(
     const decision = isTerminal(loaded.task.status) ? undefined : decide(loaded);
     if (!decision) return { ...loaded, changed: false };
     if (!(await patiently(() => store.call('saveVideo', decision)))) continue;
-    announce(wake, decision);
+    announce(context, loaded.task, decision);
     const task = { ...decision.task, version: decision.task.version + 1 };
     return { task, attempt: decision.attempt ?? loaded.attempt, changed: true };
   }
 }
 
-function announce(wake: VideoContext['wake'], { settlement, job }: VideoChange): void {
+function announce(
+  { wake, events, mirror }: VideoContext,
+  before: VideoTask,
+  { task, settlement, job }: VideoChange,
+): void {
   if (settlement?.delivery) wake('webhook');
   if (settlement?.booking) wake('video-booking');
   if (job && 'hasten' in job) wake('video');
+  if (task.status !== before.status) events?.videoReached(task.status);
+  const unkept = task.status === 'completed' && task.assets.some(({ kept }) => !kept);
+  if (mirror && unkept) events?.videoUnmirrored();
 }
 
 /** What a task that goes on becomes, and when its job comes back. */

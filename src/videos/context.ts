@@ -9,6 +9,7 @@ import type { Upstream } from '../inference/upstream.ts';
 import type { Clock } from '../jobs/job.ts';
 import type { FetchBytes } from '../net/fetch.ts';
 import type { Store } from '../store/store.ts';
+import type { Events } from '../telemetry/watch.ts';
 import type { Budget } from './budget.ts';
 import type { Mirror } from './mirror.ts';
 import type { ObjectOptions } from './object.ts';
@@ -40,6 +41,7 @@ export interface VideoContext {
   /** From 0 to 1. */
   random(): number;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  events?: Pick<Events, 'videoReached' | 'videoUnmirrored' | 'statusUnknown'>;
   /** Tells the scheduler that a job of the kind became due. */
   wake(kind: string): void;
 }

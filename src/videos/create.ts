@@ -40,7 +40,10 @@ export async function createTask(
       'This Idempotency-Key was used for another request within 24 hours; use a new one for each request.',
     );
   }
-  if (created.type === 'created') context.wake('video');
+  if (created.type === 'created') {
+    context.wake('video');
+    context.events?.videoReached('queued');
+  }
   return { task: created.task, replayed: created.type === 'replayed' };
 }
 

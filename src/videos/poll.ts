@@ -96,6 +96,7 @@ function read(step: Step, loaded: LoadedVideo, report: Extract<Report, { type: '
     }
     case 'unknown': {
       const { provider, taskId } = loaded.attempt;
+      context.events?.statusUnknown(provider);
       context.log.warn({ provider, task: taskId, word: result.word }, 'an upstream says a status that is not known');
       return pollAgain(step, loaded, { retryAfter, status: 'in_progress' });
     }

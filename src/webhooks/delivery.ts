@@ -9,6 +9,7 @@ import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';
 import { replayOf, WEBHOOK } from '../store/delivery-rows.ts';
 import type { AttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
+import type { Events } from '../telemetry/watch.ts';
 import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import { headersOf } from './signature.ts';
@@ -18,6 +19,7 @@ export interface DeliveryOptions {
   client: Pick<GuardedClient, 'request'>;
   secrets: Pick<WebhookSecrets, 'signing'>;
   log: Pick<Logger, 'info' | 'warn'>;
+  events?: Pick<Events, 'webhookAttempted'>;
   clock: Clock;
   /** Product and version, e.g. `polygate/1.2.3`. */
   userAgent: string;
@@ -41,7 +43,7 @@ const BODY_TIME = 1_000;
 type Attempt = Pick<AttemptResult, 'outcome' | 'status' | 'address' | 'retryAfter'>;
 
 export function createDeliveryHandler(options: DeliveryOptions): Handler {
-  const { store, log, clock, timeout = TIMEOUT, random = Math.random } = options;
+  const { store, log, events, clock, timeout = TIMEOUT, random = Math.random } = options;
 
   async function run(job: Job, signal: AbortSignal): Promise<void> {
     const { deliveryId, trigger } = subjectOf(job);
@@ -74,6 +76,7 @@ export function createDeliveryHandler(options: DeliveryOptions): Handler {
   }
 
   function tell(delivery: string, { outcome, status, nextDueAt }: AttemptResult): void {
+    events?.webhookAttempted(outcome);
     if (outcome === 'ack') log.info({ delivery, status }, 'webhook delivered');
     else log.warn({ delivery, outcome, status, nextDueAt }, 'webhook not delivered');
   }
