@@ -6,11 +6,14 @@ import type { NewJob } from '../../src/store/job-rows.ts';
 import type { Operation } from '../../src/store/operation.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { OpenTestStore, TestStore } from '../store/stores.ts';
+import { type Activity, createActivity } from './activity.ts';
 import type { operations } from './operations.ts';
 
 type Operations = typeof operations;
 
 export interface JobStore extends TestStore {
+  /** Calls under way, and what else a test tracks. */
+  activity: Activity;
   /** Calls any operation, those of the tests included. */
   do<Name extends keyof Operations>(
     name: Name,
@@ -22,7 +25,9 @@ export const OPERATIONS = new URL('./operations.ts', import.meta.url);
 
 export async function openJobStore(context: TestContext, open: OpenTestStore): Promise<JobStore> {
   const store = await open(context, { operations: OPERATIONS });
-  return { ...store, do: store.call as unknown as JobStore['do'] };
+  const activity = createActivity();
+  const call = activity.track(store.call as (...parameters: unknown[]) => Promise<unknown>);
+  return { ...store, call: call as TestStore['call'], do: call as unknown as JobStore['do'], activity };
 }
 
 export function jobs(count: number, job: Partial<NewJob> & { dueAt: number }): NewJob[] {

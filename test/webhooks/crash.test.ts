@@ -12,6 +12,7 @@ import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { deliveryOf } from '../../src/webhooks/envelope.ts';
 import { deliveryForOperator } from '../../src/webhooks/log.ts';
 import { MAX_ATTEMPTS } from '../../src/webhooks/schedule.ts';
+import { createActivity } from '../jobs/activity.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import { type JobStore, OPERATIONS, until } from '../jobs/rig.ts';
 import { openTestSqlite, temporaryData } from '../store/stores.ts';
@@ -22,7 +23,7 @@ const CHILD = join(import.meta.dirname, 'crash-child.ts');
 
 async function openFolder(folder: string): Promise<JobStore> {
   const store = await openSqlite({ folder, role: 'owner', operations: OPERATIONS, migrations: MIGRATIONS });
-  return { ...store, do: store.call as never, beside: () => assert.fail() };
+  return { ...store, do: store.call as never, beside: () => assert.fail(), activity: createActivity() };
 }
 
 function start(context: TestContext, folder: string, ...point: string[]): ChildProcess {
@@ -138,7 +139,7 @@ test('deliveries pause while the store is away and go on within five seconds', a
   const passing = async (milliseconds: number) => {
     for (let passed = 0; passed < milliseconds; passed += 100) {
       clock.advance(100);
-      await new Promise((done) => setTimeout(done, 1));
+      await rig.store.activity.quiet();
     }
   };
   away = true;

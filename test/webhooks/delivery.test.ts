@@ -5,23 +5,14 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { delayOf, jitterOf, MAX_ATTEMPTS } from '../../src/webhooks/schedule.ts';
-import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { passing } from '../jobs/activity.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';
 import { SECRET, startRig, taskOf } from './rig.ts';
 
 const START = 1_800_000_000_000;
-
-/** Lets time pass in small steps until something has happened. */
-async function passing(clock: ManualClock, most: number, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const started = clock.now();
-  while (!(await condition())) {
-    assert.ok(clock.now() - started < most, 'takes too long');
-    clock.advance(250);
-    await delay(1);
-  }
-}
 
 forEachStore((name, open) => {
   test(`a webhook has exactly the headers and the body of the specification (${name})`, async (context) => {
@@ -67,18 +58,18 @@ forEachStore((name, open) => {
     const rig = await startRig(context, open, { clock, timeout: 5_000 });
     const taskId = await rig.owe(receiver.url());
     for (let n = 1; n < MAX_ATTEMPTS; n++) {
-      await passing(clock, 5_000, () => at.length === n);
+      await passing({ clock, activity: rig.store.activity, most: 5_000 }, () => at.length === n);
       await until(async () => (await rig.log(taskId))?.attempts.length === n);
       const { nextDueAt: due = 0, endedAt = 0 } = (await rig.log(taskId))?.attempts.at(-1) ?? {};
       const gap = due - endedAt;
       assert.ok(gap >= delayOf(n) && gap <= delayOf(n) + jitterOf(n), `retry ${n} after ${gap} ms`);
       clock.advance(Math.max(0, due - clock.now() - 2_000));
     }
-    await passing(clock, 5_000, () => at.length === MAX_ATTEMPTS);
+    await passing({ clock, activity: rig.store.activity, most: 5_000 }, () => at.length === MAX_ATTEMPTS);
     await until(async () => (await rig.log(taskId))?.state === 'exhausted');
     for (let hour = 0; hour < 24 * 4; hour++) {
       clock.advance(900_000);
-      await delay(1);
+      await rig.store.activity.quiet();
     }
     assert.equal(receiver.received.length, 11);
     for (const { body, headers } of receiver.received) {
@@ -158,7 +149,10 @@ test('what is our own fault is not charged to the receiver', async (context) => 
   };
   const rig = await startRig(context, openTestSqlite, { clock, lookup });
   const taskId = await rig.owe(receiver.url());
-  await passing(clock, 60_000, async () => (await rig.log(taskId))?.state === 'delivered');
+  await passing(
+    { clock, activity: rig.store.activity, most: 60_000 },
+    async () => (await rig.log(taskId))?.state === 'delivered',
+  );
   assert.equal((await rig.log(taskId))?.attempts.length, 1);
   assert.ok(clock.now() - START >= 5_000 + 10_000 + 20_000, 'in growing pauses');
 });

@@ -176,7 +176,8 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
   }
   waits.sort((one, other) => one - other);
   context.diagnostic(`healthy: p50 ${waits[20]?.toFixed(0)} ms, max ${waits.at(-1)?.toFixed(0)} ms`);
-  assert.ok((waits.at(-1) ?? 0) <= 500);
+  // Behind the dead one it would be seconds; a busy machine alone takes some of what is allowed here.
+  assert.ok((waits[20] ?? 0) <= 500 && (waits.at(-1) ?? 0) < 1_500);
   assert.equal(healthy.received.length, 40);
   assert.equal(dead.busiest, 8);
 });

@@ -49,9 +49,11 @@ export async function startRig(context: TestContext, open: OpenTestStore, option
   const { through = (inner) => inner, lookup, clock = createClock(store), ...rest } = options;
   const seen = through(store);
   const cipher = createCipher([encryptionKey]);
+  const client = loopbackClient(lookup);
+  const request = store.activity.track(client.request);
   const handler = createDeliveryHandler({
     ...{ store: seen, secrets: createSecrets({ store: seen, cipher, fallback: new Secret(SECRET) }) },
-    ...{ client: loopbackClient(lookup), log: { ...(silent as object), info() {}, warn() {} }, clock },
+    ...{ client: { request }, log: { ...(silent as object), info() {}, warn() {} }, clock },
     ...{ userAgent: 'polygate/test', ...rest },
   });
   const scheduler = createScheduler({ store: seen, handlers: [handler], log: silent, clock });
