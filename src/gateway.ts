@@ -82,14 +82,25 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
   });
 
-  const { host, port, prefixes, bodyLimit } = config.server;
+  const { host, port, prefixes, bodyLimit, trustedProxies } = config.server;
   const models = () => parts.models;
   const tasks = await createTasks({
     ...{ config, store, log, userAgent, models, clock },
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
   });
-  const app = createApp({ protocols, prefixes, bodyLimit, keys, store, models, dispatch, videos: tasks.video, log });
+  const app = createApp({
+    protocols,
+    prefixes,
+    bodyLimit,
+    trustedProxies,
+    keys,
+    store,
+    models,
+    dispatch,
+    videos: tasks.video,
+    log,
+  });
   await app.listen({ host, port });
   const address = addressOf(app.server);
   await tasks.start();
@@ -123,6 +134,7 @@ function needsRestart(before: Config, next: Config): string[] {
   if (before.server.host !== next.server.host) changed.push('server.host');
   if (before.server.port !== next.server.port) changed.push('server.port');
   if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
+  if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');
   for (const section of ['encryption', 'network', 'callbacks', 'videos'] as const) {

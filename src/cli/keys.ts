@@ -34,7 +34,7 @@ export async function createKey(
     ?.split(',')
     .map((glob) => glob.trim())
     .filter((glob) => glob !== '');
-  const wanted = { name, expires: expires === undefined ? undefined : expiryOf(expires), models: globs };
+  const wanted = { name, expires: expires === undefined ? undefined : expiryOf(expires), settings: { models: globs } };
   const { key, secret } = await withKeys(loadConfig(configSource(options)), (keys) => keys.create(wanted));
   process.stderr.write(`The key "${key.name}", shown once and stored only as a hash:\n`);
   process.stdout.write(`${secret}\n`);
@@ -63,9 +63,10 @@ function expiryOf(text: string): number {
   return moment;
 }
 
-function facts(key: Key): object {
+function facts({ settings, ...key }: Key): object {
   return {
     ...key,
+    ...settings,
     state: stateOf(key, Date.now()),
     created: iso(key.created),
     expires: iso(key.expires),
@@ -81,7 +82,7 @@ function row(key: Key): string[] {
     stateOf(key, Date.now()),
     iso(key.created)?.slice(0, 10) ?? key.origin,
     iso(key.expires) ?? 'never',
-    key.models?.join(',') ?? 'all',
+    key.settings.models?.join(',') ?? 'all',
     key.id,
   ];
 }

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { problems as schemaProblems } from '../core/check.ts';
 import { GatewayError, redact } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
+import { isRange } from '../net/addresses.ts';
 import { completeAdmin, completeLimits, completeSettings, completeTelemetry, completeUsage } from './accounting.ts';
 import { completeCallbacks, completeEncryption, completeNetwork, completeVideos, type Fault } from './delivery.ts';
 import { nearest } from './nearest.ts';
@@ -143,10 +144,12 @@ function completeServer(server: NonNullable<ConfigFile['server']>, source: Confi
   for (const [name, prefix] of Object.entries(prefixes)) {
     if (/^v1(\/|$)/.test(prefix)) fault(`server.prefixes.${name}`, 'must not begin with v1, which is taken');
   }
+  checkRanges(server.trusted_proxies, 'server.trusted_proxies', fault);
   return {
     host: source.host ?? server.host ?? DEFAULTS.host,
     port: source.port ?? server.port ?? DEFAULTS.port,
     publicUrl: server.public_url?.replace(/\/+$/, ''),
+    trustedProxies: server.trusted_proxies ?? [],
     prefixes,
     bodyLimit: parseSize(server.body_limit ?? DEFAULTS.bodyLimit) as number,
     deadlines: {
@@ -157,6 +160,12 @@ function completeServer(server: NonNullable<ConfigFile['server']>, source: Confi
     },
     keepAlive: milliseconds(server.keep_alive ?? DEFAULTS.keepAlive),
   };
+}
+
+function checkRanges(ranges: readonly string[] | null | undefined, path: string, fault: Fault): void {
+  for (const [index, range] of (ranges ?? []).entries()) {
+    if (!isRange(range)) fault(`${path}[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
+  }
 }
 
 /** Only for text that the schema accepted. */
@@ -174,16 +183,16 @@ function completeData(data: string, fault: Fault): Pick<Config, 'data' | 'postgr
 
 function completeKeys(entries: KeyEntry[], fault: Fault): ConfiguredKey[] {
   return entries.map((entry, index) => {
-    const { name, key, models, expires } = entry;
+    const { name, key, expires } = entry;
     const moment = expires ? parseMoment(expires) : undefined;
     if (expires && moment === undefined) fault(`keys[${index}].expires`, 'must be a date that exists');
+    checkRanges(entry.cidrs, `keys[${index}].cidrs`, fault);
     if (entries.findIndex((other) => other.name === name) < index) {
       fault(`keys[${index}].name`, `is taken by another key, "${name}"`);
     }
     return {
       name,
       key: new Secret(key),
-      models: models ?? undefined,
       expires: moment,
       settings: completeSettings(entry),
     };

@@ -48,11 +48,21 @@ function describeStates({ providers }: Config): string[] {
   });
 }
 
-function describeServer({ host, port, publicUrl, prefixes, bodyLimit, deadlines, keepAlive }: ServerConfig): object {
+function describeServer({
+  host,
+  port,
+  publicUrl,
+  trustedProxies,
+  prefixes,
+  bodyLimit,
+  deadlines,
+  keepAlive,
+}: ServerConfig): object {
   return {
     host,
     port,
     public_url: publicUrl,
+    trusted_proxies: trustedProxies,
     prefixes,
     body_limit: formatSize(bodyLimit),
     deadlines: {

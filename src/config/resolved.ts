@@ -62,6 +62,8 @@ export interface ServerConfig {
   port: number;
   /** How clients reach the gateway, without a slash at the end. */
   publicUrl?: string;
+  /** Address ranges of proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: string[];
   prefixes: Prefixes;
   /** Largest inference body in bytes. */
   bodyLimit: number;
@@ -158,11 +160,8 @@ export interface Deadlines {
 export interface ConfiguredKey {
   name: string;
   key: Secret;
-  /** Globs of model ids; absent means all. */
-  models?: string[];
   /** Unix milliseconds. */
   expires?: number;
-  /** What it may do, `models` included. */
   settings: KeySettings;
 }
 

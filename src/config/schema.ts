@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { admin, keySettings, limits, telemetry, usage } from './accounting-schema.ts';
 import { callbacks, encryption, network, videos } from './delivery-schema.ts';
-import { duration, prefix, webAddress } from './fields.ts';
+import { addressRange, duration, prefix, webAddress } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 import { aliases, defaultModel, models, routing } from './routing-schema.ts';
 
@@ -54,6 +54,11 @@ const server = Type.Object(
       }),
     ),
     public_url: Type.Optional(webAddress('How clients reach the gateway, e.g. https://gw.example.com.')),
+    trusted_proxies: Type.Optional(
+      Type.Array(addressRange(), {
+        description: 'Addresses of proxies whose X-Forwarded-For says who the client is. Absent means none.',
+      }),
+    ),
     prefixes: Type.Optional(
       Type.Object(
         {

@@ -87,7 +87,8 @@ export interface Protocol {
 
   // Facing clients.
   endpoints(prefixes: Prefixes): Endpoint[];
-  credential(headers: Headers, query: URLSearchParams): string | undefined;
+  /** Every API key that a request presents; more than one value is an ambiguity. */
+  credentials(headers: Headers, query: URLSearchParams): string[];
   /** Throws `invalid_request` when the headers lack what the protocol demands, e.g. a version. */
   checkHeaders?(headers: Headers): void;
   /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules. */

@@ -12,14 +12,15 @@ import type { Outcome } from '../inference/outcome.ts';
 import type { Route } from '../inference/route.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { Store } from '../store/store.ts';
+import { createAuthentication } from './authentication.ts';
 import { answerCatalog } from './catalog.ts';
 import { connectionEnder } from './connections.ts';
 import { causeOf, errorAnswer } from './errors.ts';
-import { answerInference, authenticate } from './inference.ts';
+import { answerInference } from './inference.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
 import { createReadiness } from './readiness.ts';
 import type { VideoOptions } from './video-options.ts';
-import { isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
+import { changes, isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
 import { createVideoAnswers } from './videos.ts';
 
 export interface AppOptions {
@@ -28,6 +29,8 @@ export interface AppOptions {
   /** Largest request body in bytes. */
   bodyLimit: number;
   keys: Pick<KeyStore, 'authenticate'>;
+  /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies?: readonly string[];
   store: Pick<Store, 'health'>;
   models(): Models;
   dispatch(): DispatchOptions;
@@ -79,6 +82,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
+  const authenticate = createAuthentication({ ...options, now: options.videos.now });
   const answerVideos = createVideoAnswers(options.videos);
   const answerReadiness = createReadiness(options.store, options.log);
   const admissions = new WeakMap<FastifyRequest, Admission>();
@@ -91,13 +95,15 @@ export function createApp(options: AppOptions): FastifyInstance {
     const { request, path, query } = exchange;
     const video = videoRoute(request.method, path);
     if (video) {
-      const key = isPublic(video) ? undefined : await authenticate(exchange, options.keys);
+      const access = { surface: 'videos', changes: changes(video) };
+      const key = isPublic(video) ? undefined : await authenticate(exchange, access);
       return { exchange, area: 'videos', route: video, key };
     }
     // Node leaves out the body of an answer to HEAD.
     const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
     if (action.type !== 'generate' && action.type !== 'count') return { exchange, area: 'catalog', action };
-    return { exchange, area: 'inference', action, key: await authenticate(exchange, options.keys) };
+    const surface = exchange.protocol.id;
+    return { exchange, area: 'inference', action, key: await authenticate(exchange, { surface, changes: true }) };
   }
 
   async function answer(admission: Admission): Promise<unknown> {

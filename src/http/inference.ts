@@ -55,17 +55,6 @@ function logOutcome({ call, route, outcome }: Omit<CallRecord, 'key'>, log: Logg
   else log.info({ ...base, ...tried, path, status, usage, partial, ...failure, milliseconds }, 'answered');
 }
 
-/** The key that a request's head presents. Throws `invalid_api_key`, and `invalid_request` for headers of the protocol. */
-export async function authenticate({ protocol, request, query }: Exchange, keys: AppOptions['keys']): Promise<Key> {
-  const presented = protocol.credential(request.headers, query);
-  if (presented === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
-  const key = await keys.authenticate(presented);
-  // Some clients know a wrong key by these words.
-  if (!key) throw new GatewayError('invalid_api_key', 'Incorrect API key provided.');
-  protocol.checkHeaders?.(request.headers);
-  return key;
-}
-
 interface Reading {
   action: InferenceAction;
   owner: string;

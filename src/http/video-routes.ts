@@ -27,6 +27,11 @@ export function isPublic({ action }: VideoRoute): boolean {
   return action === 'models' || action === 'file';
 }
 
+/** Whether it starts, changes or ends something. */
+export function changes({ action }: VideoRoute): boolean {
+  return action === 'create' || action === 'delete' || action === 'cancel' || action === 'replay';
+}
+
 /** Undefined for paths that have nothing to do with videos. Throws `method_not_allowed` and `not_found`. `HEAD` reads like `GET`. */
 export function videoRoute(method: string, path: string): VideoRoute | undefined {
   if (path !== '/v1/videos' && !path.startsWith('/v1/videos/')) return undefined;

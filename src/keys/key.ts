@@ -1,6 +1,7 @@
 /** What an API key is: random text for its owner, a digest and a few facts for us. */
 
 import { createHash, randomBytes } from 'node:crypto';
+import type { KeySettings } from '../core/key-settings.ts';
 import { matches } from './glob.ts';
 
 /** Begins every key, so that one is recognised where it doesn't belong. */
@@ -23,8 +24,8 @@ export interface KeyFacts {
   disabled?: boolean;
   /** To the minute. */
   lastUsed?: number;
-  /** Globs of model ids; absent means all. */
-  models?: string[];
+  /** What it may do. */
+  settings: KeySettings;
 }
 
 export interface Key extends KeyFacts {
@@ -56,6 +57,6 @@ export function stateOf(key: KeyFacts, now: number): KeyState {
 }
 
 export function keyOf(facts: KeyFacts): Key {
-  const { models } = facts;
+  const { models } = facts.settings;
   return { ...facts, allows: (model) => models === undefined || models.some((glob) => matches(glob, model)) };
 }

@@ -1,5 +1,6 @@
 /** The keys in memory, by digest: what is asked of them at every request costs no look into the store. */
 
+import type { KeySettings } from '../core/key-settings.ts';
 import type { Secret } from '../core/secret.ts';
 import type { StoredKey } from '../store/operations/keys.ts';
 import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
@@ -8,7 +9,8 @@ import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
 export interface FixedKey {
   name: string;
   key: Secret;
-  models?: string[];
+  /** What it may do; absent means everything. */
+  settings?: KeySettings;
   expires?: number;
 }
 
@@ -22,9 +24,9 @@ export type KnownKeys = ReadonlyMap<string, KnownKey>;
 
 export function fixedKeys(keys: readonly FixedKey[]): KnownKeys {
   return new Map(
-    keys.map(({ name, key, models, expires }) => {
+    keys.map(({ name, key, settings = {}, expires }) => {
       const text = key.reveal();
-      const facts = { id: `config:${name}`, name, prefix: shownPrefix(text), models, expires };
+      const facts = { id: `config:${name}`, name, prefix: shownPrefix(text), settings, expires };
       return [digestOf(text), { key: keyOf({ ...facts, origin: 'configuration' }), until: Number.POSITIVE_INFINITY }];
     }),
   );
@@ -47,7 +49,6 @@ export function distinct(known: KnownKeys): Key[] {
 }
 
 function keyOfRow(row: StoredKey): Key {
-  const settings: { models?: string[] } = JSON.parse(row.settings);
   return keyOf({
     id: row.id,
     name: row.name,
@@ -58,6 +59,6 @@ function keyOfRow(row: StoredKey): Key {
     revoked: row.revokedAt ?? undefined,
     disabled: row.disabled || undefined,
     lastUsed: row.lastUsedAt ?? undefined,
-    models: settings.models,
+    settings: JSON.parse(row.settings),
   });
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
+import type { KeySettings } from '../core/key-settings.ts';
 import type { MaybePromise } from '../store/operation.ts';
 import type { Store } from '../store/store.ts';
 import { importJournal } from './import.ts';
@@ -17,7 +18,8 @@ const LOOK_INTERVAL = 1000;
 
 export interface NewKey {
   name: string;
-  models?: string[];
+  /** What it may do; absent means everything. */
+  settings?: KeySettings;
   /** Unix milliseconds. */
   expires?: number;
 }
@@ -92,21 +94,28 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   return {
     authenticate(presented) {
       const digest = digestOf(presented);
-      const known = fixed.get(digest) ?? stored.get(digest);
-      if (known || (!looking && now() - lastLook < LOOK_INTERVAL)) return admitted(known);
+      const key = admitted(fixed.get(digest) ?? stored.get(digest));
+      // What cannot be used takes the way of the unknown, so that nobody can tell them apart by time.
+      if (key || (!looking && now() - lastLook < LOOK_INTERVAL)) return key;
       if (!looking) lastLook = now();
       return look().then(() => admitted(stored.get(digest)));
     },
 
-    async create({ name, models, expires }) {
+    async create({ name, settings = {}, expires }) {
       if (distinct(fixed).some((key) => key.name === name && stateOf(key, now()) === 'active')) {
         throw new GatewayError('invalid_request', `The configuration has a key named "${name}"; choose another name.`);
       }
       const secret = generateKey();
-      const facts = { id: randomUUID(), name, prefix: shownPrefix(secret), created: now(), expires, models };
+      const facts = { id: randomUUID(), name, prefix: shownPrefix(secret), created: now(), expires, settings };
       const { id, created, prefix } = facts;
-      const settings = JSON.stringify({ models });
-      const key = { id, name, settings, createdAt: created, expiresAt: expires ?? null, revokedAt: null };
+      const key = {
+        id,
+        name,
+        settings: JSON.stringify(settings),
+        createdAt: created,
+        expiresAt: expires ?? null,
+        revokedAt: null,
+      };
       await store.call('createKey', { key, secret: { digest: digestOf(secret), prefix }, now: now() });
       await refresh();
       return { key: keyOf({ ...facts, origin: 'store' }), secret };

@@ -31,6 +31,15 @@ export function parseRange(text: string): Range {
   return { start, bits };
 }
 
+export function isRange(text: string): boolean {
+  try {
+    parseRange(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function contains({ start, bits }: Range, address: Address): boolean {
   if (start.length !== address.length) return false;
   const whole = bits >> 3;

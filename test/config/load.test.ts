@@ -13,6 +13,7 @@ describe('a configuration without a file', () => {
       host: '127.0.0.1',
       port: 8080,
       publicUrl: undefined,
+      trustedProxies: [],
       prefixes: { messages: 'anthropic', generate: 'gemini' },
       bodyLimit: 20 * 1024 * 1024,
       deadlines: { connect: 5_000, firstByte: 300_000, idle: 120_000, total: 1_800_000 },
@@ -45,6 +46,7 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
       host: '0.0.0.0',
       port: 9000,
       publicUrl: 'https://gw.example.com',
+      trustedProxies: [],
       prefixes: { messages: 'claude', generate: 'google/ai' },
       bodyLimit: 512 * 1024,
       deadlines: { connect: 500, firstByte: 60_000, idle: 2_000, total: 3_600_000 },
@@ -52,7 +54,7 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
     });
     assert.equal(config.data, resolve('/var/lib/polygate'));
     assert.equal(config.keys[0]?.key.reveal(), '0123456789abcdef');
-    assert.deepEqual(config.keys[0]?.models, ['openai/*']);
+    assert.deepEqual(config.keys[0]?.settings.models, ['openai/*']);
     assert.equal(config.keys[0]?.expires, Date.UTC(2030, 0, 31));
   });
 
@@ -130,7 +132,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field, with the nearest known one',
     text: '\nserver:\n  prot: 80\n',
     faults: [
-      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, prefixes, body_limit, deadlines, keep_alive',
+      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, body_limit, deadlines, keep_alive',
     ],
   },
   {

@@ -349,7 +349,7 @@ describe('credentials', () => {
     ['chat', '2: api-key', { 'api-key': KEY }],
     ['messages', '1: x-api-key', { 'x-api-key': KEY }],
     ['messages', '1: a bearer token', bearer(KEY)],
-    ['messages', '1: x-api-key wins', { 'x-api-key': KEY, ...bearer('sk-wrong') }],
+    ['messages', '1: the same key twice', { 'x-api-key': KEY, ...bearer(KEY) }],
     ['generate', '2: x-goog-api-key', { 'x-goog-api-key': KEY }],
     ['generate', '2: x-gen-api-key', { 'x-gen-api-key': KEY }],
     ['generate', '2: a bearer token', bearer(KEY)],

@@ -63,7 +63,10 @@ forEachStore((engine, openStore) => {
 
     test('keeps its limits', async (context) => {
       const { open } = await opened(context);
-      const { secret } = await (await open()).create({ name: 'ci', models: ['sandbox/*', '*/gpt-*-mini'] });
+      const { secret } = await (await open()).create({
+        name: 'ci',
+        settings: { models: ['sandbox/*', '*/gpt-*-mini'] },
+      });
       const key = await (await open()).authenticate(secret);
       const allowed = ['sandbox/echo', 'sandbox/a/b', 'openai/gpt-5-mini', 'a/b/gpt--mini'];
       for (const model of allowed) assert.ok(key?.allows(model), model);
@@ -191,7 +194,7 @@ forEachStore((engine, openStore) => {
   });
 
   describe(`keys of the configuration (${engine})`, () => {
-    const fixed = (key: string): FixedKey => ({ name: 'fixed', key: new Secret(key), models: ['a/*'] });
+    const fixed = (key: string): FixedKey => ({ name: 'fixed', key: new Secret(key), settings: { models: ['a/*'] } });
 
     test('work beside the stored ones and show little', async (context) => {
       const keys = await (await opened(context)).open([fixed('0123456789abcdef')]);

@@ -50,15 +50,15 @@ describe('paths', () => {
 describe('keys', () => {
   const none = new URLSearchParams();
 
-  test('bearer in any case, then api-key', () => {
-    assert.equal(chat.credential({ authorization: 'Bearer one' }, none), 'one');
-    assert.equal(chat.credential({ authorization: 'bearer two', 'api-key': 'three' }, none), 'two');
-    assert.equal(chat.credential({ 'api-key': 'three' }, none), 'three');
+  test('bearer in any case, and api-key', () => {
+    assert.deepEqual(chat.credentials({ authorization: 'Bearer one' }, none), ['one']);
+    assert.deepEqual(chat.credentials({ authorization: 'bearer two', 'api-key': 'three' }, none), ['two', 'three']);
+    assert.deepEqual(chat.credentials({ 'api-key': 'three' }, none), ['three']);
   });
 
   test('headers of other protocols are not keys here', () => {
-    assert.equal(chat.credential({ 'x-api-key': 'a', 'x-goog-api-key': 'b' }, new URLSearchParams('key=c')), undefined);
-    assert.equal(chat.credential({ authorization: 'Basic abc' }, none), undefined);
+    assert.deepEqual(chat.credentials({ 'x-api-key': 'a', 'x-goog-api-key': 'b' }, new URLSearchParams('key=c')), []);
+    assert.deepEqual(chat.credentials({ authorization: 'Basic abc' }, none), []);
   });
 });
 

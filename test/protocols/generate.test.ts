@@ -104,15 +104,20 @@ describe('paths', () => {
   });
 });
 
-test('credentials, first spelling wins', () => {
+test('credentials in every spelling', () => {
   const query = new URLSearchParams('key=query');
   const none = new URLSearchParams();
   const bearer = { authorization: 'Bearer bearer' };
-  assert.equal(generate.credential({ 'x-goog-api-key': 'a', 'x-gen-api-key': 'b', ...bearer }, query), 'a');
-  assert.equal(generate.credential({ 'x-gen-api-key': 'b', ...bearer }, query), 'b');
-  assert.equal(generate.credential(bearer, query), 'query');
-  assert.equal(generate.credential(bearer, none), 'bearer');
-  assert.equal(generate.credential({ authorization: 'Basic x' }, none), undefined);
+  assert.deepEqual(generate.credentials({ 'x-goog-api-key': 'a', 'x-gen-api-key': 'b', ...bearer }, query), [
+    'a',
+    'b',
+    'query',
+    'bearer',
+  ]);
+  assert.deepEqual(generate.credentials({ 'x-gen-api-key': 'b', ...bearer }, none), ['b', 'bearer']);
+  assert.deepEqual(generate.credentials(bearer, query), ['query', 'bearer']);
+  assert.deepEqual(generate.credentials(bearer, none), ['bearer']);
+  assert.deepEqual(generate.credentials({ authorization: 'Basic x' }, none), []);
 });
 
 describe('errors', () => {

@@ -54,11 +54,11 @@ describe('endpoints', () => {
 });
 
 describe('headers', () => {
-  test('x-api-key wins over a bearer token', () => {
-    assert.equal(messages.credential({ 'x-api-key': 'one', authorization: 'Bearer two' }, none), 'one');
-    assert.equal(messages.credential({ authorization: 'bearer two' }, none), 'two');
-    assert.equal(messages.credential({ authorization: 'Basic two' }, none), undefined);
-    assert.equal(messages.credential({ 'x-api-key': ' ' }, none), undefined);
+  test('x-api-key and a bearer token are keys', () => {
+    assert.deepEqual(messages.credentials({ 'x-api-key': 'one', authorization: 'Bearer two' }, none), ['one', 'two']);
+    assert.deepEqual(messages.credentials({ authorization: 'bearer two' }, none), ['two']);
+    assert.deepEqual(messages.credentials({ authorization: 'Basic two' }, none), []);
+    assert.deepEqual(messages.credentials({ 'x-api-key': ' ' }, none), []);
   });
 
   test('a known version under either name', () => {

@@ -15,9 +15,9 @@ export const endpoints: Endpoint[] = [
 ];
 
 /** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
-export function credential(headers: Headers): string | undefined {
+export function credentials(headers: Headers): string[] {
   const bearer = /^bearer\s+(\S+)\s*$/i.exec(single(headers.authorization) ?? '')?.[1];
-  return bearer ?? single(headers['api-key']);
+  return [bearer, single(headers['api-key'])].filter((key) => key !== undefined);
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -4,7 +4,7 @@ import { isObject, type Json, outline } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
-import { credential, endpoints } from './endpoints.ts';
+import { credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
@@ -21,7 +21,7 @@ export const chat: Protocol = {
   id: 'chat',
 
   endpoints: () => endpoints,
-  credential,
+  credentials,
   check,
   decodeRequest,
   encodeResponse,

@@ -81,13 +81,10 @@ function pageOf(query: URLSearchParams): Page {
   return page;
 }
 
-export function credential(headers: Headers, query: URLSearchParams): string | undefined {
-  return (
-    text(headers['x-goog-api-key']) ??
-    text(headers['x-gen-api-key']) ??
-    text(query.get('key') ?? undefined) ??
-    /^bearer\s+(\S+)$/i.exec(text(headers.authorization) ?? '')?.[1]
-  );
+export function credentials(headers: Headers, query: URLSearchParams): string[] {
+  const bearer = /^bearer\s+(\S+)$/i.exec(text(headers.authorization) ?? '')?.[1];
+  const keys = [headers['x-goog-api-key'], headers['x-gen-api-key'], query.get('key') ?? undefined].map(text);
+  return [...keys, bearer].filter((key) => key !== undefined);
 }
 
 function text(value: string | string[] | undefined): string | undefined {

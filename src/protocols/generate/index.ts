@@ -5,7 +5,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
 import { check } from './check.ts';
-import { credential, endpoints, upstreamPath } from './endpoints.ts';
+import { credentials, endpoints, upstreamPath } from './endpoints.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
@@ -20,7 +20,7 @@ export const generate: Protocol = {
   id: 'generate',
 
   endpoints,
-  credential,
+  credentials,
   check,
   decodeRequest,
   encodeResponse,

@@ -47,11 +47,10 @@ function limitOf(text: string): number {
   throw new GatewayError('invalid_request', `limit must be an integer between 1 and ${MAX_PAGE}.`, { param: 'limit' });
 }
 
-/** `x-api-key` wins over `Authorization: Bearer`. */
-export function credential(headers: Headers): string | undefined {
-  const key = single(headers['x-api-key'])?.trim();
-  if (key) return key;
-  return /^Bearer\s+(\S+)\s*$/i.exec(single(headers.authorization) ?? '')?.[1];
+/** `x-api-key` and `Authorization: Bearer`. */
+export function credentials(headers: Headers): string[] {
+  const bearer = /^Bearer\s+(\S+)\s*$/i.exec(single(headers.authorization) ?? '')?.[1];
+  return [single(headers['x-api-key'])?.trim() || undefined, bearer].filter((key) => key !== undefined);
 }
 
 /** Throws `invalid_request` unless a version header names a known version. */

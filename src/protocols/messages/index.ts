@@ -3,7 +3,7 @@
 import { isObject, type Json, outline } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
-import { checkHeaders, credential, endpoints } from './endpoints.ts';
+import { checkHeaders, credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeErrorEvent, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
@@ -19,7 +19,7 @@ export const messages: Protocol = {
   id: 'messages',
 
   endpoints,
-  credential,
+  credentials,
   checkHeaders,
   check,
   decodeRequest,
