@@ -19,7 +19,7 @@ import type { Store } from './store/store.ts';
 import type { Events } from './telemetry/watch.ts';
 import { createMirror, type FullMirror } from './videos/mirror/index.ts';
 import { encodeTask, type ObjectOptions } from './videos/object.ts';
-import { createVideos } from './videos/service.ts';
+import { createVideos } from './videos/videos.ts';
 import { checkCallbackUrl } from './webhooks/callback-url.ts';
 import { createDeliveryHandler } from './webhooks/delivery.ts';
 import { deliveriesOf, replayDelivery } from './webhooks/log.ts';

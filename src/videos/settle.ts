@@ -1,6 +1,7 @@
 /** How a task ends: its terminal status, its cost and the webhook that it owes are one change. */
 
 import type { TaskErrorCode, VideoCharge, VideoFailure } from '../core/video.ts';
+import { deliveryOf } from '../webhooks/envelope.ts';
 import type { LoadedVideo, VideoChange } from './change.ts';
 import { type Bill, billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
 import { laneOf, type VideoContext } from './context.ts';
@@ -30,10 +31,10 @@ export function settle(context: VideoContext, { task, attempt }: LoadedVideo, en
     settlement: {
       ledger: ledgerEntry(settled, attempt.provider, bill, now),
       ...(settled.callbackUrl !== undefined && {
-        delivery: {
-          ...{ id: `${task.id}-${settled.status}`, taskId: task.id, owner: task.owner },
-          ...{ url: settled.callbackUrl, body: encodeEvent(context, settled, now), createdAt: now },
-        },
+        delivery: deliveryOf({
+          ...{ taskId: task.id, owner: task.owner, status: ending.status, url: settled.callbackUrl, createdAt: now },
+          task: encodeTask(settled, context.object),
+        }),
       }),
       ...(owesWork && { booking: bookingJob(task, laneOf(attempt), now) }),
     },
@@ -66,13 +67,6 @@ function ended(
     // Also what a task without a video left with the mirror goes away.
     ...(assets.some(({ kept }) => kept) && { mediaExpiresAt: ending.status === 'completed' ? mediaExpiresAt : now }),
   };
-}
-
-/** The bytes that every attempt of the webhook sends. */
-function encodeEvent({ object }: VideoContext, task: VideoTask, now: number): Buffer {
-  const event = `video.generation.${task.status}`;
-  const data = encodeTask(task, object);
-  return Buffer.from(JSON.stringify({ event, id: task.id, created_at: Math.floor(now / 1000), data }));
 }
 
 /** What the gateway itself says of a task that ended without a video. */

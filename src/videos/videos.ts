@@ -1,9 +1,18 @@
-/** Video tasks for those who serve them: everything here reads and writes the store and asks no upstream. */
+/** Video tasks: what the routes ask for, and the handlers that do the work. */
 
+import { GatewayError } from '../core/errors.ts';
 import type { Handler } from '../jobs/job.ts';
+import { createBookingHandler } from './booking.ts';
+import { createBudget } from './budget.ts';
+import { cancelTask } from './cancel.ts';
+import type { VideoContext } from './context.ts';
+import { createTask } from './create.ts';
 import type { Creation } from './creation.ts';
+import { createVideoHandler } from './machine.ts';
 import type { AssetSource } from './mirror.ts';
-import type { VideoStatus, VideoTask } from './task.ts';
+import { askAssets, sourceOf } from './source.ts';
+import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
+import { isTerminal, type VideoStatus, type VideoTask } from './task.ts';
 
 export interface NewTask {
   /** The id of the caller's key. */
@@ -24,7 +33,10 @@ export interface TaskQuery {
   model?: string;
 }
 
-/** Unknown, foreign and deleted tasks are all `video_not_found`; every call throws `unavailable` when the store cannot. */
+/**
+ * Everything but `source` reads and writes the store and asks no upstream. Unknown, foreign and deleted tasks are all
+ * `video_not_found`; every call throws `unavailable` when the store cannot.
+ */
 export interface Videos {
   /** Throws `idempotency_key_reused` and `model_not_found`. */
   create(task: NewTask): Promise<{ task: VideoTask; replayed: boolean }>;
@@ -43,4 +55,66 @@ export interface Videos {
   start(): Promise<void>;
   /** For the scheduler. */
   readonly handlers: Handler[];
+}
+
+export interface VideosOptions extends Omit<VideoContext, 'budget' | 'random'> {
+  /** Polls of one credential in a second. */
+  pollRate?: number;
+  random?(): number;
+}
+
+const POLL_RATE = 10;
+const POLL_BURST = 20;
+
+/** `start` once the store is open; the handlers are for the scheduler. */
+export function createVideos({ pollRate = POLL_RATE, random = Math.random, ...options }: VideosOptions): Videos {
+  const budget = createBudget({ rate: pollRate, burst: POLL_BURST });
+  const context: VideoContext = { ...options, budget, random };
+  const { store, clock } = context;
+
+  async function read(id: string, owner?: string): Promise<VideoTask> {
+    const task = await store.call('readVideo', { id, owner });
+    if (!task) throw notFound(id);
+    return task;
+  }
+
+  return {
+    create: (task) => createTask(context, task),
+    get: (owner, id) => read(id, owner),
+    find: read,
+    async list(owner, { limit, ...query }) {
+      const tasks = await store.call('listVideos', { owner, limit: limit + 1, ...query });
+      if (!tasks)
+        throw new GatewayError('invalid_request', 'after must be the id of one of your tasks.', { param: 'after' });
+      return { tasks: tasks.slice(0, limit), more: tasks.length > limit };
+    },
+    async cancel(owner, id, { abandon }) {
+      const before = await read(id, owner);
+      return isTerminal(before.status) ? before : ((await cancelTask(context, id, { abandon })) ?? before);
+    },
+    async remove(owner, id) {
+      const task = await read(id, owner);
+      if (!isTerminal(task.status)) {
+        throw new GatewayError('video_not_terminal', 'The task is not finished; cancel it first, or wait for its end.');
+      }
+      if (!(await store.call('deleteVideo', { id, owner, now: clock.now() }))) throw notFound(id);
+      // The sweep does what is left undone here.
+      await eraseMedia(context, task).catch((error) =>
+        context.log.warn({ err: error, task: id }, 'media not erased yet'),
+      );
+    },
+    async source(task, index, signal) {
+      const loaded = await store.call('loadVideo', { id: task.id });
+      const asset = task.assets[index];
+      if (!loaded || !asset) return undefined;
+      const reported = 'inline' in asset.source ? await askAssets(context, loaded.attempt, signal) : undefined;
+      return sourceOf(context, loaded.attempt, { asset, fresh: reported?.[index] }, signal);
+    },
+    start: () => store.call('ensureJob', { ...SWEEP_JOB, dueAt: clock.now() }),
+    handlers: [createVideoHandler(context), createBookingHandler(context), createSweepHandler(context)],
+  };
+}
+
+function notFound(id: string): GatewayError {
+  return new GatewayError('video_not_found', `There is no video task ${id}.`);
 }
