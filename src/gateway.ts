@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { localUrl } from './config/host.ts';
+import { openAccounting } from './accounting.ts';
 import type { Config } from './config/resolved.ts';
 import { createApp } from './http/app.ts';
 import type { DispatchOptions } from './inference/dispatch.ts';
@@ -89,7 +90,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
   });
+  const accounting = await openAccounting({
+    ...{ store, log, config: () => parts.config },
+    now: clock?.now ?? (() => store.now()),
+  });
   const app = createApp({
+    accounts: accounting.accounts,
     protocols,
     prefixes,
     bodyLimit,
@@ -118,6 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     async close() {
       parts.models.close();
       await Promise.all([app.close(), tasks.stop(TASK_GRACE)]);
+      await accounting.close();
       await parts.upstream.close();
     },
   };
@@ -137,6 +144,7 @@ function needsRestart(before: Config, next: Config): string[] {
   if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');
+  if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
   for (const section of ['encryption', 'network', 'callbacks', 'videos'] as const) {
     if (JSON.stringify(before[section]) !== JSON.stringify(next[section])) changed.push(section);
   }

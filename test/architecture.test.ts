@@ -41,6 +41,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   models: ['protocols', 'providers', 'catalog', 'config', 'inference', 'routing'],
   tasks: everything('tasks', 'models', 'gateway', 'cli', 'main'),
+  accounting: everything('accounting', 'tasks', 'models', 'gateway', 'cli', 'main'),
   gateway: everything('gateway', 'cli', 'main'),
   cli: everything('cli', 'main'),
   main: ['cli'],
@@ -58,10 +59,11 @@ function everything(...but: string[]): string[] {
     'keys',
     'jobs',
     'usage',
+    'limits',
     'webhooks',
     'routing',
   ];
-  return [...areas, 'inference', 'videos', 'http', 'tasks', 'models', 'gateway', 'cli'].filter(
+  return [...areas, 'inference', 'videos', 'http', 'tasks', 'accounting', 'models', 'gateway', 'cli'].filter(
     (area) => !but.includes(area),
   );
 }

@@ -210,6 +210,8 @@ export interface Usage {
   imageInput?: number;
   searches?: number;
   tier?: string;
+  /** USD that the upstream says it takes for the answer. */
+  reportedCost?: number;
   /** True when the upstream reported nothing and the counts are our estimate. */
   estimated?: boolean;
 }

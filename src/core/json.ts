@@ -113,6 +113,16 @@ export function isBlank(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text);
 }
 
+/** The value that `path` leads to through objects, or undefined. */
+export function valueAt(value: Json, path: readonly string[]): Json {
+  return path.reduce((holder, name) => (isObject(holder) ? holder[name] : undefined), value);
+}
+
+/** Undefined for anything but text that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
 const OUTLINE_CHARACTERS = 1000;
 
 /** Text that tells one value from others by its structure and the beginnings of its texts, quickly however large it is. */

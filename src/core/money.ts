@@ -43,6 +43,12 @@ export function smallest(first: bigint, ...others: bigint[]): bigint {
   return least;
 }
 
+export function largest(first: bigint, ...others: bigint[]): bigint {
+  let most = first;
+  for (const other of others) if (other > most) most = other;
+  return most;
+}
+
 function divide(dividend: bigint, divisor: bigint): bigint {
   const half = dividend < 0n ? -(divisor / 2n) : divisor / 2n;
   return (dividend + half) / divisor;

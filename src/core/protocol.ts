@@ -62,6 +62,20 @@ export interface EncoderOptions {
   array: boolean;
   /** The client doesn't want reasoning text. */
   hideReasoning: boolean;
+  /** What an answer costs in USD; undefined where nobody knows. Absent where no protocol is to say it. */
+  costOf?(usage: Usage): number | undefined;
+}
+
+/** What the upstream called its answer, and its own word for why it ended. */
+export interface AnswerFacts {
+  id?: string;
+  finish?: string;
+}
+
+/** A member to be set in an object, by the path that leads there. */
+export interface Member {
+  path: readonly string[];
+  value: Json;
 }
 
 /** Turns events into the bytes of a stream, as text; `end` closes it once after the last event. */
@@ -150,10 +164,16 @@ export interface Protocol {
   /** A frame without these bytes carries no usage and is not parsed for it. */
   readonly usageMark: Buffer;
   usageOf(body: Json): Partial<Usage> | undefined;
+  /** As far as a body or frame says it. */
+  factsOf(body: Json): AnswerFacts;
+  /** Set where an answer's usage says what the answer costs: where it stands, and what is to be set in it. */
+  readonly cost?: { path: readonly string[]; members(counted: Json, usage: Partial<Usage>, cost: number): Member[] };
   /** The error in a 200 body or in a frame's data, if it is one. */
   errorIn(body: Json): GatewayError | undefined;
   /** Whether a frame only opens the stream: an error may still come in the place of an answer. */
   isPreamble?(event: SseEvent): boolean;
   /** Whether a frame ends the stream properly. */
   isEnd(event: SseEvent): boolean;
+  /** Bytes of the frames that may be the last ones of a stream, after which a client waits for no more. */
+  readonly endMark: Buffer;
 }

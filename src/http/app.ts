@@ -12,6 +12,7 @@ import type { Outcome } from '../inference/outcome.ts';
 import type { Route } from '../inference/route.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { Store } from '../store/store.ts';
+import type { Accounts } from './account.ts';
 import { createAuthentication } from './authentication.ts';
 import { answerCatalog } from './catalog.ts';
 import { connectionEnder } from './connections.ts';
@@ -32,6 +33,8 @@ export interface AppOptions {
   /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
   store: Pick<Store, 'health'>;
+  /** Opens the account of every call for a model. */
+  accounts: Accounts;
   models(): Models;
   dispatch(): DispatchOptions;
   /** Hears once of every call that was routed, before the client is told that it failed; accounts are kept here. */

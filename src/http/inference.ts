@@ -21,19 +21,23 @@ export async function answerInference(
   { action, key }: { action: InferenceAction; key: Key },
   options: AppOptions,
 ): Promise<unknown> {
-  exchange.common['x-polygate-attempts'] = '0';
+  const { reply, common } = exchange;
+  Object.assign(common, { 'x-polygate-attempts': '0' }, options.accounts.standing(key));
   const models = options.models();
   const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
   const dispatching = options.dispatch();
   const route = await routeOf(call, model, { models, state: dispatching.state, allows: key.allows });
-  const { reply, common } = exchange;
   const [first] = route.places;
   if (call.action === 'count' && first && !first.endpoint.provider.countsTokens) {
     const tokens = countByEstimate(call);
     return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
   }
+  Object.assign(common, options.accounts.standing(key, route.model));
+  const { account, headers, discard } = await options.accounts.open(call, key, route);
+  Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
-  const outcome = await dispatch(call, route, createReply(reply.raw, common), dispatching);
+  const answered = dispatch(call, route, createReply(reply.raw, common), { ...dispatching, account });
+  const outcome = await answered.finally(discard);
   logOutcome({ call, route, outcome }, options.log);
   await options.onOutcome?.({ call, key, route, outcome });
   if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {

@@ -7,7 +7,9 @@ import type { Reply } from '../inference/call.ts';
 export function createReply(response: ServerResponse, common: Record<string, string>): Reply {
   return {
     head(status, headers) {
-      response.writeHead(status, { ...common, ...headers });
+      const { trailer, ...others } = headers;
+      const announced = trailer !== undefined && response.req.httpVersion !== '1.0' && { trailer };
+      response.writeHead(status, { ...common, ...others, ...announced });
     },
     write(chunk) {
       if (chunk.length > 0 && !response.destroyed) response.write(chunk);
@@ -18,8 +20,10 @@ export function createReply(response: ServerResponse, common: Record<string, str
     onDrain(listener) {
       response.on('drain', listener);
     },
-    end(chunk) {
-      if (!response.destroyed) response.end(chunk);
+    end(chunk, trailers = {}) {
+      if (response.destroyed) return;
+      response.addTrailers(trailers);
+      response.end(chunk);
     },
     onClose(listener) {
       if (response.destroyed) return listener();

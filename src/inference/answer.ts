@@ -2,14 +2,19 @@
 
 import type { ChatResponse, Usage } from '../core/chat.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../core/errors.ts';
-import { isObject, type Json, read } from '../core/json.ts';
-import type { EncoderOptions, Protocol } from '../core/protocol.ts';
+import { copyJson, isObject, type Json, read, valueAt } from '../core/json.ts';
+import { setMembers } from '../core/json-members.ts';
+import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
+import type { Delivery } from './delivery.ts';
+import { estimateOutput } from './estimate.ts';
 import { nameModel } from './model-name.ts';
 import type { Plan } from './plan.ts';
+import { wordsOf } from './rounds.ts';
 
 export interface Answer {
   body: Buffer;
   usage?: Partial<Usage>;
+  facts?: AnswerFacts;
 }
 
 /** Throws the error that a 200 answer carries, and `upstream_error` for anything that is not the protocol's JSON. */
@@ -27,17 +32,53 @@ export function readAnswer(bytes: Buffer, protocol: Protocol): Json {
   return body;
 }
 
-/** The upstream's bytes, which `body` was read from, with the gateway's name for the model. */
-export function relayAnswer(bytes: Buffer, body: Json, protocol: Protocol, model: string): Answer {
-  return { body: nameModel(bytes, protocol, model), usage: protocol.usageOf(body) };
+/** The upstream's bytes, which `body` was read from, with the gateway's name for the model and what the answer costs. */
+export function relayAnswer(
+  bytes: Buffer,
+  body: Json,
+  delivery: Pick<Delivery, 'call' | 'planned' | 'options'>,
+): Answer {
+  const { call, planned, options } = delivery;
+  const { protocol } = call;
+  const usage = protocol.usageOf(body);
+  const priced = usage ? addCost(bytes, body, { protocol, usage, options }) : bytes;
+  return {
+    body: nameModel(priced, protocol, options.model),
+    usage: usage ?? uncounted(body, planned),
+    facts: protocol.factsOf(body),
+  };
+}
+
+interface Counted {
+  protocol: Protocol;
+  usage: Partial<Usage>;
+  options: EncoderOptions;
+}
+
+/** The text of a body or frame that reports usage, which says what that costs where its protocol has a place for it. */
+export function addCost(bytes: Buffer, body: Json, { protocol: { cost }, usage, options }: Counted): Buffer {
+  if (!cost) return bytes;
+  const counted = valueAt(body, cost.path);
+  const price = isObject(counted) ? options.costOf?.({ input: 0, output: 0, ...usage }) : undefined;
+  return price === undefined ? bytes : setMembers(bytes, cost.path, cost.members(counted, usage, price));
+}
+
+/** What an answer without usage says, by our own count; its input is not known here. */
+function uncounted(body: Json, { upstream, target }: Plan): Partial<Usage> {
+  try {
+    const { candidates } = upstream.decodeResponse(copyJson(body), target);
+    return { output: estimateOutput(candidates.map(({ parts }) => wordsOf(parts)).join(' ')), estimated: true };
+  } catch {
+    return { estimated: true };
+  }
 }
 
 export function translateAnswer(bytes: Buffer, plan: Plan): ChatResponse {
   return plan.upstream.decodeResponse(readAnswer(bytes, plan.upstream), plan.target);
 }
 
-export function encodeAnswer(response: ChatResponse, client: Protocol, options: EncoderOptions): Answer {
-  return { body: Buffer.from(JSON.stringify(client.encodeResponse(response, options))), usage: response.usage };
+export function encodeAnswer(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
+  return Buffer.from(JSON.stringify(client.encodeResponse(response, options)));
 }
 
 interface Refusal {

@@ -20,6 +20,8 @@ export interface Call {
   bytes: Buffer;
   /** The parsed and checked `bytes`. */
   body: Json;
+  /** Hears of every request to an upstream before it is sent; the headers go along. */
+  onAttempt?(): Record<string, string>;
 }
 
 /** A model at a provider: one place a call can go to. */
@@ -59,13 +61,17 @@ export function originOf({ provider, model }: Endpoint): string {
   return provider.family ? `${provider.id}/${provider.family(model.upstreamId)}` : provider.id;
 }
 
-export function encoderOptions(call: Call, endpoint: Endpoint, hideReasoning: boolean): EncoderOptions {
+export function encoderOptions(
+  call: Call,
+  endpoint: Endpoint,
+  more: Pick<EncoderOptions, 'hideReasoning' | 'costOf'>,
+): EncoderOptions {
   return {
     model: endpoint.model.id,
     created: Math.floor(Date.now() / 1000),
     includeUsage: call.protocol.streamUsage?.asked(call.body) ?? true,
     array: call.array,
-    hideReasoning,
+    ...more,
   };
 }
 
@@ -76,7 +82,8 @@ export interface Reply {
   /** The client reads too slowly: what is written now waits in memory. `onDrain` tells when to go on. */
   readonly full: boolean;
   onDrain(listener: () => void): void;
-  end(chunk?: string | Buffer): void;
+  /** Trailers are left out where the client's HTTP has none. */
+  end(chunk?: string | Buffer, trailers?: Record<string, string>): void;
   /** Called once when the client went away before the end, at once if it is gone already. */
   onClose(listener: () => void): void;
 }

@@ -2,7 +2,9 @@
 
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
+import { decimalOf } from '../core/money.ts';
 import type { EncoderOptions } from '../core/protocol.ts';
+import { type Consumption, isPriced } from '../usage/account.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import type { StateMemory } from './memory.ts';
 import type { Plan } from './plan.ts';
@@ -23,7 +25,11 @@ export interface Delivery {
   heads(): Record<string, string>;
   /** Asks the upstream for the next round of its answer. */
   sendAgain(body: Buffer): void;
-  /** The answer was begun and is over. */
+  /** Wants nothing more of the upstream. */
+  hangUp(): void;
+  /** What an answer costs, in 1e-12 USD; undefined where nobody knows. */
+  charge(consumption: Consumption): bigint | undefined;
+  /** The answer is over, but for what `release` still writes. */
   resolve(relayed: Relayed): void;
   /** Nothing was written yet: the caller may answer with the error or ask elsewhere. */
   reject(error: GatewayError): void;
@@ -51,6 +57,19 @@ export function answerHeaders(delivery: Delivery, upstream: UpstreamHeaders, typ
     ...delivery.heads(),
     ...(requestId && VISIBLE.test(requestId) && { 'x-polygate-upstream-request-id': requestId }),
   };
+}
+
+export const COST_HEADER = 'x-polygate-cost';
+
+/** What an answer costs in USD, as a header or trailer; none where nobody knows. */
+export function costHeader({ call, charge }: Delivery, consumption: Consumption): Record<string, string> {
+  const cost = call.action === 'count' ? undefined : charge(consumption);
+  return cost === undefined ? {} : { [COST_HEADER]: decimalOf(cost) };
+}
+
+/** Announces the cost where it will be known. */
+export function costTrailer({ endpoint }: Delivery): Record<string, string> {
+  return isPriced(endpoint.model) ? { trailer: COST_HEADER } : {};
 }
 
 /** Keeps what the client may fail to hand back with its next turn. */

@@ -3,8 +3,10 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { endpointName } from '../routing/candidate.ts';
 import { mayFallBack } from '../routing/fallback.ts';
+import type { Account } from '../usage/account.ts';
 import type { Call, Reply } from './call.ts';
-import type { Attempt, Outcome } from './outcome.ts';
+import { createHeldReply, type HeldReply } from './held-reply.ts';
+import { type Attempt, endingOf, type Outcome, servedBy } from './outcome.ts';
 import { type Plan, plan } from './plan.ts';
 import { type Carried, type Relayed, type RelayOptions, relay } from './relay.ts';
 import { type ReadyPlace, type Route, refusalOf } from './route.ts';
@@ -15,13 +17,15 @@ export interface DispatchOptions extends RelayOptions {
   state: RoutingState;
   /** Milliseconds for all attempts together. */
   total: number;
+  /** Where what it uses is written down; absent where nobody asks for it. */
+  account?: Account;
 }
 
 /** A call on its way: what was tried so far, and what answers say about it. */
 interface Journey {
   call: Call;
   route: Route;
-  reply: Reply;
+  reply: HeldReply;
   options: DispatchOptions;
   /** Aborted when the client leaves. */
   client: AbortSignal;
@@ -36,15 +40,26 @@ const ACCOUNT_STATUSES = [401, 402, 403];
 /** What another endpoint may be able to do. */
 const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupported_tool'];
 
-/** Never rejects for what an upstream does: the outcome says it. */
+/**
+ * Never rejects for what an upstream does: the outcome says it. An answer's first byte waits until it is known that it
+ * will be accounted for, and its last ones until that is done.
+ */
 export async function dispatch(call: Call, route: Route, reply: Reply, options: DispatchOptions): Promise<Outcome> {
   const client = new AbortController();
   reply.onClose(() => client.abort());
   const started = performance.now();
-  const journey: Journey = { call, route, reply, options, client: client.signal, started, attempts: [] };
+  const held = createHeldReply(reply);
+  const journey: Journey = { call, route, reply: held, options, client: client.signal, started, attempts: [] };
   options.state.retries.earn();
-  const ended = await travel(journey);
-  const { attempts } = journey;
+  const { release, ...ended } = await travel(journey);
+  const outcome = outcomeOf(journey, ended);
+  await options.account?.close(endingOf(outcome));
+  held.open();
+  release?.();
+  return outcome;
+}
+
+function outcomeOf({ attempts, started, client }: Journey, ended: Omit<Ended, 'release'>): Outcome {
   const last = attempts.at(-1);
   const before = attempts.slice(0, -1).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
   return {
@@ -53,11 +68,12 @@ export async function dispatch(call: Call, route: Route, reply: Reply, options: 
     path: last?.path,
     milliseconds: performance.now() - started,
     ...(last?.firstByte !== undefined && { firstByte: before + last.firstByte }),
-    ...(client.signal.aborted && { status: 'client-closed' as const, error: undefined }),
+    ...(client.aborted && { status: 'client-closed' as const, error: undefined }),
   };
 }
 
-type Ended = Pick<Outcome, 'status' | 'usage' | 'partial' | 'error' | 'endpoint'>;
+type Ended = Pick<Outcome, 'status' | 'usage' | 'facts' | 'partial' | 'error' | 'endpoint'> &
+  Partial<Pick<Relayed, 'release'>>;
 
 async function travel(journey: Journey): Promise<Ended> {
   const { route, options, client, attempts } = journey;
@@ -149,12 +165,14 @@ interface Begun {
 }
 
 /** Opens the record of an attempt, which the answer fills in as it comes. */
-function begin({ call, route, reply, attempts }: Journey, place: ReadyPlace, planned: Plan): Begun {
+function begin({ call, route, reply, options, attempts }: Journey, place: ReadyPlace, planned: Plan): Begun {
   const { endpoint, model, credential } = place;
   const { path, dropped } = planned;
   const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
   attempts.push(record);
   const began = performance.now();
+  const { account } = options;
+  const served = servedBy(endpoint);
   const elapse = (): void => {
     record.milliseconds = performance.now() - began;
   };
@@ -163,6 +181,11 @@ function begin({ call, route, reply, attempts }: Journey, place: ReadyPlace, pla
     heads() {
       elapse();
       return explain(call, { route, attempts });
+    },
+    charge: (consumption) => account?.charge(served, consumption),
+    onSent() {
+      if (account) account.begin(served).then(reply.open);
+      else reply.open();
     },
     onStatus(status) {
       record.status = status;

@@ -2,6 +2,9 @@
 
 import type { Usage } from '../core/chat.ts';
 import type { ErrorCode, GatewayError } from '../core/errors.ts';
+import type { AnswerFacts } from '../core/protocol.ts';
+import type { Ending, Served } from '../usage/account.ts';
+import type { UsageStatus } from '../usage/record.ts';
 import type { Endpoint } from './call.ts';
 import type { Path } from './plan.ts';
 
@@ -39,8 +42,36 @@ export interface Outcome {
   milliseconds: number;
   /** From the call to the first byte of the upstream that answered. */
   firstByte?: number;
+  facts?: AnswerFacts;
   usage?: Partial<Usage>;
   /** The usage is that of an answer which was cut. */
   partial?: boolean;
   error?: GatewayError;
+}
+
+export function servedBy({ provider, model }: Endpoint): Served {
+  return { provider: provider.id, model, protocol: provider.protocol };
+}
+
+const STATUSES: Record<Outcome['status'], UsageStatus> = {
+  complete: 'completed',
+  failed: 'partial',
+  refused: 'failed',
+  'client-closed': 'cancelled',
+};
+
+/** The outcome as the account has it. What a client left behind was paid for as far as it came. */
+export function endingOf(outcome: Outcome): Ending {
+  const { status, endpoint, usage, facts, error, attempts, milliseconds, firstByte } = outcome;
+  return {
+    status: STATUSES[status],
+    ...(endpoint && { served: servedBy(endpoint) }),
+    usage: usage ?? (status === 'client-closed' ? { estimated: true } : undefined),
+    finish: facts?.finish,
+    upstreamId: facts?.id,
+    errorCode: error?.code,
+    attempts: attempts.length,
+    firstByte,
+    total: milliseconds,
+  };
 }

@@ -2,20 +2,35 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { type Deadline, watch } from './deadlines.ts';
-import { answerHeaders, type Delivery, learnState, rememberState, type UpstreamHeaders } from './delivery.ts';
+import {
+  answerHeaders,
+  costHeader,
+  costTrailer,
+  type Delivery,
+  learnState,
+  rememberState,
+  type UpstreamHeaders,
+} from './delivery.ts';
+import type { Relayed } from './relay.ts';
 import { createRelay, createTranslation, type Output, type StreamPipe } from './stream.ts';
 import type { Receiver } from './upstream.ts';
 
+/** Milliseconds that an upstream gets to close its answer after the end of it. */
+const LINGER = 250;
+
 export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Receiver {
-  const { call, planned, reply, options } = delivery;
+  const { call, planned, reply, options, rounds } = delivery;
   const relayed = planned.upstream === call.protocol;
   const pipe: StreamPipe = relayed
     ? createRelay(call.protocol, options, (body) => learnState(delivery, body))
-    : createTranslation({ plan: planned, client: call.protocol, options, rounds: delivery.rounds });
+    : createTranslation({ plan: planned, client: call.protocol, options, rounds });
   let silence: Deadline | undefined;
+  let lingering: Deadline | undefined;
+  let over = false;
 
   function begin(): Deadline {
-    reply.head(200, answerHeaders(delivery, headers, call.protocol.streamType(options)));
+    const type = call.protocol.streamType(options);
+    reply.head(200, { ...answerHeaders(delivery, headers, type), ...costTrailer(delivery) });
     const deadline = watch(() => {
       if (!reply.full) reply.write(options.array ? '\n' : call.protocol.keepAlive);
       deadline.in(delivery.keepAlive);
@@ -36,34 +51,72 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
   function write(out: Output[]): void {
     if (out.length === 0) return;
     silence ??= begin();
-    reply.write(out.length === 1 ? (out[0] as Output) : Buffer.concat(out.map((output) => Buffer.from(output))));
+    reply.write(joined(out));
     silence.in(delivery.keepAlive);
   }
 
+  /** The end of the answer waits for the end of its upstream, but not for long. */
+  function linger(): void {
+    if (pipe.last().length === 0) return;
+    lingering ??= watch(() => {
+      delivery.hangUp();
+      fail(new GatewayError('timeout', 'The upstream did not close its answer.'));
+    });
+    lingering.in(LINGER);
+  }
+
   function end(): void {
+    if (over) return;
+    lingering?.cancel();
     pass(pipe.end);
-    const more = relayed ? undefined : delivery.rounds.next();
+    const more = relayed ? undefined : rounds.next();
     if (more) {
       delivery.sendAgain(more);
       return;
     }
-    if (!silence) throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
-    silence.cancel();
-    reply.end();
+    const isEmpty = !silence && pipe.last().length === 0;
+    if (isEmpty) throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
+    silence ??= begin();
     if (!relayed) rememberState(delivery);
-    delivery.resolve({ status: 'complete', usage: pipe.usage() });
+    conclude({ status: 'complete', usage: pipe.usage() ?? pipe.partialUsage() }, pipe.last());
+  }
+
+  function conclude(relation: Omit<Relayed, 'release' | 'facts'>, last: Output[]): void {
+    over = true;
+    silence?.cancel();
+    const facts = pipe.facts();
+    const trailers = costHeader(delivery, { usage: relation.usage, finish: facts.finish });
+    delivery.resolve({ ...relation, facts, release: () => reply.end(joined(last), trailers) });
+  }
+
+  /** What fails after the end of the answer changes nothing any more. */
+  function fail(error: GatewayError): void {
+    if (over) return;
+    const isComplete = pipe.complete() && (silence || pipe.last().length > 0);
+    if (isComplete) {
+      end();
+      return;
+    }
+    lingering?.cancel();
+    if (!silence) {
+      delivery.reject(error);
+      return;
+    }
+    const words = call.protocol.encodeStreamError(error, call.requestId, options);
+    conclude({ status: 'failed', usage: pipe.partialUsage(), partial: true, error }, [...pipe.last(), words]);
   }
 
   return {
     head() {},
-    data: (chunk) => pass((out) => pipe.push(chunk, out)),
-    end,
-    fail(error) {
-      if (silence && pipe.complete()) return end();
-      silence?.cancel();
-      if (!silence) return delivery.reject(error);
-      reply.end(call.protocol.encodeStreamError(error, call.requestId, options));
-      delivery.resolve({ status: 'failed', usage: pipe.partialUsage(), partial: true, error });
+    data(chunk) {
+      pass((out) => pipe.push(chunk, out));
+      linger();
     },
+    end,
+    fail,
   };
+}
+
+function joined(out: Output[]): Output {
+  return out.length === 1 ? (out[0] as Output) : Buffer.concat(out.map((output) => Buffer.from(output)));
 }

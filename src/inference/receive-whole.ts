@@ -3,7 +3,14 @@
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
 import { type Answer, encodeAnswer, errorOf, readAnswer, relayAnswer, translateAnswer } from './answer.ts';
-import { answerHeaders, type Delivery, learnState, rememberState, type UpstreamHeaders } from './delivery.ts';
+import {
+  answerHeaders,
+  costHeader,
+  type Delivery,
+  learnState,
+  rememberState,
+  type UpstreamHeaders,
+} from './delivery.ts';
 import { streamWhole } from './stream.ts';
 import type { Receiver } from './upstream.ts';
 
@@ -27,9 +34,19 @@ export function receiveWhole(delivery: Delivery, headers: UpstreamHeaders): Rece
       const answer = answerOf(Buffer.concat(chunks), delivery);
       if (!answer) return;
       const type = call.stream ? call.protocol.streamType(options) : 'application/json';
-      reply.head(200, { ...answerHeaders(delivery, headers, type), 'content-length': String(answer.body.length) });
-      reply.end(answer.body);
-      delivery.resolve({ status: 'complete', usage: answer.usage });
+      const { body, usage, facts } = answer;
+      const head = {
+        ...answerHeaders(delivery, headers, type),
+        ...costHeader(delivery, { usage, finish: facts?.finish }),
+        'content-length': String(body.length),
+      };
+      delivery.resolve({
+        ...{ status: 'complete', usage, facts },
+        release() {
+          reply.head(200, head);
+          reply.end(body);
+        },
+      });
     },
     fail: (error) => delivery.reject(error),
   };
@@ -42,7 +59,7 @@ function answerOf(bytes: Buffer, delivery: Delivery): Answer | undefined {
   if (planned.upstream === call.protocol && !call.stream) {
     const body = readAnswer(bytes, call.protocol);
     learnState(delivery, body);
-    return relayAnswer(bytes, body, call.protocol, options.model);
+    return relayAnswer(bytes, body, delivery);
   }
   for (const event of unfold(translateAnswer(bytes, planned))) rounds.join(event);
   const more = rounds.next();
@@ -52,8 +69,11 @@ function answerOf(bytes: Buffer, delivery: Delivery): Answer | undefined {
   }
   rememberState(delivery);
   const response = rounds.response();
-  if (!call.stream) return encodeAnswer(response, call.protocol, options);
-  return { body: Buffer.from(streamWhole(response, call.protocol, options)), usage: response.usage };
+  const { usage } = response;
+  const body = call.stream
+    ? Buffer.from(streamWhole(response, call.protocol, options))
+    : encodeAnswer(response, call.protocol, options);
+  return { body, usage, facts: rounds.facts() };
 }
 
 function countAnswer(bytes: Buffer, { call, planned }: Delivery): Answer {

@@ -2,6 +2,8 @@
 
 import type { Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
+import { decimalOf } from '../core/money.ts';
+import type { AnswerFacts } from '../core/protocol.ts';
 import { type Call, type Endpoint, encoderOptions } from './call.ts';
 import type { Delivery } from './delivery.ts';
 import type { StateMemory } from './memory.ts';
@@ -22,14 +24,19 @@ export interface RelayOptions {
 /** What became of an answer that was begun. */
 export interface Relayed {
   status: 'complete' | 'failed';
+  facts?: AnswerFacts;
   usage?: Partial<Usage>;
   /** The usage is that of an answer which was cut. */
   partial?: boolean;
   error?: GatewayError;
+  /** Writes the end of the answer. Called once, when what became of it is written down. */
+  release(): void;
 }
 
 /** One attempt: a body for an endpoint, and where its answer goes. */
-export interface Carried extends Pick<Delivery, 'call' | 'endpoint' | 'planned' | 'reply' | 'heads'> {
+export interface Carried extends Pick<Delivery, 'call' | 'endpoint' | 'planned' | 'reply' | 'heads' | 'charge'> {
+  /** A request goes out, for the first time or again. */
+  onSent(): void;
   onStatus(status: number): void;
   /** Called once, with the first byte of the answer's body. */
   onFirstByte(): void;
@@ -54,11 +61,15 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
       receiver.attach(exchange);
     };
     const hides = planned.request?.reasoning?.visible === false;
+    const rounds = createRounds(planned);
     const receiver = createReceiver({
-      ...{ ...carried, memory, keepAlive, resolve, reject },
-      options: encoderOptions(call, endpoint, hides),
-      rounds: createRounds(planned),
+      ...{ ...carried, memory, keepAlive, rounds, resolve, reject },
+      options: encoderOptions(call, endpoint, {
+        hideReasoning: hides,
+        costOf: (usage) => numberOf(carried.charge({ usage, finish: rounds.facts().finish })),
+      }),
       sendAgain: send,
+      hangUp: () => exchange?.abort(),
     });
     send(planned.body);
     client.addEventListener('abort', () => {
@@ -68,10 +79,15 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
   });
 }
 
-function watched(receiver: Receiver, { onStatus, onFirstByte }: Carried): Receiver {
+function numberOf(cost: bigint | undefined): number | undefined {
+  return cost === undefined ? undefined : Number(decimalOf(cost));
+}
+
+function watched(receiver: Receiver, { onSent, onStatus, onFirstByte }: Carried): Receiver {
   let started = false;
   return {
     ...receiver,
+    sent: onSent,
     head(status, headers) {
       onStatus(status);
       receiver.head(status, headers);
@@ -98,6 +114,7 @@ function upstreamRequest(
     'user-agent': userAgent,
     ...provider.headers(endpoint.credential.key),
     ...endpoint.headers,
+    ...call.onAttempt?.(),
   };
   if (planned.path !== 'canonical') {
     for (const [from, to] of Object.entries(call.protocol.forwardedHeaders)) {

@@ -3,6 +3,7 @@
 import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createFolder } from '../core/fold.ts';
+import type { AnswerFacts } from '../core/protocol.ts';
 import { createUnwrapper } from './custom-tools.ts';
 import { estimateOutput, estimateTokens } from './estimate.ts';
 import type { Plan } from './plan.ts';
@@ -18,6 +19,8 @@ export interface Rounds {
   next(): Buffer | undefined;
   /** What the first candidate has said so far. */
   parts(): OpenPart[];
+  /** What the upstream called the first round, and why the last one ended. */
+  facts(): AnswerFacts;
   /** The usage so far by our own count, on the canonical path. */
   estimate(): Usage | undefined;
   /** The whole answer; throws `upstream_error` before its end. */
@@ -28,6 +31,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
   const unwrap = createUnwrapper(request);
   const whole = createFolder();
   let paused: Finish | undefined;
+  let facts: AnswerFacts = {};
   let usage: Usage | undefined;
   let round = 1;
   let offset = 0;
@@ -40,13 +44,14 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
 
   function estimate(): Usage | undefined {
     if (!request) return undefined;
-    const output = estimateOutput(whole.parts(0).map(wordsOf).join(' '));
+    const output = estimateOutput(wordsOf(whole.parts(0)));
     return { input: estimateTokens(request), output, estimated: true };
   }
 
   function joined(event: ChatEvent): ChatEvent | undefined {
     switch (event.type) {
       case 'message-start':
+        facts.id ??= event.id || undefined;
         return round === 1 ? event : undefined;
       case 'part-start':
       case 'part-delta':
@@ -54,6 +59,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
         count = Math.max(count, offset + event.index + 1);
         return offset === 0 ? event : { ...event, index: event.index + offset };
       case 'candidate-end':
+        if (event.candidate === 0) facts = { ...facts, finish: event.finish.raw ?? event.finish.reason };
         paused = event.candidate === 0 && pauses(event.finish) ? event.finish : paused;
         return paused ? undefined : event;
       case 'message-end':
@@ -82,6 +88,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
       return body;
     },
     parts: () => whole.parts(0),
+    facts: () => facts,
     estimate,
     response: whole.response,
   };
@@ -94,7 +101,12 @@ function assertCallable(part: OpenPart): void {
   throw new GatewayError('upstream_error', `The upstream sent a tool call without its ${missing}.`);
 }
 
-function wordsOf(part: OpenPart): string {
+/** Everything that was said, as far as it is text. */
+export function wordsOf(parts: readonly OpenPart[]): string {
+  return parts.map(wordsIn).join(' ');
+}
+
+function wordsIn(part: OpenPart): string {
   if (part.type === 'call') return `${part.name} ${part.args}`;
   return part.type === 'text' || part.type === 'reasoning' || part.type === 'refusal' ? part.text : '';
 }
@@ -120,4 +132,5 @@ const COUNTS = [
   'audioOutput',
   'imageInput',
   'searches',
+  'reportedCost',
 ] as const satisfies (keyof Usage)[];

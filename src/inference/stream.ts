@@ -3,9 +3,10 @@
 import type { ChatEvent, ChatResponse, Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
-import { isObject, type Json, read } from '../core/json.ts';
-import type { EncoderOptions, Protocol } from '../core/protocol.ts';
+import { isObject, type Json, parseObject, read } from '../core/json.ts';
+import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
+import { addCost } from './answer.ts';
 import { createRenamer } from './model-name.ts';
 import type { Plan } from './plan.ts';
 import type { Rounds } from './rounds.ts';
@@ -18,8 +19,11 @@ export interface StreamPipe {
   push(chunk: Buffer, out: Output[]): void;
   /** Throws when the upstream closed before its answer was complete. */
   end(out: Output[]): void;
+  /** What completes the answer, kept back so far: it goes to the client when the answer is accounted for. */
+  last(): Output[];
   /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
   complete(): boolean;
+  facts(): AnswerFacts;
   usage(): Partial<Usage> | undefined;
   /** The usage of an answer that was cut: what the upstream said so far, completed by an estimate. */
   partialUsage(): Partial<Usage> | undefined;
@@ -37,7 +41,12 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   const rename = createRenamer(protocol, options.model);
   let usage: Partial<Usage> | undefined;
   let complete = false;
+  let facts: AnswerFacts = {};
+  /** Of the frame at hand, if it reports usage. */
+  let counted: Json;
   let last: Buffer | undefined;
+  const closing: Output[] = [];
+  let closes = false;
   let count = 0;
   let begun = false;
   let events = 0;
@@ -56,9 +65,23 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     const error = protocol.errorIn(body);
     if (error) throw error;
     learn?.(body);
+    note(body);
     const seen = protocol.usageOf(body);
     if (seen) usage = { ...usage, ...seen };
+    counted = seen && body;
     return options.includeUsage || !protocol.streamUsage?.isExtra(body);
+  }
+
+  function note(body: Json): void {
+    const { id, finish } = protocol.factsOf(body);
+    facts = { id: facts.id ?? id, finish: finish ?? facts.finish };
+  }
+
+  /** The end of most answers is not parsed when it passes. */
+  function noteLast(): void {
+    const event = facts.finish === undefined && last ? parseFrame(last) : undefined;
+    const body = event && parseObject(event.data);
+    if (body) note(body);
   }
 
   /** What fails after the end changes nothing any more. */
@@ -71,7 +94,17 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     }
   }
 
+  /** From the frame on after which a client waits for no more, everything is kept back. */
   function relay(frame: Buffer, out: Output[]): void {
+    if (!closes && frame.includes(protocol.endMark)) {
+      const event = parseFrame(frame);
+      closes = event !== undefined && protocol.isEnd(event);
+    }
+    pass(frame, closes ? closing : out);
+  }
+
+  function pass(frame: Buffer, out: Output[]): void {
+    counted = undefined;
     const brace = frame.indexOf(OPEN_BRACE);
     const parsed = !begun || options.array || brace < 0 || marks.some((mark) => frame.includes(mark));
     if (brace >= 0) events++;
@@ -99,7 +132,15 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   function write(frame: Buffer, brace: number, out: Output[]): void {
     if (options.array) element(frame, out);
     else if (brace < 0) out.push(frame);
-    else rename(frame, brace, out);
+    else rename(priced(frame, brace), brace, out);
+  }
+
+  /** With what the usage in it costs. */
+  function priced(frame: Buffer, brace: number): Buffer {
+    if (!counted || !usage || !protocol.cost) return frame;
+    if (usage.output === 0) noteLast();
+    const text = addCost(frame.subarray(brace), counted, { protocol, usage, options });
+    return Buffer.concat([frame.subarray(0, brace), text]);
   }
 
   function element(frame: Buffer, out: Output[]): void {
@@ -127,9 +168,14 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
         if (inspect(event)) relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
       }
       if (!isComplete()) throw brokenOff();
-      if (options.array) out.push(']');
+      if (options.array) closing.push(']');
     },
+    last: () => closing,
     complete: isComplete,
+    facts() {
+      noteLast();
+      return facts;
+    },
     usage: () => usage,
     // Most upstreams send a token or a few in an event.
     partialUsage: () => ({ ...usage, output: Math.max(usage?.output ?? 0, events), estimated: true }),
@@ -153,6 +199,7 @@ export function createTranslation({ plan, client, options, rounds }: Translation
   let decoder = plan.upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
   let held: Output[] = [];
+  const closing: Output[] = [];
   let begun = false;
   let complete = false;
 
@@ -164,7 +211,7 @@ export function createTranslation({ plan, client, options, rounds }: Translation
     begun ||= event.type !== 'message-start' && event.type !== 'ping';
     if (text !== '') held.push(text);
     if (!begun) return;
-    out.push(...held);
+    (complete ? closing : out).push(...held);
     held = [];
   }
 
@@ -188,9 +235,11 @@ export function createTranslation({ plan, client, options, rounds }: Translation
       join(decoder.end(), out);
       framer = createFramer();
       decoder = plan.upstream.streamDecoder(plan.target);
-      if (complete) out.push(encoder.end());
+      if (complete) closing.push(encoder.end());
     },
+    last: () => closing,
     complete: () => complete,
+    facts: rounds.facts,
     usage: () => usage,
     partialUsage() {
       const estimate = rounds.estimate();

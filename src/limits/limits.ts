@@ -20,10 +20,10 @@ export interface Wish {
   key: { id: string; settings: KeySettings };
   /** `<provider>/<model_id>`. */
   model: string;
-  /** How many tokens it may use at most, in and out, as estimated. */
-  tokens: number;
-  /** What it may cost at most, in 1e-12 USD. */
-  cost: bigint;
+  /** How many tokens it may use at most, in and out, as estimated. Read where tokens are limited. */
+  readonly tokens: number;
+  /** What it may cost at most, in 1e-12 USD. Read where there is a budget. */
+  readonly cost: bigint;
 }
 
 export interface Admission {
@@ -34,6 +34,8 @@ export interface Admission {
 }
 
 export interface LimitKeeper {
+  /** Headers as those of an admission, with nothing taken. */
+  standing(key: Wish['key'], model: string): Record<string, string>;
   /** Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing taken. */
   admit(wish: Wish): Promise<Admission>;
   /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
@@ -87,9 +89,11 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     return (used) => counter.correct(at, used[kind] - amount);
   }
 
-  async function admitMoney({ key, cost }: Wish, period: Period): Promise<Settle | undefined> {
+  async function admitMoney(wish: Wish, period: Period): Promise<Settle | undefined> {
+    const { key } = wish;
     const text = key.settings.budgets?.[period];
     if (text === undefined) return undefined;
+    const { cost } = wish;
     const startsAt = periodStart(period, now());
     const limit = moneyOf(text);
     const budget = { keyId: key.id, period, startsAt };
@@ -115,6 +119,8 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   }
 
   return {
+    standing: (key, model) => headersOf(limitsOf(key, model, defaults())),
+
     async admit(wish) {
       const subjects = limitsOf(wish.key, wish.model, defaults());
       const settles: Settle[] = [];

@@ -3,6 +3,8 @@
 import type { Usage } from '../core/chat.ts';
 import type { UsageRow, UsageStatus } from '../store/usage-rows.ts';
 
+export type { UsageStatus };
+
 /** What is known before the upstream answers. */
 export interface Intent {
   /** Our id of the request. */

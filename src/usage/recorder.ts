@@ -25,6 +25,8 @@ export interface Recorder {
   begin(intent: Intent): Promise<void>;
   /** Settles when the record is durable; at once when batched. */
   finish(intent: Intent, completion: Completion): Promise<void>;
+  /** Records that are to be written. */
+  readonly waiting: number;
   /** Records that could not be kept. */
   readonly lost: number;
   /** Writes what waits, for as long as `patience` milliseconds. */
@@ -104,6 +106,9 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   return {
     get ready() {
       return !strict || (!failing && size() < capacity);
+    },
+    get waiting() {
+      return size();
     },
     get lost() {
       return lost;

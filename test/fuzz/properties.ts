@@ -80,7 +80,7 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
         });
       }
       await bounded(() => countByEstimate(call));
-      await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, false));
+      await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, { hideReasoning: false }));
     }
     assert.equal(JSON.stringify(body), text, "the client's body was changed");
     await bounded(() => client.restoreState(copyJson(body), 'upstream'));

@@ -15,7 +15,7 @@ function relayed(protocol: Protocol, frames: string[]): string {
   const out: Output[] = [];
   for (const frame of frames) pipe.push(Buffer.from(frame), out);
   pipe.end(out);
-  return out.join('');
+  return [...out, ...pipe.last()].join('');
 }
 
 const text = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n';

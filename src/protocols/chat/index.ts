@@ -1,6 +1,6 @@
 /** Chat completions: the wire of OpenAI and of most other servers, towards clients and towards upstreams. */
 
-import { isObject, type Json, outline } from '../../core/json.ts';
+import { isObject, type Json, outline, textOf } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
@@ -15,7 +15,7 @@ import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder, KEEP_ALIVE } from './stream-encoder.ts';
 import { TOOL_NAME } from './tools.ts';
-import { usageOf } from './usage.ts';
+import { addCost, usageOf } from './usage.ts';
 
 export const chat: Protocol = {
   id: 'chat',
@@ -60,8 +60,14 @@ export const chat: Protocol = {
   modelPaths: [['model']],
   usageMark: Buffer.from('"prompt_tokens"'),
   usageOf,
+  factsOf: ({ id, choices }) => ({
+    id: textOf(id),
+    finish: textOf(choices?.[0]?.native_finish_reason) ?? textOf(choices?.[0]?.finish_reason),
+  }),
+  cost: { path: ['usage'], members: addCost },
   errorIn,
   isEnd,
+  endMark: Buffer.from('[DONE]'),
 };
 
 /** Some servers close their streams after the finish reason or the usage, without a `[DONE]`. */

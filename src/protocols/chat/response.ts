@@ -25,7 +25,7 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
     created: response.created ?? options.created,
     model: options.model,
     choices: response.candidates.map((candidate, index) => encodeCandidate(candidate, index, options)),
-    usage: encodeUsage(response.usage),
+    usage: encodeUsage(response.usage, response.usage && options.costOf?.(response.usage)),
     ...encodeTier(response.usage),
   };
 }

@@ -214,7 +214,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return endCandidate(event.candidate, event.finish);
       case 'message-end':
         usage = event.usage ?? usage;
-        return options.includeUsage ? chunk([], encodeUsage(usage)) : '';
+        return options.includeUsage ? chunk([], encodeUsage(usage, usage && options.costOf?.(usage))) : '';
       case 'ping':
         return KEEP_ALIVE;
       case 'error':

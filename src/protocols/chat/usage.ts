@@ -1,7 +1,8 @@
 /** Token counts, which every server spells a little differently. */
 
 import type { Usage } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { Member } from '../../core/protocol.ts';
 import { counts } from './answer-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */
@@ -24,6 +25,7 @@ export function usageOf(body: Json): Usage | undefined {
     imageInput: prompt.image_tokens,
     audioOutput: completion.audio_tokens,
     searches: usage.num_search_queries ?? (usage.server_tool_use ?? usage.server_tool_use_details)?.web_search_requests,
+    reportedCost: typeof usage.cost === 'number' && usage.cost >= 0 ? usage.cost : undefined,
     tier: [body.service_tier, usage.service_tier].find((tier) => typeof tier === 'string'),
   });
 }
@@ -46,7 +48,7 @@ function apart(whole: number, share: number | undefined): number {
   return share !== undefined && share > whole ? whole + share : whole;
 }
 
-export function encodeUsage(usage: Usage | undefined): Json {
+export function encodeUsage(usage: Usage | undefined, cost?: number): Json {
   const { input = 0, output = 0, estimated } = usage ?? {};
   const prompt = defined({
     cached_tokens: usage?.cached,
@@ -61,8 +63,30 @@ export function encodeUsage(usage: Usage | undefined): Json {
     total_tokens: input + output,
     ...(Object.keys(prompt).length > 0 && { prompt_tokens_details: prompt }),
     ...(Object.keys(completion).length > 0 && { completion_tokens_details: completion }),
+    ...(cost !== undefined && costMembers(cost)),
     ...(estimated && { estimated }),
   };
+}
+
+function costMembers(cost: number) {
+  return { cost, cost_details: { upstream_inference_cost: cost } };
+}
+
+/**
+ * What an upstream's usage lacks to say what the answer costs here. Its own cost gives way to ours, which is what the
+ * key is charged; everything else that it says stays.
+ */
+export function addCost(counted: Json, usage: Partial<Usage>, cost: number): Member[] {
+  const { cost: total, cost_details } = costMembers(cost);
+  const members: Member[] = [{ path: ['cost'], value: total }];
+  if (!isObject(counted.cost_details)) members.push({ path: ['cost_details'], value: cost_details });
+  const cache = defined({ cached_tokens: usage.cached, cache_write_tokens: usage.cacheWrite });
+  const details = counted.prompt_tokens_details;
+  if (isObject(details)) {
+    const missing = Object.entries(cache).filter(([name]) => details[name] === undefined);
+    members.push(...missing.map(([name, value]) => ({ path: ['prompt_tokens_details', name], value })));
+  } else if (Object.keys(cache).length > 0) members.push({ path: ['prompt_tokens_details'], value: cache });
+  return members;
 }
 
 /** `service_tier` of an answer; the other protocols' `standard` is `default` here. */

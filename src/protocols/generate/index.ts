@@ -1,6 +1,6 @@
 /** The generateContent protocol of Gemini. */
 
-import { isObject, type Json, outline, read } from '../../core/json.ts';
+import { isObject, type Json, outline, read, textOf } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
@@ -54,8 +54,13 @@ export const generate: Protocol = {
   modelPaths: [['modelVersion']],
   usageMark: Buffer.from('"usageMetadata"'),
   usageOf: (body) => decodeUsage(body?.usageMetadata),
+  factsOf: ({ responseId, candidates, promptFeedback }) => ({
+    id: textOf(responseId),
+    finish: textOf(candidates?.[0]?.finishReason ?? promptFeedback?.blockReason),
+  }),
   errorIn,
   isEnd,
+  endMark: Buffer.from('Reason"'),
 };
 
 /** Either every candidate says why it ended, or the prompt was not let through. */

@@ -1,6 +1,6 @@
 /** The messages protocol: Anthropic's wire format, towards clients and towards upstreams. */
 
-import { isObject, type Json, outline } from '../../core/json.ts';
+import { isObject, type Json, outline, textOf } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
 import { checkHeaders, credentials, endpoints } from './endpoints.ts';
@@ -59,7 +59,12 @@ export const messages: Protocol = {
   modelPaths: [['model'], ['message', 'model']],
   usageMark: Buffer.from('"usage"'),
   usageOf,
+  factsOf: ({ id, message, stop_reason, delta }) => ({
+    id: textOf(id ?? message?.id),
+    finish: textOf(stop_reason ?? delta?.stop_reason),
+  }),
   errorIn,
   isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"(message_start|ping)"/.test(data),
   isEnd: (event) => event.event === 'message_stop' || /^\{\s*"type"\s*:\s*"message_stop"/.test(event.data),
+  endMark: Buffer.from('message_stop'),
 };

@@ -1,0 +1,80 @@
+/** Everything behind accounts: this gateway among those on its store, the records, the limits, and what is kept. */
+
+import type { Logger } from 'pino';
+import type { Config, UsageConfig } from './config/resolved.ts';
+import type { Limits } from './core/key-settings.ts';
+import { type Accounts, createAccounts } from './http/account.ts';
+import { createLimitKeeper } from './limits/limits.ts';
+import { createQuota } from './limits/quota.ts';
+import { joinStore } from './store/instance.ts';
+import type { Store } from './store/store.ts';
+import { createRecorder, type Recorder } from './usage/recorder.ts';
+import { pruneRecords } from './usage/retention.ts';
+
+export interface AccountingOptions {
+  store: Store;
+  log: Logger;
+  /** The configuration of the moment. */
+  config(): Pick<Config, 'usage' | 'limits'>;
+  /** Unix milliseconds. */
+  now(): number;
+}
+
+export interface Accounting {
+  accounts: Accounts;
+  recorder: Pick<Recorder, 'waiting' | 'lost'>;
+  /** Writes what is still to be written. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds between two looks for what dead gateways left behind, between two returns of what is held in vain, and between two clearings. */
+const RECOVERY = 10_000;
+const REST = 2_000;
+const CLEARING = 3_600_000;
+/** Milliseconds that allowances of past minutes are remembered, and that a store which is away gets at the end. */
+const MEMORY = 10 * 60_000;
+const PATIENCE = 5_000;
+
+/** Takes the place of gateways that are dead, and records what they had begun. */
+export async function openAccounting({ store, log, config, now }: AccountingOptions): Promise<Accounting> {
+  const instance = await joinStore(store, log);
+  await recover(store, log);
+  const { durability } = config().usage;
+  const recorder = createRecorder({ store, instance: instance.id, durability, log });
+  const defaults = (): Limits => config().limits;
+  const limits = createLimitKeeper({ quota: createQuota({ store, instance: instance.id }), defaults, now });
+
+  const every = (milliseconds: number, work: () => Promise<void>): NodeJS.Timeout =>
+    setInterval(() => {
+      work().catch((error) => log.warn({ problem: error.message }, 'accounts could not be kept tidy'));
+    }, milliseconds).unref();
+  const timers = [every(CLEARING, () => clear({ store, log, now }, config().usage))];
+  if (store.engine !== 'sqlite') {
+    timers.push(
+      every(RECOVERY, () => recover(store, log)),
+      every(REST, () => limits.rest()),
+    );
+  }
+  clear({ store, log, now }, config().usage).catch((error) => log.warn({ problem: error.message }, 'not cleared'));
+
+  return {
+    accounts: createAccounts({ recorder, limits, now }),
+    recorder,
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      await recorder.close(PATIENCE);
+      await instance.close();
+    },
+  };
+}
+
+async function recover(store: Store, log: Logger): Promise<void> {
+  const interrupted = await store.call('recoverUsage', { now: store.now() });
+  if (interrupted > 0) log.warn({ requests: interrupted }, 'requests were interrupted by the end of a gateway');
+}
+
+async function clear({ store, log, now }: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
+  const pruned = await pruneRecords({ store, now }, usage);
+  if (pruned > 0) log.info({ records: pruned }, 'old records of use are removed');
+  await store.call('forgetAllowances', { before: now() - MEMORY });
+}

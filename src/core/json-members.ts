@@ -1,0 +1,36 @@
+/** Sets members of an object inside JSON text, which otherwise stays as it is, byte by byte. */
+
+import { type Json, type Span, spanAt, splice } from './json.ts';
+
+export interface MemberChange {
+  /** From the object on; all names but the last must lead through objects that are there. */
+  path: readonly string[];
+  value: Json;
+}
+
+/** The text with members set in the object that stands at `path`; unchanged where there is none. */
+export function setMembers(bytes: Buffer, path: readonly string[], changes: readonly MemberChange[]): Buffer {
+  const span = objectAt(bytes, path);
+  if (!span) return bytes;
+  let object = bytes.subarray(span.start, span.end);
+  for (const change of changes) object = setMember(object, change);
+  return Buffer.concat([bytes.subarray(0, span.start), object, bytes.subarray(span.end)]);
+}
+
+function setMember(bytes: Buffer, { path, value }: MemberChange): Buffer {
+  const text = JSON.stringify(value);
+  const present = spanAt(bytes, path);
+  if (present) return splice(bytes, present, text);
+  const holder = path.length === 1 ? { start: 0, end: bytes.length } : objectAt(bytes, path.slice(0, -1));
+  if (!holder) return bytes;
+  const end = holder.end - 1;
+  const empty = bytes.toString('latin1', holder.start + 1, end).trim() === '';
+  return splice(bytes, { start: end, end }, `${empty ? '' : ','}${JSON.stringify(path.at(-1))}:${text}`);
+}
+
+const OPEN_BRACE = 123;
+
+function objectAt(bytes: Buffer, path: readonly string[]): Span | undefined {
+  const span = spanAt(bytes, path);
+  return span && bytes[span.start] === OPEN_BRACE ? span : undefined;
+}
