@@ -164,6 +164,8 @@ export interface LostSubmission {
   request: VideoRequest;
   /** Unix seconds. */
   sentAt: number;
+  /** Tasks that other submissions of ours have: none of them is the lost one. */
+  held: readonly VideoRef[];
 }
 
 /** `none`: it surely does not exist; `unclear`: the list cannot tell. */

@@ -17,6 +17,7 @@ export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
     context,
     job.ref,
     (loaded) => {
+      if (loaded.attempt.state === 'accepted') return undefined;
       const least = targetOf(context, loaded.attempt)?.video.pollInterval;
       const dueAt = now + pollDelay({ polls: 0, elapsed: 0, least, random: context.random });
       return wait(step, loaded, { task: { phase: 'polling', memory: {} }, attempt: accepted, dueAt });

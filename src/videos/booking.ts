@@ -3,9 +3,9 @@
 import type { Handler, Job } from '../jobs/job.ts';
 import type { LoadedVideo } from '../store/operations/videos.ts';
 import { billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
-import { targetOf, type VideoContext } from './context.ts';
+import type { VideoContext } from './context.ts';
+import { findLost } from './lost.ts';
 import { askState, type Report } from './poll.ts';
-import { ask } from './question.ts';
 import type { VideoAttempt } from './task.ts';
 
 const LIMITS = { total: 32, lane: 4 };
@@ -45,14 +45,9 @@ export function createBookingHandler(context: VideoContext): Handler {
 /** With the name that the upstream gave the task, where it can be learned. */
 async function locate(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal) {
   if (attempt.state === 'accepted') return { task, attempt };
-  const video = targetOf(context, attempt)?.video;
-  const find = video?.find?.bind(video);
-  const request = await context.store.call('readVideoRequest', { id: task.id });
-  if (!find || !request) return undefined;
-  const sentAt = Math.floor((attempt.sentAt ?? attempt.createdAt) / 1000);
-  const finding = await ask(context, attempt, () => find({ attemptId: attempt.id, request, sentAt }), signal);
-  if (finding.type !== 'read' || finding.result.type !== 'found') return undefined;
-  const accepted: VideoAttempt = { ...attempt, state: 'accepted', ref: finding.result.ref };
+  const finding = await findLost(context, { task, attempt }, signal);
+  if (finding.type !== 'found') return undefined;
+  const accepted: VideoAttempt = { ...attempt, state: 'accepted', ref: finding.ref };
   return { task, attempt: accepted };
 }
 

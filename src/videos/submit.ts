@@ -10,7 +10,8 @@ import { accept } from './accept.ts';
 import { change, type LoadedVideo, type VideoChange } from './change.ts';
 import { type Target, targetOf } from './context.ts';
 import { inlineInputs } from './inline.ts';
-import { SUBMISSION_DEADLINE, seek } from './seek.ts';
+import { SUBMISSION_DEADLINE } from './lost.ts';
+import { seek } from './seek.ts';
 import { failure, settle } from './settle.ts';
 import { backOff, conclude, isLate, type Progress, type Step, wait } from './step.ts';
 import { type CallOutcome, exchange, prepareCall } from './upstream-call.ts';
@@ -19,6 +20,7 @@ export async function submit(step: Step): Promise<Progress> {
   const { context, loaded } = step;
   switch (loaded.attempt.state) {
     case 'intent':
+      if (loaded.task.cancelRequested) return conclude(step, withdraw(step));
       if (isLate(context, loaded.task)) return conclude(step, expire(step));
       return send(step);
     case 'sending':
@@ -32,6 +34,11 @@ export async function submit(step: Step): Promise<Progress> {
 
 function expire({ context }: Step) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'expired', error: failure('deadline_exceeded') });
+}
+
+/** It was cancelled while it was being handed over, and the upstream has not taken it. */
+function withdraw({ context }: Step) {
+  return (loaded: LoadedVideo) => settle(context, loaded, { status: 'cancelled', error: failure('cancelled') });
 }
 
 /** Everything that can fail without the upstream comes first. */
@@ -78,13 +85,16 @@ async function prepare({ context, loaded, signal }: Step, target: Target): Promi
 }
 
 /** Writes down that the request is about to go out; false when the task is over or somebody else sends it. */
-async function announce({ context, job, signal }: Step): Promise<boolean> {
+async function announce({ context, job, loaded, signal }: Step): Promise<boolean> {
   const sentAt = context.clock.now();
+  const { credential } = loaded.attempt;
   const result = await change(
     context,
     job.ref,
     ({ task, attempt }) =>
-      attempt.state === 'intent' ? { task, attempt: { ...attempt, state: 'sending', sentAt } } : undefined,
+      attempt.state === 'intent' && attempt.credential === credential
+        ? { task, attempt: { ...attempt, state: 'sending', sentAt } }
+        : undefined,
     { signal },
   );
   return result?.changed === true;
@@ -134,7 +144,9 @@ async function handle(step: Step, target: Target, verdict: Verdict): Promise<Pro
       await change(
         step.context,
         step.job.ref,
-        ({ task, attempt }) => ({ task, attempt: { ...attempt, state: 'ambiguous' } }),
+        // Somebody who took the job over may have found the task by now.
+        ({ task, attempt }) =>
+          attempt.state === 'sending' ? { task, attempt: { ...attempt, state: 'ambiguous' } } : undefined,
         { signal: step.signal },
       );
       return 'again';

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claim, createRig, HOUR, MINUTE, openVideoStore, SECOND } from './rig.ts';
+import { forEachStore } from '../store/stores.ts';
+import { claim, createRig, HOUR, MINUTE, OWNER, openVideoStore, SECOND } from './rig.ts';
 import { completed, type Reply, says, scriptedApi, startUpstream, taken } from './scripted.ts';
 
 const UNREACHABLE = {
@@ -202,4 +203,71 @@ test('creation fails without a trace when the store cannot write', async (contex
   const rig = await createRig(context, { store });
   await store.close();
   await assert.rejects(rig.create(), { code: 'unavailable' });
+});
+
+test('of two equal requests the lost one is not given the task of the other', async (context) => {
+  const rig = await createRig(context);
+  const first = await rig.create();
+  await rig.work();
+  const [other] = rig.upstream.submissions;
+  rig.upstream.onSubmit = () => 'reset';
+  let looks = 0;
+  rig.upstream.onFind = () => {
+    looks += 1;
+    return says({ type: 'found', ref: { id: other?.id } });
+  };
+  const second = await rig.ended((await rig.create()).id);
+  assert.ok(looks > 0);
+  assert.equal(second.error?.code, 'submit_unknown');
+  assert.equal((await rig.get(first.id)).status, 'completed');
+});
+
+forEachStore((name, open) => {
+  test(`two lost ones that find the same task do not share it (${name})`, async (context) => {
+    const store = await openVideoStore(context, open);
+    const rig = await createRig(context, { store });
+    rig.upstream.onSubmit = (take) => {
+      if (rig.upstream.posts === 1) take();
+      return rig.upstream.posts <= 2 ? 'reset' : taken(take());
+    };
+    rig.upstream.onFind = () =>
+      says(rig.upstream.posts > 2 ? { type: 'none' } : { type: 'found', ref: { id: 'up-0' } });
+    const tasks = await Promise.all([rig.create(), rig.create()]);
+    await rig.work();
+    const refs = await Promise.all(tasks.map(async ({ id }) => (await store.call('loadVideo', { id }))?.attempt.ref));
+    assert.equal(refs.filter((ref) => ref !== undefined).length, 1, JSON.stringify(refs));
+  });
+});
+
+test('a task of an equal request that is under way is not taken for the lost one', async (context) => {
+  const rig = await createRig(context);
+  const { id } = await rig.create();
+  rig.upstream.onSubmit = () => 'reset';
+  rig.upstream.onFind = () => says({ type: 'unclear' });
+  await rig.work();
+  const lost = await rig.store.call('loadVideo', { id });
+  assert.ok(lost);
+  const now = rig.clock.now();
+  const { attempt, task } = (await rig.store.call('loadVideo', { id: (await rig.create()).id })) ?? lost;
+  const sending = { ...attempt, state: 'sending', sentAt: now } as const;
+  await rig.store.call('saveVideo', { task, attempt: sending });
+  const claim = (sentAfter: number) =>
+    rig.store.call('claimVideoRef', { attempt: { ...lost.attempt, ref: { id: 'up-9' } }, sentAfter });
+  assert.equal(await claim(now - 1), false);
+  assert.equal(await claim(now), true);
+});
+
+test('what was cancelled while it was handed over, and not taken, is not handed over again', async (context) => {
+  for (const refusal of [{ status: 503 }, { status: 429 }, 'reset'] as Reply[]) {
+    const rig = await createRig(context);
+    const { id } = await rig.create();
+    rig.upstream.onSubmit = () => (refusal === 'reset' ? refusal : { ...refusal, after: 200 });
+    rig.upstream.onFind = () => says({ type: 'none' });
+    const work = rig.work();
+    while (rig.upstream.posts === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await rig.videos.cancel(OWNER, id, { abandon: false });
+    await work;
+    const task = await rig.ended(id);
+    assert.deepEqual([task.status, task.error?.code, rig.upstream.posts], ['cancelled', 'cancelled', 1]);
+  }
 });

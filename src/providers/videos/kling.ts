@@ -165,7 +165,8 @@ function readTaskAnswer(answer: VideoAnswer): PollResult {
 }
 
 /** The list gives back the id that we sent along. */
-function search({ attemptId, request, sentAt }: LostSubmission, { body }: VideoAnswer): FindResult {
+function search(lost: LostSubmission, { body }: VideoAnswer): FindResult {
+  const { attemptId, request } = lost;
   const listed: Json = body?.data;
   if (!Array.isArray(listed)) return { type: 'unclear' };
   const tasks = listed.map((task: Json) => ({
@@ -174,7 +175,7 @@ function search({ attemptId, request, sentAt }: LostSubmission, { body }: VideoA
     attempt: task?.task_info?.external_task_id,
   }));
   const result = searchTasks(tasks, {
-    sentAt,
+    lost,
     complete: tasks.length < PAGE,
     matches: ({ attempt }) => (typeof attempt === 'string' ? attempt === attemptId : undefined),
   });

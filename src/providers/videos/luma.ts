@@ -76,14 +76,15 @@ function readGeneration(answer: VideoAnswer): PollResult {
 }
 
 /** The list repeats what was asked for. */
-function search({ request, sentAt }: LostSubmission, { body }: VideoAnswer): FindResult {
+function search(lost: LostSubmission, { body }: VideoAnswer): FindResult {
+  const { request } = lost;
   const asked = bodyOf(request);
   const listed: Json = body?.generations;
   const generations = Array.isArray(listed)
     ? listed.map((entry) => ({ id: entry?.id, created_at: secondsOf(entry?.created_at), request: entry?.request }))
     : undefined;
   return searchTasks(generations, {
-    sentAt,
+    lost,
     complete: body?.has_more === false,
     matches: ({ request: made }) => {
       if (typeof made?.prompt !== 'string') return undefined;

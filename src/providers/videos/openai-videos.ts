@@ -131,9 +131,10 @@ function assetsOf(body: Json, id: string): VideoAsset[] {
   return several?.map((_url: Json, index: number) => ({ path: `${content}?index=${index}` })) ?? [{ path: content }];
 }
 
-function searchFor({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
+function searchFor(lost: LostSubmission, { body }: VideoAnswer) {
+  const { request } = lost;
   return {
-    sentAt,
+    lost,
     complete: body?.has_more === false,
     matches: (task: Record<string, Json>) => {
       const prompt = textOf(task.prompt);

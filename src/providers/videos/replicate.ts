@@ -111,7 +111,8 @@ function assetOf(output: Json): { url: string }[] {
 }
 
 /** A prediction with exactly our input is ours; one with another prompt is not; the others may be ours with changes. */
-function search({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
+function search(lost: LostSubmission, { body }: VideoAnswer) {
+  const { request } = lost;
   const [name = '', version] = request.model.split(':');
   const input = inputOf(request, name);
   const listed: Json = body?.results;
@@ -119,7 +120,7 @@ function search({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
     ? listed.map((entry) => ({ ...entry, created_at: secondsOf(entry?.created_at) }))
     : undefined;
   return searchTasks(predictions, {
-    sentAt,
+    lost,
     complete: body?.next === null,
     matches: ({ model, version: made, input: given }) => {
       if (version !== undefined ? made !== version : textOf(model) !== name) return false;

@@ -1,29 +1,11 @@
 /** Seedance on ByteDance's Ark, under BytePlus and Volcengine: tasks made of content parts, charged by tokens. */
 
-import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import type {
-  CancelResult,
-  LostSubmission,
-  PollResult,
-  VideoAnswer,
-  VideoApi,
-  VideoCall,
-  VideoCharge,
-  VideoRequest,
-} from '../../core/video.ts';
-import {
-  amountOf,
-  cancellation,
-  failureOf,
-  isSuccess,
-  noTask,
-  readTask,
-  type States,
-  submitted,
-  urlOf,
-} from './answer.ts';
+import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoCharge, VideoRequest } from '../../core/video.ts';
+import { amountOf, failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
+import { deleteUnlessOver } from './deletion.ts';
 import { mediaPart, present } from './request.ts';
+import { refuseMixedRoles } from './roles.ts';
 import { searchTasks } from './search.ts';
 
 const TASKS = '/contents/generations/tasks';
@@ -40,13 +22,7 @@ const STATES: States = new Map([
 ]);
 
 export const seedance: VideoApi = {
-  check(request) {
-    if (request.frames.length > 0 && request.references.length > 0) {
-      throw new GatewayError('invalid_request', 'input_references cannot be used together with frame_images.', {
-        param: 'input_references',
-      });
-    }
-  },
+  check: refuseMixedRoles,
   submit: (request) => ({
     method: 'POST',
     path: TASKS,
@@ -54,7 +30,9 @@ export const seedance: VideoApi = {
     read: (answer) => submitted(answer, answer.body?.id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskAnswer }),
-  cancel: ({ id }) => cancelCall(id),
+  /** DELETE cancels a queued task but erases a finished one with its video. */
+  cancel: ({ id }) =>
+    deleteUnlessOver({ statePath: pathOf(id), path: pathOf(id), read: readTaskAnswer, while: ['queued'] }),
   find: (lost) => ({
     method: 'GET',
     path: `${TASKS}?page_num=1&page_size=${PAGE}${tierOf(lost.request) === 'flex' ? '&filter.service_tier=flex' : ''}`,
@@ -115,22 +93,9 @@ function chargeOf(body: Json): VideoCharge {
   });
 }
 
-/** DELETE cancels a queued task but erases a finished one with its video, so the state is asked for first. */
-function cancelCall(id: string): VideoCall<CancelResult> {
-  return {
-    method: 'GET',
-    path: pathOf(id),
-    read: (answer) => {
-      const { type } = readTaskAnswer(answer);
-      if (type === 'unreadable' || type === 'unknown') return { type: 'unreadable' };
-      if (type !== 'queued') return { type: 'too-late' };
-      return { type: 'follow', call: { method: 'DELETE', path: pathOf(id), read: cancellation } };
-    },
-  };
-}
-
 /** The list holds no prompts and has other names for models: only a task with the caller's own seed is surely ours. */
-function searchFor({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
+function searchFor(lost: LostSubmission, { body }: VideoAnswer) {
+  const { request } = lost;
   const asked: [name: string, value: Json][] = [
     ['resolution', request.resolution?.toLowerCase()],
     ['ratio', request.aspectRatio],
@@ -141,7 +106,7 @@ function searchFor({ request, sentAt }: LostSubmission, { body }: VideoAnswer) {
   const isOther = (task: Record<string, Json>) =>
     asked.some(([name, value]) => value !== undefined && (scalarOf(task[name]) ?? String(value)) !== String(value));
   return {
-    sentAt,
+    lost,
     complete: amountOf(body?.total) !== undefined && body.total <= PAGE,
     matches: (task: Record<string, Json>) => {
       if (isOther(task)) return false;

@@ -1,6 +1,7 @@
 /** Video tasks, their submissions and what they cost. */
 
 import type { Json } from '../../core/json.ts';
+import type { VideoRef } from '../../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../core/video-task.ts';
 import { addDelivery, type NewDelivery } from '../delivery-rows.ts';
 import { addJob, finishJob, hastenJob, type Lease, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
@@ -24,7 +25,7 @@ export interface VideoCreation {
   request: string;
   attempt: VideoAttempt;
   job: NewJob;
-  /** A task of the same owner and key that is younger than `window` milliseconds stands for this one. */
+  /** A task of the same owner and key that is younger than `window` milliseconds stands for this one; 0 means none does. */
   idempotency: { key: string; digest: string; window: number };
 }
 
@@ -40,7 +41,8 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
     `SELECT digest, task_id, created_at FROM idempotency WHERE owner = :owner AND key = :key ${transaction.forUpdate}`,
     row,
   );
-  if (held && held.task_id !== task.id && Number(held.created_at) > task.createdAt - idempotency.window) {
+  const isRecent = Number(held?.created_at) > task.createdAt - idempotency.window;
+  if (held && held.task_id !== task.id && idempotency.window > 0 && isRecent) {
     const earlier = await readTask(transaction, String(held.task_id));
     if (earlier) return held.digest === digest ? { type: 'replayed', task: earlier } : { type: 'reused' };
   }
@@ -166,6 +168,48 @@ export const saveVideo = writing<VideoChange, boolean>('state', async (transacti
   }
   return true;
 });
+
+/** What the upstream calls the tasks that were taken from the credential of an attempt since then, its own left out. */
+export const heldVideoRefs = reading<{ attempt: VideoAttempt; since: number }, VideoRef[]>(
+  'state',
+  async (transaction, { attempt, since }) => {
+    const rows = await transaction.all(
+      `SELECT upstream_ref FROM video_attempt WHERE provider = :provider AND credential = :credential
+       AND id <> :id AND accepted_at >= :since AND upstream_ref IS NOT NULL`,
+      { ...attemptRow(attempt), since },
+    );
+    return rows.map(({ upstream_ref: ref }) => JSON.parse(String(ref)));
+  },
+);
+
+/**
+ * Notes what the upstream seems to call the task of an attempt. False when another attempt has the name, or is an equal
+ * request that has been under way since `sentAfter`, to which it may belong. Who looks for names with one credential waits
+ * for the others.
+ */
+export const claimVideoRef = writing<{ attempt: VideoAttempt; sentAfter: number }, boolean>(
+  'state',
+  async (transaction, { attempt, sentAfter }) => {
+    const values = { ...attemptRow(attempt), sent_after: sentAfter };
+    const lost = "state IN ('sending', 'ambiguous')";
+    await transaction.all(
+      `SELECT id FROM video_attempt WHERE provider = :provider AND credential = :credential AND ${lost}
+       ORDER BY id ${transaction.forUpdate}`,
+      values,
+    );
+    const rivals = await transaction.all(
+      `SELECT other.id FROM video_attempt AS other JOIN video_task AS theirs ON theirs.id = other.task_id
+       JOIN video_task AS ours ON ours.id = :task_id
+       WHERE other.provider = :provider AND other.credential = :credential AND other.id <> :id
+         AND (other.upstream_ref = :upstream_ref OR (other.state = 'sending' AND other.sent_at > :sent_after
+           AND theirs.model = ours.model AND coalesce(theirs.prompt, '') = coalesce(ours.prompt, '')))`,
+      values,
+    );
+    if (rivals.length > 0) return false;
+    const sql = `UPDATE video_attempt SET upstream_ref = :upstream_ref WHERE id = :id AND ${lost}`;
+    return (await transaction.run(sql, values)) > 0;
+  },
+);
 
 /** An acceptance that came when the task was settled already: its cost is still to be learned. */
 export const bookVideoLater = writing<{ attempt: VideoAttempt; job: NewJob }, void>(

@@ -501,7 +501,7 @@ describe('cancelling', () => {
 
 describe('looking for a lost submission', () => {
   const sentAt = 1_795_219_952;
-  const lost = { ...context, sentAt, request: ask({ prompt: 'a red kite', seed: 5, duration: 8 }) };
+  const lost = { ...context, sentAt, held: [], request: ask({ prompt: 'a red kite', seed: 5, duration: 8 }) };
   const mine = { id: 'v1', model: 'some/model', prompt: 'a red kite', created_at: sentAt + 1 };
   const old = { id: 'v0', model: 'some/model', prompt: 'a red kite', created_at: sentAt - 3600 };
   const other = { id: 'v2', model: 'some/model', prompt: 'a dog', created_at: sentAt + 2 };
@@ -527,6 +527,13 @@ describe('looking for a lost submission', () => {
   for (const [name, body, expected] of openai) {
     test(`OpenAI: ${name}`, () => assert.deepEqual(openaiVideos.find?.(lost).read(answer(body)), expected));
   }
+
+  test('OpenAI: what another submission has is not the lost one', () => {
+    const body = { data: [mine, { ...mine, id: 'v3' }], has_more: false };
+    const find = (...held: Json[]) => openaiVideos.find?.({ ...lost, held }).read(answer(body));
+    assert.deepEqual(find({ id: 'v1' }), { type: 'found', ref: { id: 'v3' } });
+    assert.deepEqual(find({ id: 'v1' }, { id: 'v3' }), { type: 'none' });
+  });
 
   const task = { id: 'cgt-1', model: 'seedance-x', created_at: sentAt, seed: 5, duration: '8', resolution: '720p' };
   const ark: [name: string, body: Json, expected: Json][] = [

@@ -136,7 +136,7 @@ testAdapter({
 });
 
 describe('finding', () => {
-  const lost = { ...context, request: ask({ model }), sentAt: 1_795_000_000 };
+  const lost = { ...context, request: ask({ model }), sentAt: 1_795_000_000, held: [] };
   const task = (task_id: string, external_task_id?: string, created_at = 1_795_000_001_000): Json => ({
     task_id,
     created_at,

@@ -91,7 +91,7 @@ describe('finding', () => {
     request: { model: 'ray-2', prompt: 'a red kite', duration: '5s', ...fields },
   });
   const find = (generations: Json, has_more = true) =>
-    luma.find?.({ ...context, request, sentAt }).read(answer({ generations, has_more }));
+    luma.find?.({ ...context, request, sentAt, held: [] }).read(answer({ generations, has_more }));
 
   test('knows what repeats all that was asked', () => {
     assert.deepEqual(find([generation({ loop: false }), generation({ prompt: 'other' })]), {

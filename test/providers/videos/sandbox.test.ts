@@ -178,7 +178,12 @@ describe('cancelling', () => {
 
 describe('a submission whose answer was lost', () => {
   test('is found by making it again', async () => {
-    const built = sandboxVideo.find?.({ attemptId: 'a1', request: request({ duration: 5 }), sentAt: now / 1000 });
+    const built = sandboxVideo.find?.({
+      attemptId: 'a1',
+      request: request({ duration: 5 }),
+      sentAt: now / 1000,
+      held: [],
+    });
     assert.ok(built);
     const found = await call(built);
     assert.equal(found.type, 'found');

@@ -69,6 +69,7 @@ CREATE TABLE video_attempt (
   upstream_ref text
 );
 CREATE INDEX video_attempt_task ON video_attempt (task_id);
+CREATE INDEX video_attempt_credential ON video_attempt (provider, credential, accepted_at);
 
 -- The last task of a client's key, `key:...`, and of each request, `request:...`.
 CREATE TABLE idempotency (
