@@ -1,6 +1,19 @@
 #!/usr/bin/env node
-/** The program `polygate`. */
+/** The program `polygate`. What it is made of is loaded only by a Node that can. */
 
-import { runCommandLine } from './cli/program.ts';
+import { readFileSync } from 'node:fs';
 
-await runCommandLine(process.argv);
+/** As package.json has it, e.g. `>=24.15`. */
+const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+
+if (isNewEnough(process.versions.node, engines.node)) {
+  const { runCommandLine } = await import('./cli/program.ts');
+  await runCommandLine(process.argv);
+} else {
+  process.stderr.write(`Polygate needs Node ${engines.node}, and this is ${process.versions.node}.\n`);
+  process.exitCode = 1;
+}
+
+function isNewEnough(version: string, needed: string): boolean {
+  return version.localeCompare(needed.replace('>=', ''), 'en', { numeric: true }) >= 0;
+}

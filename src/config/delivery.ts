@@ -11,7 +11,7 @@ import {
   type VideosEntry,
 } from './delivery-schema.ts';
 import type { CallbacksConfig, EncryptionConfig, MirrorConfig, NetworkConfig, VideosConfig } from './resolved.ts';
-import { parseDuration, parseSize } from './units.ts';
+import { formatDuration, parseDuration, parseSize } from './units.ts';
 
 export type Fault = (path: string, message: string) => void;
 
@@ -59,7 +59,7 @@ export function completeVideos(entry: VideosEntry, fault: Fault): VideosConfig {
       path: `videos.${name}`,
       least: HOUR,
       most,
-      words: `1h to ${most / HOUR}h`,
+      words: `1h to ${formatDuration(most)}`,
       fault,
     });
   return {

@@ -22,7 +22,7 @@ export function describe(config: Config): string {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
   const settings = {
     server: describeServer(config.server),
-    data: config.postgres ? config.postgres.mask() : config.data,
+    data: config.postgres ? describeDatabase(config.postgres) : config.data,
     encryption: describeEncryption(config.encryption),
     network: { dns_servers: config.network.dnsServers },
     callbacks: describeCallbacks(config.callbacks),
@@ -73,6 +73,13 @@ function describeServer({
     },
     keep_alive: formatDuration(keepAlive),
   };
+}
+
+/** Which database it is, without who it is opened as. */
+function describeDatabase(url: Secret): string {
+  if (!URL.canParse(url.reveal())) return url.mask();
+  const { protocol, host, pathname } = new URL(url.reveal());
+  return `${protocol}//…@${host}${pathname}`;
 }
 
 function describeEncryption({ keys, keyFile }: EncryptionConfig): object {

@@ -20,11 +20,12 @@ export function parseMoment(text: string): number | undefined {
   return Number.isNaN(moment) ? undefined : moment;
 }
 
-/** The shortest spelling that `parseDuration` reads as the same. */
+/** The spelling that people would choose and `parseDuration` reads as the same; a single day is 24h. */
 export function formatDuration(milliseconds: number): string {
-  for (const unit of ['h', 'm', 's']) {
+  for (const unit of ['d', 'h', 'm', 's']) {
     const size = MILLISECONDS[unit] as number;
-    if (milliseconds >= size && milliseconds % size === 0) return `${milliseconds / size}${unit}`;
+    const least = unit === 'd' ? 2 * size : size;
+    if (milliseconds >= least && milliseconds % size === 0) return `${milliseconds / size}${unit}`;
   }
   return `${milliseconds}ms`;
 }

@@ -185,7 +185,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
   {
     about: 'signed URLs that hold too long',
     text: 'videos: { url_lifetime: 8d }',
-    faults: ['1: videos.url_lifetime: must be 1h to 168h'],
+    faults: ['1: videos.url_lifetime: must be 1h to 7d'],
   },
   {
     about: 'a database that is not supported',

@@ -55,6 +55,12 @@ providers:
     assert.ok(text.includes('x-secret: abcd…'));
   });
 
+  test('shows which database it is, without its password', () => {
+    const shown = describe(configOf('data: postgres://gateway:this-must-not@db.test:5432/polygate?sslmode=require'));
+    assert.match(shown, /^data: postgres:\/\/…@db\.test:5432\/polygate$/m);
+    assert.ok(!shown.includes('this-must-not'));
+  });
+
   test('says who is ready and who waits for what', () => {
     assert.match(text, /^# openai {3}ready$/m);
     assert.match(text, /^# google {3}waiting for GEMINI_API_KEY or GOOGLE_API_KEY$/m);

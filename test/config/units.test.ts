@@ -23,7 +23,7 @@ describe('durations and sizes', () => {
   });
 
   test('are written as they are read', () => {
-    for (const text of ['1ms', '1500ms', '5s', '90s', '5m', '1h', '36h'])
+    for (const text of ['1ms', '1500ms', '5s', '90s', '5m', '1h', '24h', '36h', '7d'])
       assert.equal(formatDuration(parseDuration(text) as number), text);
     for (const text of ['512KiB', '20MiB']) assert.equal(formatSize(parseSize(text) as number), text);
   });
