@@ -1,0 +1,49 @@
+/** `GET /metrics`: for the holder of the admin token, or, where there is none, for this machine alone. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+import { GatewayError } from '../core/errors.ts';
+import type { Secret } from '../core/secret.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Exchange } from './app.ts';
+import { nothingAt } from './paths.ts';
+
+export interface MetricsOptions {
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  /** Opens them; absent leaves them to those who can reach a gateway that listens on loopback. */
+  token?: Secret;
+  /** Whether only this machine reaches the gateway. */
+  local: boolean;
+  log: Pick<Logger, 'info'>;
+}
+
+export type AnswerMetrics = (exchange: Pick<Exchange, 'request' | 'reply' | 'common'>) => Promise<FastifyReply>;
+
+/** Throws `invalid_api_key`, and `not_found` where nobody may see them. */
+export function createMetricsAnswer({ metrics, token, local, log }: MetricsOptions): AnswerMetrics {
+  let hinted = false;
+
+  function admit(authorization: string | undefined): void {
+    if (token) {
+      const presented = /^bearer\s+(\S+)\s*$/i.exec(authorization ?? '')?.[1];
+      if (presented !== undefined && isEqual(presented, token.reveal())) return;
+      throw new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
+    }
+    if (local) return;
+    if (!hinted) log.info('GET /metrics is asked for; set admin.token to open it, or listen on loopback');
+    hinted = true;
+    throw nothingAt('GET', '/metrics');
+  }
+
+  return async ({ request, reply, common }) => {
+    admit(request.headers.authorization);
+    const text = await metrics.text();
+    return reply.headers({ ...common, 'content-type': metrics.contentType, 'cache-control': 'no-store' }).send(text);
+  };
+}
+
+function isEqual(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

@@ -1,0 +1,130 @@
+/** Follows one request from its head to its end, for the log, for metrics and for traces. */
+
+import type { Logger } from 'pino';
+import type { ErrorCode } from '../core/errors.ts';
+import { decimalOf } from '../core/money.ts';
+import type { Call } from '../inference/call.ts';
+import type { Attempt, Outcome } from '../inference/outcome.ts';
+import type { Route } from '../inference/route.ts';
+import type { Key } from '../keys/store.ts';
+import type { AttemptFacts, CallFacts, RequestWatch, Watch } from '../telemetry/watch.ts';
+import type { Exchange } from './app.ts';
+import { causeOf } from './errors.ts';
+
+export interface Observation {
+  /** Which of our routes it is, e.g. `videos.create`. */
+  route: string;
+  /** The id of the client's key. */
+  key?: string;
+  /** What the client was told. */
+  error?: ErrorCode;
+  /** An upstream is about to be asked; the headers go along. */
+  attempt(): Record<string, string>;
+  /** Gives the call's outcome once that is told; the request is not over before. */
+  follow(call: FollowedCall, outcome: Promise<Outcome>): Promise<Outcome>;
+}
+
+export interface FollowedCall {
+  call: Call;
+  key: Key;
+  route: Route;
+  /** In 1e-12 USD. */
+  costOf(outcome: Outcome): bigint | undefined;
+}
+
+export interface ObservationOptions {
+  watch?: Watch;
+  log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** Looked at again and again by machines. */
+const UNLOGGED = ['health', 'readiness', 'metrics'];
+
+export function observe(
+  { request, reply, requestId, protocol }: Pick<Exchange, 'request' | 'reply' | 'requestId' | 'protocol'>,
+  { watch, log }: ObservationOptions,
+): Observation {
+  const started = performance.now();
+  const { method, headers } = request;
+  const { traceparent, tracestate } = headers as Record<string, string | undefined>;
+  const watched: RequestWatch | undefined = watch?.begin({ requestId, method, traceparent, tracestate });
+  let told: Promise<Outcome> | undefined;
+
+  async function follow(followed: FollowedCall, carried: Promise<Outcome>): Promise<Outcome> {
+    const outcome = await carried;
+    observation.error = outcome.error?.code;
+    watched?.called(factsOf(followed, outcome));
+    logCall(followed, outcome, log);
+    return outcome;
+  }
+
+  async function end(): Promise<void> {
+    const outcome = await told?.catch(() => undefined);
+    const { route, error } = observation;
+    const status = reply.raw.headersSent ? reply.raw.statusCode : undefined;
+    const isGone = status === undefined || !reply.raw.writableFinished;
+    const ending = outcome?.status ?? (isGone ? 'client-closed' : error === undefined ? 'complete' : 'refused');
+    const milliseconds = performance.now() - started;
+    watched?.ended({ route, protocol: protocol.id, status, outcome: ending, error, milliseconds });
+    if (!outcome && !UNLOGGED.includes(route))
+      logRequest({ ...observation, requestId, method, status, milliseconds }, log);
+  }
+
+  const observation: Observation = {
+    route: 'unknown',
+    attempt: () => watched?.attempt() ?? {},
+    follow(followed, carried) {
+      told = follow(followed, carried);
+      return told;
+    },
+  };
+  reply.raw.once('close', end);
+  return observation;
+}
+
+interface Ended extends Pick<Observation, 'route' | 'key' | 'error'> {
+  requestId: string;
+  method: string;
+  status: number | undefined;
+  milliseconds: number;
+}
+
+function logRequest(
+  { requestId, route, method, key, status, error, milliseconds }: Ended,
+  log: ObservationOptions['log'],
+): void {
+  const line = { requestId, route, method, key, httpStatus: status, error, milliseconds: Math.round(milliseconds) };
+  if (error === undefined) log.info(line, 'answered');
+  else log.warn(line, 'refused');
+}
+
+function logCall({ call, key, route, costOf }: FollowedCall, outcome: Outcome, log: ObservationOptions['log']): void {
+  const { status, path, usage, partial, facts, error, attempts, firstByte } = outcome;
+  const base = { requestId: call.requestId, protocol: call.protocol.id, key: key.id, model: route.model };
+  const tried = { endpoint: attempts.at(-1)?.endpoint, attempts: attempts.length };
+  const failure = error && { error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) };
+  const milliseconds = Math.round(outcome.milliseconds);
+  if (status === 'refused') {
+    log.warn({ ...base, ...tried, ...failure, milliseconds }, 'refused');
+    return;
+  }
+  const cost = costOf(outcome);
+  const answer = { path, stream: call.stream, status, usage, partial, finish: facts?.finish };
+  const times = { firstByte: firstByte === undefined ? undefined : Math.round(firstByte), milliseconds };
+  log.info({ ...base, ...tried, ...answer, cost: cost && decimalOf(cost), ...failure, ...times }, 'answered');
+}
+
+function factsOf({ call, route, costOf }: FollowedCall, outcome: Outcome): CallFacts {
+  const { status, usage, facts, error, milliseconds, firstByte } = outcome;
+  return {
+    ...{ protocol: call.protocol.id, action: call.action, stream: call.stream, model: route.model },
+    ...{ status, usage, milliseconds, firstByte, cost: costOf(outcome), error: error?.code },
+    ...{ attempts: outcome.attempts.map(attemptFacts), finish: facts?.finish, responseModel: facts?.model },
+  };
+}
+
+function attemptFacts({ endpoint, model, status, error, firstByte, milliseconds }: Attempt): AttemptFacts {
+  const slash = endpoint.indexOf('/');
+  const [provider, upstreamModel] = [endpoint.slice(0, slash), endpoint.slice(slash + 1)];
+  return { provider, model, upstreamModel, status, error, firstByte, milliseconds };
+}

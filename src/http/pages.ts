@@ -1,0 +1,43 @@
+/** What is looked at rather than used: signs of life, figures, and the description of the API. */
+
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+import { GatewayError } from '../core/errors.ts';
+import type { Store } from '../store/store.ts';
+import type { Exchange } from './app.ts';
+import { createMetricsAnswer, type MetricsOptions } from './metrics.ts';
+import { createReadiness } from './readiness.ts';
+
+export interface PagesOptions {
+  store: Pick<Store, 'health'>;
+  metrics?: Omit<MetricsOptions, 'log'>;
+  log: Logger;
+}
+
+export interface Page {
+  /** Its name in logs and figures. */
+  route: string;
+  answer(exchange: Exchange): FastifyReply | Promise<FastifyReply>;
+}
+
+/** By their paths. */
+export type Pages = ReadonlyMap<string, Page>;
+
+export function createPages({ store, metrics, log }: PagesOptions): Pages {
+  const answerReadiness = createReadiness(store, log);
+  const pages = new Map<string, Page>([
+    ['/healthz', { route: 'health', answer: ({ reply }) => reply.send({ status: 'ok' }) }],
+    ['/readyz', { route: 'readiness', answer: ({ reply }) => answerReadiness(reply) }],
+  ]);
+  if (metrics) pages.set('/metrics', { route: 'metrics', answer: createMetricsAnswer({ ...metrics, log }) });
+  return pages;
+}
+
+/** Throws `method_not_allowed` for a page that is not merely looked at. */
+export function pageOf(pages: Pages, { request, path }: Pick<Exchange, 'request' | 'path'>): Page | undefined {
+  const page = pages.get(path);
+  if (!page || request.method === 'GET' || request.method === 'HEAD') return page;
+  throw new GatewayError('method_not_allowed', `${path} takes GET, HEAD, not ${request.method}.`, {
+    allow: 'GET, HEAD',
+  });
+}
