@@ -24,12 +24,13 @@ interface Opened {
   url: string;
 }
 
-async function opened(context: TestContext): Promise<Opened> {
+async function opened(context: TestContext, patience?: number): Promise<Opened> {
   const { url, close } = await providePostgres();
   const address = new URL(url);
   const proxy = await startProxy(address.hostname, Number(address.port));
   const proxied = new Secret(url.replace(`:${address.port}/`, `:${proxy.port}/`));
-  const store = await openPostgres({ url: proxied, operations: ENGINE_OPERATIONS, migrations: MIGRATIONS });
+  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS };
+  const store = await openPostgres({ url: proxied, ...places, patience });
   context.after(async () => {
     await proxy.close();
     await store.close();
@@ -81,6 +82,36 @@ describe('a PostgreSQL that is away', () => {
   });
 });
 
+/** As it ends in a message to the server, unlike in the name of an isolation level. */
+const COMMIT = 'COMMIT\0';
+
+describe('a connection that ends at COMMIT', () => {
+  test('after the server has it: the operation has succeeded, once', async (context) => {
+    const { store, proxy } = await opened(context);
+    await store.call('put', { subject: 'count', value: 0 });
+    proxy.cutAt(COMMIT);
+    assert.equal(await store.call('increment', { subject: 'count' }), 1);
+    assert.equal(await store.call('get', { subject: 'count' }), 1);
+  });
+
+  test('before the server has it: the operation has failed', async (context) => {
+    const { store, proxy } = await opened(context);
+    await store.call('put', { subject: 'count', value: 0 });
+    proxy.cutAt(COMMIT, { passes: false });
+    await assert.rejects(store.call('increment', { subject: 'count' }), unavailable);
+    assert.equal(await store.call('get', { subject: 'count' }), 0);
+  });
+
+  test('and the server stays away: nobody knows, and the caller is told within its patience', async (context) => {
+    const { store, proxy } = await opened(context, 300);
+    await store.call('put', { subject: 'count', value: 0 });
+    proxy.cutAt(COMMIT, { all: true });
+    await assert.rejects(store.call('increment', { subject: 'count' }), unavailable);
+    await proxy.mend();
+    assert.equal(await store.call('get', { subject: 'count' }), 1);
+  });
+});
+
 test('a PostgreSQL that is read-only says so, and works when it is not', async (context) => {
   const { store, url } = await opened(context);
   const administrator = new Client({ connectionString: url });
@@ -116,6 +147,17 @@ describe('transactions in each other’s way', () => {
     await store.call('put', { subject: 'count', value: 0 });
     await Promise.all(Array.from({ length: 100 }, () => store.call('increment', { subject: 'count' })));
     assert.equal(await store.call('get', { subject: 'count' }), 100);
+  });
+
+  test('fail as the store’s fault when one waits for too long', async (context) => {
+    const { store, url } = await opened(context, 300);
+    await store.call('put', { subject: 'count', value: 0 });
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    await holder.query("BEGIN; SELECT value FROM version WHERE subject = 'count' FOR UPDATE");
+    await assert.rejects(store.call('increment', { subject: 'count' }), unavailable);
+    await holder.end();
+    assert.equal(await store.call('increment', { subject: 'count' }), 1);
   });
 
   test('are not committed when a statement of theirs failed', async (context) => {

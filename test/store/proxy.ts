@@ -8,13 +8,24 @@ export interface TestProxy {
   /** Ends all connections and accepts none. */
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** The next connection that sends the text ends there, after the server has it or without; `all`: with all others. */
+  cutAt(text: string, how?: { passes?: boolean; all?: boolean }): void;
   close(): Promise<void>;
 }
 
 export async function startProxy(host: string, port: number): Promise<TestProxy> {
   const sockets = new Set<Socket>();
+  let trap: { text: string; passes: boolean; all: boolean } | undefined;
   const server = createServer((client) => {
     const upstream = connect(port, host);
+    client.prependListener('data', (chunk) => {
+      if (!trap || !chunk.includes(trap.text)) return;
+      const { passes, all } = trap;
+      trap = undefined;
+      client.unpipe(upstream);
+      upstream.unpipe(client);
+      upstream.end(passes ? chunk : undefined, () => (all ? cut() : client.destroy()));
+    });
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -45,6 +56,9 @@ export async function startProxy(host: string, port: number): Promise<TestProxy>
     async mend() {
       server.listen(own, '127.0.0.1');
       await once(server, 'listening');
+    },
+    cutAt(text, { passes = true, all = false } = {}) {
+      trap = { text, passes, all };
     },
     close: cut,
   };

@@ -10,7 +10,8 @@ import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { Conflict, engineError } from './failure.ts';
 import { migrate } from './migrate.ts';
-import { ask, createPool } from './pool.ts';
+import { hasCommitted } from './outcome.ts';
+import { type Answer, ask, createPool, type Question } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
 
 export interface PostgresOptions {
@@ -52,7 +53,7 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     const pool = pools[operation.database];
     if (!operation.writes) return operation.run(readingTransaction(pool), parameters);
     const work = (transaction: Transaction) => operation.run(transaction, parameters);
-    return persistently(() => transact(pool, (client) => inTime(work(writingTransaction(client)), name, patience)));
+    return persistently(() => transact(pool, patience, (client) => inTime(client, work, { name, patience })));
   }
 
   const running = new Set<Promise<unknown>>();
@@ -73,7 +74,7 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   }
 
   try {
-    await transact(pools.state, (client) => migrate(client, migrations));
+    await transact(pools.state, patience, (client) => migrate(client, migrations));
     await setClock();
   } catch (error) {
     await close();
@@ -91,23 +92,41 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   return store;
 }
 
-/** What `work` does becomes durable together or not at all. */
-async function transact<Result>(pool: Pool, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+/** What `work` does becomes durable together or not at all; an answer that was lost is asked for again. */
+async function transact<Result>(
+  pool: Pool,
+  patience: number,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
   const client = await connect(pool);
   let broken: Error | undefined;
+  let worked: { id: string; result: Result } | undefined;
   try {
-    await ask(client, 'BEGIN ISOLATION LEVEL READ COMMITTED');
-    const result = await work(client);
+    const id = await begin(client);
+    worked = { id, result: await work(client) };
     const { command } = await ask(client, 'COMMIT');
     if (command !== 'COMMIT') throw new Error('the operation went on after a statement that failed');
-    return result;
+    return worked.result;
   } catch (error) {
     if (error instanceof StoreUnavailable || error instanceof Overdue) broken = error;
     else await ask(client, 'ROLLBACK').catch((failure: Error) => (broken = failure));
-    throw error;
+    if (!worked || !broken) throw error;
   } finally {
     client.release(broken);
   }
+  if (await hasCommitted(pool, worked.id, patience)) return worked.result;
+  throw broken;
+}
+
+/** The id by which the server knows the transaction. */
+async function begin(client: PoolClient): Promise<string> {
+  // Several statements in one message have an answer each.
+  const answers: unknown = await ask(
+    client,
+    'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT CAST(pg_current_xact_id() AS text) AS id',
+  );
+  const [, { rows }] = answers as [Answer, Answer];
+  return String(rows[0]?.id);
 }
 
 async function connect(pool: Pool): Promise<PoolClient> {
@@ -132,11 +151,25 @@ async function persistently<Result>(run: () => Promise<Result>): Promise<Result>
 
 class Overdue extends Error {}
 
-async function inTime<Result>(work: Result | Promise<Result>, name: string, patience: number): Promise<Result> {
+/** A server that lets a statement wait is to blame for it; an operation that asks nothing is not right. */
+async function inTime<Result>(
+  client: PoolClient,
+  work: (transaction: Transaction) => Result | Promise<Result>,
+  { name, patience }: { name: string; patience: number },
+): Promise<Result> {
+  let asked = 0;
+  const query = (question: Question): Promise<Answer> => {
+    asked += 1;
+    return client.query(question).finally(() => (asked -= 1));
+  };
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_resolve, reject) => {
-    const late = () => reject(new Overdue(`the operation ${name} took too long or waits for something else`));
-    timer = setTimeout(late, patience);
+    const late = () => (asked > 0 ? new StoreUnavailable(`the operation ${name} took too long`) : waits(name));
+    timer = setTimeout(() => reject(late()), patience);
   });
-  return Promise.race([work, overdue]).finally(() => clearTimeout(timer));
+  return Promise.race([work(writingTransaction({ query })), overdue]).finally(() => clearTimeout(timer));
+}
+
+function waits(name: string): Overdue {
+  return new Overdue(`the operation ${name} waits for something other than its transaction`);
 }
