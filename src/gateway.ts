@@ -3,8 +3,8 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { localUrl } from './config/host.ts';
 import { openAccounting } from './accounting.ts';
+import { isLoopback, localUrl } from './config/host.ts';
 import type { Config } from './config/resolved.ts';
 import { createApp } from './http/app.ts';
 import type { DispatchOptions } from './inference/dispatch.ts';
@@ -19,6 +19,7 @@ import { createGuardedClient, type FetchBytes } from './net/fetch.ts';
 import { protocols } from './protocols/index.ts';
 import type { Store } from './store/store.ts';
 import { createTasks } from './tasks.ts';
+import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -65,7 +66,17 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   }
 
   const memory = createStateMemory();
-  const state = createRoutingState({ cooldown: () => parts.config.routing.cooldown, now: clock?.now });
+  const telemetry = await openTelemetry({
+    ...{ ...config.telemetry, version, log },
+    storeWritable: async () => (await store.health()).writable,
+    usageWaiting: () => accounting.recorder.waiting,
+    usageLost: () => accounting.recorder.lost,
+  });
+  const state = createRoutingState({
+    cooldown: () => parts.config.routing.cooldown,
+    now: clock?.now,
+    onRest: (id) => tellRest(telemetry, id),
+  });
   const dispatch = (): DispatchOptions => ({
     memory,
     state,
@@ -86,7 +97,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const { host, port, prefixes, bodyLimit, trustedProxies } = config.server;
   const models = () => parts.models;
   const tasks = await createTasks({
-    ...{ config, store, log, userAgent, models, clock },
+    ...{ config, store, log, userAgent, models, clock, events: telemetry.metrics.events },
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
   });
@@ -106,6 +117,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     dispatch,
     videos: tasks.video,
     log,
+    watch: telemetry.watch,
+    metrics: { metrics: telemetry.metrics, token: config.admin?.token, local: isLoopback(host) },
   });
   await app.listen({ host, port });
   const address = addressOf(app.server);
@@ -126,8 +139,15 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       await Promise.all([app.close(), tasks.stop(TASK_GRACE)]);
       await accounting.close();
       await parts.upstream.close();
+      await telemetry.close();
     },
   };
+}
+
+/** Endpoints are told apart without their credentials. */
+function tellRest({ metrics }: Telemetry, id: string): void {
+  const [endpoint = ''] = id.split('#');
+  metrics.events.endpointRested(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
 }
 
 function addressOf(server: Server): AddressInfo {
@@ -145,7 +165,7 @@ function needsRestart(before: Config, next: Config): string[] {
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
-  for (const section of ['encryption', 'network', 'callbacks', 'videos'] as const) {
+  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry'] as const) {
     if (JSON.stringify(before[section]) !== JSON.stringify(next[section])) changed.push(section);
   }
   return changed;

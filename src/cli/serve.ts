@@ -9,6 +9,7 @@ import { GatewayError } from '../core/errors.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway.ts';
 import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
+import { createLog } from '../telemetry/log.ts';
 import { banner } from './banner.ts';
 import { refuseExposure } from './exposure.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -25,7 +26,7 @@ export interface ServeOptions extends ConfigOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
-  const log = pino({ base: undefined }, pino.destination({ fd: 2, sync: true }));
+  const log = createLog(pino.destination({ fd: 2, sync: true }));
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
   const store = await openStore({ ...config, role: 'owner' });

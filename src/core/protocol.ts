@@ -69,6 +69,8 @@ export interface EncoderOptions {
 /** What the upstream called its answer, and its own word for why it ended. */
 export interface AnswerFacts {
   id?: string;
+  /** The upstream's own name of the model. */
+  model?: string;
   finish?: string;
 }
 

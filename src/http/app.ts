@@ -5,21 +5,21 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Action, Prefixes, Protocol } from '../core/protocol.ts';
-import type { Call } from '../inference/call.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
 import type { Models } from '../inference/models.ts';
-import type { Outcome } from '../inference/outcome.ts';
-import type { Route } from '../inference/route.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { Store } from '../store/store.ts';
+import type { Watch } from '../telemetry/watch.ts';
 import type { Accounts } from './account.ts';
 import { createAuthentication } from './authentication.ts';
 import { answerCatalog } from './catalog.ts';
 import { connectionEnder } from './connections.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference } from './inference.ts';
+import type { MetricsOptions } from './metrics.ts';
+import { type Observation, observe } from './observation.ts';
+import { createPages, pageOf } from './pages.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
-import { createReadiness } from './readiness.ts';
 import type { VideoOptions } from './video-options.ts';
 import { changes, isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
 import { createVideoAnswers } from './videos.ts';
@@ -37,18 +37,11 @@ export interface AppOptions {
   accounts: Accounts;
   models(): Models;
   dispatch(): DispatchOptions;
-  /** Hears once of every call that was routed, before the client is told that it failed; accounts are kept here. */
-  onOutcome?(record: CallRecord): void | Promise<void>;
+  /** Follows every request. */
+  watch?: Watch;
+  metrics?: Omit<MetricsOptions, 'log'>;
   videos: VideoOptions;
   log: Logger;
-}
-
-/** A call and what became of it. */
-export interface CallRecord {
-  call: Call;
-  key: Key;
-  route: Route;
-  outcome: Outcome;
 }
 
 /** One request as the handlers see it. */
@@ -61,6 +54,7 @@ export interface Exchange {
   reply: FastifyReply;
   /** Headers of every answer. */
   common: Record<string, string>;
+  observation: Observation;
 }
 
 /** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
@@ -87,26 +81,38 @@ export function createApp(options: AppOptions): FastifyInstance {
   const route = createRouter(options.protocols, options.prefixes);
   const authenticate = createAuthentication({ ...options, now: options.videos.now });
   const answerVideos = createVideoAnswers(options.videos);
-  const answerReadiness = createReadiness(options.store, options.log);
+  const pages = createPages(options);
+  const exchanges = new WeakMap<FastifyRequest, Exchange>();
   const admissions = new WeakMap<FastifyRequest, Admission>();
   const endConnections = connectionEnder(app.server);
   app.addHook('preClose', async () => endConnections());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
+  function exchangeFor(request: FastifyRequest, reply: FastifyReply): Exchange {
+    const exchange = exchanges.get(request) ?? exchangeOf(request, reply, options);
+    exchanges.set(request, exchange);
+    return exchange;
+  }
+
   async function admit(exchange: Exchange): Promise<Admission> {
-    const { request, path, query } = exchange;
+    const { request, path, query, observation } = exchange;
     const video = videoRoute(request.method, path);
     if (video) {
+      observation.route = `videos.${video.action}`;
       const access = { surface: 'videos', changes: changes(video) };
       const key = isPublic(video) ? undefined : await authenticate(exchange, access);
+      observation.key = key?.id;
       return { exchange, area: 'videos', route: video, key };
     }
     // Node leaves out the body of an answer to HEAD.
     const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
-    if (action.type !== 'generate' && action.type !== 'count') return { exchange, area: 'catalog', action };
-    const surface = exchange.protocol.id;
-    return { exchange, area: 'inference', action, key: await authenticate(exchange, { surface, changes: true }) };
+    const isCall = action.type === 'generate' || action.type === 'count';
+    observation.route = `${isCall ? 'inference' : 'catalog'}.${action.type}`;
+    if (!isCall) return { exchange, area: 'catalog', action };
+    const key = await authenticate(exchange, { surface: exchange.protocol.id, changes: true });
+    observation.key = key.id;
+    return { exchange, area: 'inference', action, key };
   }
 
   async function answer(admission: Admission): Promise<unknown> {
@@ -132,10 +138,13 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   // The body of a stranger is never read.
   app.addHook('onRequest', async (request, reply) => {
-    const exchange = exchangeOf(request, reply, options);
-    if (exchange.path === '/healthz' && request.method === 'GET') return reply.send({ status: 'ok' });
-    if (exchange.path === '/readyz' && request.method === 'GET') return answerReadiness(reply);
+    const exchange = exchangeFor(request, reply);
     try {
+      const page = pageOf(pages, exchange);
+      if (page) {
+        exchange.observation.route = page.route;
+        return await page.answer(exchange);
+      }
       admissions.set(request, await admit(exchange));
     } catch (error) {
       return refuse(exchange, toGatewayError(error), options.log);
@@ -143,10 +152,10 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.route({ method: ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: handle });
   app.setErrorHandler((error, request, reply) =>
-    refuse(exchangeOf(request, reply, options), frameworkError(error, options.bodyLimit), options.log),
+    refuse(exchangeFor(request, reply), frameworkError(error, options.bodyLimit), options.log),
   );
   app.setNotFoundHandler((request, reply) => {
-    const exchange = exchangeOf(request, reply, options);
+    const exchange = exchangeFor(request, reply);
     return refuse(exchange, nothingAt(request.method, exchange.path), options.log);
   });
   return app;
@@ -155,16 +164,19 @@ export function createApp(options: AppOptions): FastifyInstance {
 function exchangeOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { protocols, prefixes }: Pick<AppOptions, 'protocols' | 'prefixes'>,
+  { protocols, prefixes, watch, log }: Pick<AppOptions, 'protocols' | 'prefixes' | 'watch' | 'log'>,
 ): Exchange {
   const { path, query } = splitUrl(request.originalUrl);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const protocol = protocolOfPath(path, protocols, prefixes);
   const common = { [protocol.requestIdHeader]: requestId, 'x-polygate-request-id': requestId };
-  return { requestId, protocol, path, query, request, reply, common };
+  const observation = observe({ request, reply, requestId, protocol }, { watch, log });
+  return { requestId, protocol, path, query, request, reply, common, observation };
 }
 
-function refuse({ requestId, protocol, reply, common }: Exchange, error: GatewayError, log: Logger): FastifyReply {
+function refuse(exchange: Exchange, error: GatewayError, log: Logger): FastifyReply {
+  const { requestId, protocol, reply, common, observation } = exchange;
+  observation.error = error.code;
   if (error.code === 'internal_error') log.error({ requestId, cause: causeOf(error) }, 'internal error');
   const { status, headers, body } = errorAnswer(error, protocol, requestId);
   return reply

@@ -1,6 +1,5 @@
 /** A request for a model: credential, body, checks, relay. */
 
-import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { readBody } from '../core/json-body.ts';
@@ -8,10 +7,12 @@ import type { Action } from '../core/protocol.ts';
 import type { Call } from '../inference/call.ts';
 import { countByEstimate } from '../inference/count.ts';
 import { dispatch, explain } from '../inference/dispatch.ts';
+import { type Outcome, servedBy } from '../inference/outcome.ts';
 import { routeOf } from '../inference/route.ts';
 import type { Key } from '../keys/store.ts';
-import type { AppOptions, CallRecord, Exchange } from './app.ts';
-import { causeOf, errorAnswer } from './errors.ts';
+import type { Account } from '../usage/account.ts';
+import type { AppOptions, Exchange } from './app.ts';
+import { errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
 
 type InferenceAction = Extract<Action, { type: 'generate' | 'count' }>;
@@ -21,7 +22,7 @@ export async function answerInference(
   { action, key }: { action: InferenceAction; key: Key },
   options: AppOptions,
 ): Promise<unknown> {
-  const { reply, common } = exchange;
+  const { reply, common, observation } = exchange;
   Object.assign(common, { 'x-polygate-attempts': '0' }, options.accounts.standing(key));
   const models = options.models();
   const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
@@ -36,10 +37,8 @@ export async function answerInference(
   const { account, headers, discard } = await options.accounts.open(call, key, route);
   Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
-  const answered = dispatch(call, route, createReply(reply.raw, common), { ...dispatching, account });
-  const outcome = await answered.finally(discard);
-  logOutcome({ call, route, outcome }, options.log);
-  await options.onOutcome?.({ call, key, route, outcome });
+  const carried = dispatch(call, route, createReply(reply.raw, common), { ...dispatching, account }).finally(discard);
+  const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(account, ended) }, carried);
   if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
     const { status, headers, body } = errorAnswer(outcome.error, call.protocol, call.requestId);
     const explained = explain(call, { route, attempts: outcome.attempts });
@@ -49,14 +48,8 @@ export async function answerInference(
   return undefined;
 }
 
-function logOutcome({ call, route, outcome }: Omit<CallRecord, 'key'>, log: Logger): void {
-  const { status, path, usage, partial, error, attempts } = outcome;
-  const base = { requestId: call.requestId, protocol: call.protocol.id, model: route.model };
-  const tried = { endpoint: attempts.at(-1)?.endpoint, attempts: attempts.length };
-  const failure = error && { error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) };
-  const milliseconds = Math.round(outcome.milliseconds);
-  if (status === 'refused') log.warn({ ...base, ...tried, ...failure, milliseconds }, 'refused');
-  else log.info({ ...base, ...tried, path, status, usage, partial, ...failure, milliseconds }, 'answered');
+function costOf(account: Account, { endpoint, usage, facts }: Outcome): bigint | undefined {
+  return endpoint && usage && account.charge(servedBy(endpoint), { usage, finish: facts?.finish });
 }
 
 interface Reading {
@@ -66,7 +59,7 @@ interface Reading {
 }
 
 async function readCall(
-  { protocol, request, requestId }: Exchange,
+  { protocol, request, requestId, observation }: Exchange,
   { action, owner, defaultModel }: Reading,
 ): Promise<{ call: Call; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
@@ -91,6 +84,7 @@ async function readCall(
     headers: request.headers,
     bytes,
     body,
+    onAttempt: observation.attempt,
   };
   return { call, model: action.model ?? body.model };
 }

@@ -52,6 +52,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
     switch (event.type) {
       case 'message-start':
         facts.id ??= event.id || undefined;
+        facts.model ??= event.model;
         return round === 1 ? event : undefined;
       case 'part-start':
       case 'part-delta':

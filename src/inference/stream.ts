@@ -73,8 +73,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   }
 
   function note(body: Json): void {
-    const { id, finish } = protocol.factsOf(body);
-    facts = { id: facts.id ?? id, finish: finish ?? facts.finish };
+    const { id, model, finish } = protocol.factsOf(body);
+    facts = { id: facts.id ?? id, model: facts.model ?? model, finish: finish ?? facts.finish };
   }
 
   /** The end of most answers is not parsed when it passes. */

@@ -5,13 +5,13 @@ import { createServer, type IncomingHttpHeaders, request as openRequest, type Se
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Json } from '../../src/core/json.ts';
 import { type GatewayOptions, startGateway } from '../../src/gateway.ts';
 import { openKeyStore } from '../../src/keys/store.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 
 export const KEY = 'sk-test-gateway-key-0123456789';
 
@@ -48,7 +48,7 @@ export async function startTestGateway(
   const store = await openStore({ data: folder, role: 'owner' });
   const keys = await openKeyStore({ store, folder, configured: config.keys });
   const log: Json[] = [];
-  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  const logger = createLog({ write: (line) => void log.push(JSON.parse(line)) }, 'debug');
   const gateway = await startGateway({ config, keys, store, log: logger, version: 'test', ...options });
   const { host, port } = gateway.address;
   return {

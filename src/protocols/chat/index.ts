@@ -60,8 +60,9 @@ export const chat: Protocol = {
   modelPaths: [['model']],
   usageMark: Buffer.from('"prompt_tokens"'),
   usageOf,
-  factsOf: ({ id, choices }) => ({
+  factsOf: ({ id, model, choices }) => ({
     id: textOf(id),
+    model: textOf(model),
     finish: textOf(choices?.[0]?.native_finish_reason) ?? textOf(choices?.[0]?.finish_reason),
   }),
   cost: { path: ['usage'], members: addCost },

@@ -54,8 +54,9 @@ export const generate: Protocol = {
   modelPaths: [['modelVersion']],
   usageMark: Buffer.from('"usageMetadata"'),
   usageOf: (body) => decodeUsage(body?.usageMetadata),
-  factsOf: ({ responseId, candidates, promptFeedback }) => ({
+  factsOf: ({ responseId, modelVersion, candidates, promptFeedback }) => ({
     id: textOf(responseId),
+    model: textOf(modelVersion),
     finish: textOf(candidates?.[0]?.finishReason ?? promptFeedback?.blockReason),
   }),
   errorIn,

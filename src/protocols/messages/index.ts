@@ -59,8 +59,9 @@ export const messages: Protocol = {
   modelPaths: [['model'], ['message', 'model']],
   usageMark: Buffer.from('"usage"'),
   usageOf,
-  factsOf: ({ id, message, stop_reason, delta }) => ({
+  factsOf: ({ id, model, message, stop_reason, delta }) => ({
     id: textOf(id ?? message?.id),
+    model: textOf(model ?? message?.model),
     finish: textOf(stop_reason ?? delta?.stop_reason),
   }),
   errorIn,
