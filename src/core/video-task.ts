@@ -86,10 +86,11 @@ export interface TaskMemory {
   missing?: { count: number; since: number };
   /** It was reported as done, but without a video. */
   empty?: true;
-  /** The upstream was asked to cancel it and has answered. */
-  cancelled?: true;
+  /** What the upstream answered when it was asked to cancel it. */
+  cancellation?: 'accepted' | 'too-late';
   /** Credentials that refused the submission in this round. */
   refused?: string[];
+  /** `since`: from when on the task waits for its mirror. */
   mirror?: { tries: number; since: number };
   charge?: VideoCharge;
 }

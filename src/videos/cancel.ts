@@ -22,7 +22,7 @@ function decide(context: VideoContext, loaded: LoadedVideo, abandon: boolean): V
     return settle(context, loaded, { status: 'cancelled', error: failure('cancelled') });
   }
   const cancels = targetOf(context, attempt)?.video.cancel !== undefined;
-  const possible = cancels && task.phase !== 'finalizing' && !task.memory.cancelled;
+  const possible = cancels && task.phase !== 'finalizing' && !task.memory.cancellation;
   if (possible && task.cancelRequested) return undefined;
   if (possible) return request(context, task);
   if (abandon) {

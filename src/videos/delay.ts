@@ -1,5 +1,6 @@
 /** How long to wait before an upstream is asked again. All in milliseconds. */
 
+/** Where the upstream has no interval of its own. */
 const FIRST_POLL = 5_000;
 const GROWTH = 1.3;
 const LONGEST_POLL = 20_000;
@@ -17,7 +18,7 @@ export interface PollMoment {
   polls: number;
   /** Since the acceptance. */
   elapsed: number;
-  /** Between two polls at least. */
+  /** Between two polls at least, and from the acceptance to the first. */
   least?: number;
   /** What the upstream asked for. */
   retryAfter?: number;
@@ -25,7 +26,7 @@ export interface PollMoment {
 }
 
 export function pollDelay({ polls, elapsed, least = FIRST_POLL, retryAfter = 0, random }: PollMoment): number {
-  const usual = elapsed >= PATIENCE ? PATIENT_POLL : Math.min(FIRST_POLL * GROWTH ** polls, LONGEST_POLL);
+  const usual = elapsed >= PATIENCE ? PATIENT_POLL : Math.min(least * GROWTH ** polls, LONGEST_POLL);
   return Math.max(least, jittered(usual, random), Math.min(retryAfter, LONGEST_RETRY_AFTER));
 }
 

@@ -23,27 +23,38 @@ export async function finalize(step: Step, fresh?: readonly VideoAsset[]): Promi
   if (!mirror) return complete(step);
   const isInline = loaded.task.assets.some(({ source, kept }) => 'inline' in source && !kept);
   const reported = fresh ?? (isInline ? await askAssets(context, loaded.attempt, step.signal) : undefined);
+  const limit = limitOf(step);
+  const errors: unknown[] = [];
   for (const [index, asset] of loaded.task.assets.entries()) {
     if (asset.kept) continue;
-    const outcome = await keep(step, mirror, { asset, index, fresh: reported?.[index] });
-    if (outcome.type === 'failed') return tryLater(step, outcome.error);
+    const outcome = await keep({ ...step, limit: limit.signal }, mirror, { asset, index, fresh: reported?.[index] });
+    if (outcome.type === 'failed') errors.push(outcome.error);
     if (outcome.type === 'kept') await note(step, index, { kept: outcome.kept });
   }
-  return complete(step);
+  limit.cancel();
+  return errors.length > 0 ? tryLater(step, errors) : complete(step);
+}
+
+/** Ends what is left of the time that a task waits for its mirror. */
+function limitOf({ context: { clock }, loaded: { task }, signal }: Step) {
+  const end = new AbortController();
+  const left = (task.memory.mirror?.since ?? clock.now()) + PATIENCE - clock.now();
+  const stop = () => end.abort(new GatewayError('timeout', 'The mirror has taken too long.'));
+  return { signal: AbortSignal.any([signal, end.signal]), cancel: clock.after(Math.max(0, left), stop) };
 }
 
 type Outcome = { type: 'kept'; kept: Kept } | { type: 'skipped' } | { type: 'failed'; error: unknown };
 
 async function keep(
-  { context, loaded, signal }: Step,
+  { context, loaded, signal, limit }: Step & { limit: AbortSignal },
   mirror: Mirror,
   { asset, index, fresh }: { asset: TaskAsset; index: number; fresh?: VideoAsset },
 ): Promise<Outcome> {
   try {
-    const source = await sourceOf(context, loaded.attempt, { asset, fresh }, signal);
+    const source = await sourceOf(context, loaded.attempt, { asset, fresh }, limit);
     if (!source) throw new GatewayError('upstream_error', 'The provider does not hand out the video at the moment.');
     const { id, owner } = loaded.task;
-    const kept = await mirror.keep({ id, owner }, index, source, signal);
+    const kept = await mirror.keep({ id, owner }, index, source, limit);
     return kept ? { type: 'kept', kept } : { type: 'skipped' };
   } catch (error) {
     signal.throwIfAborted();
@@ -63,10 +74,10 @@ async function note({ context, job, signal }: Step, index: number, news: Partial
   );
 }
 
-async function tryLater(step: Step, error: unknown): Promise<Progress> {
+async function tryLater(step: Step, errors: readonly unknown[]): Promise<Progress> {
   const { context, job, loaded, signal } = step;
-  context.log.warn({ err: error, task: job.ref }, 'a finished video could not be mirrored');
-  if (error instanceof GatewayError && OUTDATED.has(error.upstreamStatus ?? 0)) {
+  context.log.warn({ err: errors[0], task: job.ref }, 'a finished video could not be mirrored');
+  if (errors.some((error) => error instanceof GatewayError && OUTDATED.has(error.upstreamStatus ?? 0))) {
     const renewed = await askAssets(context, loaded.attempt, signal);
     for (const [index, asset] of renewed?.entries() ?? []) {
       if ('url' in asset) await note(step, index, { source: { url: asset.url } });

@@ -3,7 +3,8 @@
  * never does, until the deadline has passed.
  */
 
-import type { PollResult, VideoAsset } from '../core/video.ts';
+import { defined } from '../core/defined.ts';
+import type { CancelResult, PollResult, VideoAsset } from '../core/video.ts';
 import { change, type LoadedVideo, type VideoChange } from './change.ts';
 import { laneOf, targetOf, type VideoContext } from './context.ts';
 import { pollDelay } from './delay.ts';
@@ -23,20 +24,19 @@ const MISSING_PAUSE = 30_000;
 export async function poll(step: Step): Promise<Progress> {
   const { context, loaded } = step;
   const { task, attempt } = loaded;
-  const late = isLate(context, task);
-  if (!late && !wantsCancel(step)) {
+  if (!wantsCancel(step)) {
     const now = context.clock.now();
     const moment = context.budget.take(laneOf(attempt), task.id, now);
     if (moment > now) return conclude(step, (fresh) => wait(step, fresh, { dueAt: moment }), loaded);
   }
-  const cancelled = wantsCancel(step) && (await cancel(step));
+  const cancellation = wantsCancel(step) ? await cancel(step) : undefined;
   const report = await askState(step);
   if (report.type === 'read' && report.result.type === 'completed' && report.result.assets.length > 0) {
     return keepResult(step, report.result.assets, report.result);
   }
-  const final = late && !ends(report) ? await giveUp(step) : undefined;
+  const final = isLate(context, task) && !ends(report) ? await giveUp(step) : undefined;
   return conclude(step, (fresh) => {
-    const known = cancelled ? { ...fresh, task: remembering(fresh.task, { cancelled: true }) } : fresh;
+    const known = cancellation ? { ...fresh, task: remembering(fresh.task, { cancellation }) } : fresh;
     return final ? final(known) : decide(step, known, report);
   });
 }
@@ -48,16 +48,16 @@ export function askState({ context, loaded: { attempt }, signal }: Pick<Step, 'c
 /** The caller asked for it, and the upstream has not been told yet. */
 function wantsCancel({ context, loaded }: Step): boolean {
   const { task, attempt } = loaded;
-  return task.cancelRequested && !task.memory.cancelled && !!targetOf(context, attempt)?.video.cancel;
+  return task.cancelRequested && !task.memory.cancellation && !!targetOf(context, attempt)?.video.cancel;
 }
 
-/** Whether the upstream has heard of it; how the task ends is for its reports to say. */
-async function cancel({ context, loaded: { attempt }, signal }: Step): Promise<boolean> {
+/** What the upstream says to it, if it has heard of it; how the task ends is for its reports to say. */
+async function cancel({ context, loaded: { attempt }, signal }: Step): Promise<TaskMemory['cancellation']> {
   const video = targetOf(context, attempt)?.video;
   const call = video?.cancel?.bind(video);
-  if (!call) return false;
-  const answer = await ask(context, attempt, () => call(attempt.ref), signal);
-  return answer.type === 'read';
+  if (!call) return undefined;
+  const answer = await ask<CancelResult>(context, attempt, () => call(attempt.ref), signal);
+  return answer.type === 'read' ? answer.result.type : undefined;
 }
 
 function ends(report: Report): boolean {
@@ -68,7 +68,7 @@ function ends(report: Report): boolean {
 
 /** After the deadline, and after one last look. */
 async function giveUp(step: Step): Promise<(loaded: LoadedVideo) => VideoChange> {
-  if (!step.loaded.task.memory.cancelled) await cancel(step);
+  if (!step.loaded.task.memory.cancellation) await cancel(step);
   return (loaded) =>
     settle(step.context, loaded, { status: 'expired', error: failure('deadline_exceeded'), booking: true });
 }
@@ -130,12 +130,17 @@ function empty(step: Step, loaded: LoadedVideo, result: Extract<PollResult, { ty
   return pollAgain(step, { ...loaded, task: remembering(loaded.task, { empty: true }) }, {});
 }
 
+/** Some upstreams forget at once what they cancelled, and one that forgot it before it could say so did what it was asked. */
 function missing(step: Step, loaded: LoadedVideo): VideoChange {
   const { context } = step;
   const now = context.clock.now();
+  const { cancellation } = loaded.task.memory;
+  if (cancellation === 'accepted') return settle(context, loaded, cancelledAs(context, loaded.task));
   const { count, since } = loaded.task.memory.missing ?? { count: 0, since: now };
   if (count + 1 >= MISSES && now - since >= MISSING_FOR) {
-    return settle(context, loaded, { status: 'failed', error: failure('upstream_task_lost') });
+    return loaded.task.cancelRequested && cancellation === undefined
+      ? settle(context, loaded, cancelledAs(context, loaded.task))
+      : settle(context, loaded, { status: 'failed', error: failure('upstream_task_lost') });
   }
   const task = remembering(loaded.task, { missing: { count: count + 1, since } });
   return wait(step, { ...loaded, task }, { dueAt: now + MISSING_PAUSE });
@@ -149,8 +154,8 @@ function pollAgain(
   const { clock, random } = step.context;
   const { task, attempt } = loaded;
   const now = clock.now();
-  const { cancelled, empty: isEmpty, polls = 0 } = task.memory;
-  const memory: TaskMemory = { polls: polls + 1, ...(cancelled && { cancelled }), ...(isEmpty && { empty: isEmpty }) };
+  const { cancellation, empty: isEmpty, polls = 0 } = task.memory;
+  const memory: TaskMemory = { polls: polls + 1, ...defined({ cancellation, empty: isEmpty }) };
   const { status = task.status, progress = task.progress } = seen;
   const changes = status !== task.status || progress !== task.progress;
   const elapsed = now - (attempt.acceptedAt ?? task.createdAt);
@@ -186,7 +191,8 @@ async function keepResult(
       const { task } = loaded;
       const isNews = task.status !== 'in_progress';
       const updatedAt = isNews ? context.clock.now() : task.updatedAt;
-      return { task: { ...task, status: 'in_progress', phase: 'finalizing', assets, memory: { charge }, updatedAt } };
+      const memory = { charge, mirror: { tries: 0, since: context.clock.now() } };
+      return { task: { ...task, status: 'in_progress', phase: 'finalizing', assets, memory, updatedAt } };
     },
     { signal },
   );

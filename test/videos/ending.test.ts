@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { AssetSource, Kept, Mirror } from '../../src/videos/mirror.ts';
 import { encodeTask } from '../../src/videos/object.ts';
-import { createRig, HOUR, MINUTE, OWNER, object } from './rig.ts';
+import { createRig, HOUR, MINUTE, OWNER, object, SECOND } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
 
 const running = says({ type: 'running' });
@@ -232,5 +232,58 @@ test('media go away after a week, records after three months, and the ledger sta
     ['delivery', 1],
   ] as const) {
     assert.equal(await rig.store.do('countRows', { table }), rows, table);
+  }
+});
+
+test('the mirror gets fifteen minutes and no more, and every video its try', async (context) => {
+  const rig = await createRig(context, {
+    mirror: {
+      ...mirrorOf(),
+      keep: (_task, index, _source, signal) =>
+        index === 1
+          ? Promise.resolve({ ...kept, file: '1.mp4' })
+          : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    },
+  });
+  rig.upstream.onPoll = () => completed({ assets: ['a', 'b'].map((name) => ({ url: `https://cdn.example/${name}` })) });
+  const { id } = await rig.create();
+  await rig.work();
+  rig.clock.advance(10 * SECOND);
+  const work = rig.work();
+  while ((await rig.store.call('loadVideo', { id }))?.task.phase !== 'finalizing') await rest();
+  rig.clock.advance(15 * MINUTE - 1);
+  await rest();
+  assert.equal((await rig.get(id)).status, 'in_progress');
+  rig.clock.advance(1);
+  await work;
+  const body = encodeTask(await rig.get(id), object);
+  assert.deepEqual([body.status, body.mirror_urls.length, body.unsigned_urls.length], ['completed', 1, 2]);
+});
+
+const rest = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test('an upstream that forgets what it cancelled has cancelled it', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? { status: 404 } : running);
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  await rig.videos.cancel(OWNER, id, { abandon: false });
+  await rig.work();
+  const task = await rig.get(id);
+  assert.deepEqual([task.status, task.error?.code], ['cancelled', 'cancelled']);
+});
+
+test('so has one that forgot it before it could say so, but not one that said it was too late', async (context) => {
+  for (const [reply, expected] of [
+    [{ status: 404 }, 'cancelled'],
+    [says({ type: 'too-late' }), 'upstream_task_lost'],
+  ] as const) {
+    const rig = await createRig(context);
+    rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? { status: 404 } : running);
+    rig.upstream.onCancel = () => reply;
+    const { id } = await rig.create();
+    await rig.until(() => rig.upstream.polls === 1);
+    await rig.videos.cancel(OWNER, id, { abandon: false });
+    assert.equal((await rig.ended(id)).error?.code, expected);
   }
 });

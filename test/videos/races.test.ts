@@ -15,10 +15,15 @@ forEachStore((name, open) => {
   test(`cancellation, completion, deadline and two workers end ${TASKS} tasks once each (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const video = { ...scriptedApi, cancel: undefined };
-    const one = await createRig(context, { store, video });
+    const one = await createRig(context, { store, video, pollRate: Number.POSITIVE_INFINITY });
     const beside = await store.beside();
     const two = await createRig(context, {
-      ...{ store: { ...store, ...beside, do: store.do }, video, url: one.upstream.url },
+      ...{
+        store: { ...store, ...beside, do: store.do },
+        video,
+        url: one.upstream.url,
+        pollRate: Number.POSITIVE_INFINITY,
+      },
     });
     // A third is done, a third has failed, and a third goes on beyond its deadline.
     one.upstream.onPoll = (_before, id) => {
@@ -90,6 +95,24 @@ test('after a restart with 10,000 open tasks a key is not asked more often than 
     assert.ok(rig.upstream.polls - last <= 11, `${rig.upstream.polls - last} in second ${second}`);
   }
   assert.ok(rig.upstream.polls - before >= 290);
+});
+
+test('nor when all of them are past their deadline', async (context) => {
+  const rig = await createRig(context, { pollRate: 10 });
+  rig.upstream.onPoll = () => says({ type: 'running' });
+  const { id } = await rig.create();
+  await rig.work();
+  const { attempt } = (await rig.store.call('loadVideo', { id })) ?? {};
+  assert.ok(attempt);
+  await fill(rig, 200, attempt.credential);
+  rig.clock.advance(2000 * MINUTE);
+  await rig.work();
+  assert.ok(rig.upstream.polls <= 20, `${rig.upstream.polls} at once`);
+  for (let second = 1; second <= 20; second++) {
+    rig.clock.advance(SECOND);
+    await rig.work();
+  }
+  assert.equal((await rig.get('task-199')).status, 'expired');
 });
 
 async function fill({ store }: Rig, count: number, credential: string): Promise<void> {
