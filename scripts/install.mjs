@@ -119,15 +119,16 @@ function platformPackage() {
   return `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 }
 
-async function npm(args, folder) {
+/** What it prints goes to `onOutput`, or to standard error. Throws when it fails. */
+export async function npm(args, folder, onOutput) {
   mkdirSync(folder, { recursive: true });
   const own = process.env.npm_execpath;
+  const options = { cwd: folder, stdio: ['ignore', onOutput ? 'pipe' : 2, 2], onOutput };
   const code =
     own && basename(own) === 'npm-cli.js'
-      ? await run(process.execPath, [own, ...args], { cwd: folder, stdio: ['ignore', 2, 2] })
+      ? await run(process.execPath, [own, ...args], options)
       : await run('npm', process.platform === 'win32' ? args.map(quoted) : args, {
-          cwd: folder,
-          stdio: ['ignore', 2, 2],
+          ...options,
           shell: process.platform === 'win32',
         });
   if (code !== 0) throw new Error(`npm ${args[0]} failed in ${folder} with exit code ${code}.`);
