@@ -1,10 +1,7 @@
 /** Everything behind video tasks: the mirror, the task machine, webhooks, and the scheduler that drives them. */
 
 import type { Logger } from 'pino';
-import { loadEncryptionKeys } from './config/encryption-key.ts';
 import type { Config } from './config/resolved.ts';
-import { createCipher } from './core/cipher.ts';
-import { GatewayError } from './core/errors.ts';
 import type { VideoOptions } from './http/video-options.ts';
 import type { Models } from './inference/models.ts';
 import type { Upstream } from './inference/upstream.ts';
@@ -15,6 +12,7 @@ import { createGuardedClient } from './net/fetch.ts';
 import { createPolicy, type Policy } from './net/policy.ts';
 import { createResolverLookup, type Lookup, systemLookup } from './net/resolver.ts';
 import { createTrustedClient } from './net/trusted.ts';
+import { openSecrets } from './secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Events } from './telemetry/watch.ts';
 import { createMirror, type FullMirror } from './videos/mirror/index.ts';
@@ -23,7 +21,7 @@ import { createVideos } from './videos/videos.ts';
 import { checkCallbackUrl } from './webhooks/callback-url.ts';
 import { createDeliveryHandler } from './webhooks/delivery.ts';
 import { deliveriesOf, replayDelivery } from './webhooks/log.ts';
-import { createSecrets, type WebhookSecrets } from './webhooks/secrets.ts';
+import type { WebhookSecrets } from './webhooks/secrets.ts';
 
 export interface TasksOptions {
   config: Config;
@@ -52,8 +50,7 @@ export interface Tasks {
 /** Nothing is done before `start`. Throws `invalid_request` and `unavailable` in words for the operator. */
 export async function createTasks(options: TasksOptions): Promise<Tasks> {
   const { config, store, log, userAgent, clock = createClock(store) } = options;
-  const keys = await encryptionKeys(options);
-  const secrets = createSecrets({ store, cipher: createCipher(keys), fallback: config.callbacks.secret });
+  const { keys, webhooks: secrets } = await openSecrets(options);
   const policy = policyOf(config);
   const lookup = lookupOf(config, policy);
   const clients = {
@@ -136,13 +133,4 @@ function policyOf({ callbacks, server }: Config): Policy {
 function lookupOf({ network }: Config, policy: Policy): Lookup {
   const ask = createResolverLookup(network.dnsServers);
   return (name, signal) => (policy.allowsHost(name) ? systemLookup : ask)(name, signal);
-}
-
-/** A new key where there is none is only good for a store that holds nothing encrypted yet. */
-async function encryptionKeys({ config, store }: TasksOptions): Promise<[Buffer, ...Buffer[]]> {
-  const { encryption, data } = config;
-  const encrypted = await store.call('scanSecrets', { after: '', limit: 1 });
-  const [first, ...others] = loadEncryptionKeys({ ...encryption, data, mayCreate: encrypted.length === 0 });
-  if (!first) throw new GatewayError('invalid_request', 'The encryption key file is empty.');
-  return [first, ...others];
 }

@@ -40,6 +40,7 @@ const ALLOWED: Record<string, string[]> = {
     'videos',
   ],
   models: ['protocols', 'providers', 'catalog', 'config', 'inference', 'routing'],
+  secrets: ['config', 'store', 'webhooks'],
   tasks: everything('tasks', 'models', 'gateway', 'cli', 'main'),
   accounting: everything('accounting', 'tasks', 'models', 'gateway', 'cli', 'main'),
   gateway: everything('gateway', 'cli', 'main'),
@@ -63,7 +64,7 @@ function everything(...but: string[]): string[] {
     'webhooks',
     'routing',
   ];
-  return [...areas, 'inference', 'videos', 'http', 'tasks', 'accounting', 'models', 'gateway', 'cli'].filter(
+  return [...areas, 'inference', 'videos', 'http', 'secrets', 'tasks', 'accounting', 'models', 'gateway', 'cli'].filter(
     (area) => !but.includes(area),
   );
 }

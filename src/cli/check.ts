@@ -15,6 +15,6 @@ export async function check(options: ConfigOptions): Promise<void> {
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
   // The store is opened only where its keys decide.
-  if (!isLoopback(config.server.host)) refuseExposure(config, await withKeys(config, (keys) => keys.list()));
+  if (!isLoopback(config.server.host)) refuseExposure(config, await withKeys(config, ({ keys }) => keys.list()));
   process.stdout.write(`${describe(config)}\n`);
 }

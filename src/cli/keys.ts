@@ -2,22 +2,39 @@
 
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
-import { parseDuration, parseMoment } from '../config/units.ts';
-import { GatewayError } from '../core/errors.ts';
-import { type Key, stateOf } from '../keys/key.ts';
-import { type KeyStore, openKeyStore } from '../keys/store.ts';
+import { defined } from '../core/defined.ts';
+import { merged } from '../core/merge.ts';
+import { type CreatedKey, type KeyStore, openKeyStore } from '../keys/store.ts';
+import { openSecrets } from '../secrets.ts';
+import type { Author } from '../store/audit-rows.ts';
 import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import type { WebhookSecrets } from '../webhooks/secrets.ts';
+import { durationOption, expiryOption, type KeyOptions, settingsOf } from './key-options.ts';
+import { describeKey, fieldsOf, HEADINGS, rowOf } from './key-view.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
-const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS', 'ID'];
+type Options = ConfigOptions & { json?: boolean };
+
+interface Opened {
+  keys: KeyStore;
+  store: Store;
+  /** What webhooks are signed with; reads the encryption key. */
+  secrets(): Promise<WebhookSecrets>;
+}
+
+const AUTHOR: Author = { actor: 'command line' };
 
 /** Works beside a gateway that runs on the same store. */
-export async function withKeys<Result>(config: Config, work: (keys: KeyStore) => Promise<Result>): Promise<Result> {
+export async function withKeys<Result>(config: Config, work: (opened: Opened) => Promise<Result>): Promise<Result> {
   const store = await openStore({ ...config, role: 'guest' });
   try {
-    return await work(await openKeyStore({ store, folder: config.data, configured: config.keys }));
+    const secrets = async () => (await openSecrets({ config, store })).webhooks;
+    const newWebhookSecret = async (owner: string) => (await secrets()).first(owner);
+    const keys = await openKeyStore({ store, folder: config.data, configured: config.keys, newWebhookSecret });
+    return await work({ keys, store, secrets });
   } catch (error) {
     throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
   } finally {
@@ -25,68 +42,98 @@ export async function withKeys<Result>(config: Config, work: (keys: KeyStore) =>
   }
 }
 
+function opened<Result>(options: ConfigOptions, work: (opened: Opened) => Promise<Result>): Promise<Result> {
+  return withKeys(loadConfig(configSource(options)), work);
+}
+
+export async function createKey({ name, expires, ...options }: Options & KeyOptions & { name: string }): Promise<void> {
+  const wanted = {
+    name,
+    settings: merged({}, settingsOf(options)),
+    ...(expires !== undefined && { expires: expiryOption(expires) }),
+  };
+  const created = await opened(options, ({ keys }) => keys.create(wanted, AUTHOR));
+  if (options.json)
+    printJson({ ...describeKey(created.key), secret: created.secret, webhookSecret: created.webhookSecret });
+  else showOnce(created, `The key "${name}", shown once and stored only as a hash:`);
+}
+
 /** The key alone goes to standard output, so that a script can take it from there. */
-export async function createKey(
-  options: ConfigOptions & { name: string; expires?: string; models?: string },
-): Promise<void> {
-  const { name, expires, models } = options;
-  const globs = models
-    ?.split(',')
-    .map((glob) => glob.trim())
-    .filter((glob) => glob !== '');
-  const wanted = { name, expires: expires === undefined ? undefined : expiryOf(expires), settings: { models: globs } };
-  const { key, secret } = await withKeys(loadConfig(configSource(options)), (keys) => keys.create(wanted));
-  process.stderr.write(`The key "${key.name}", shown once and stored only as a hash:\n`);
+function showOnce({ secret }: Pick<CreatedKey, 'secret'>, words: string): void {
+  process.stderr.write(`${words}\n`);
   process.stdout.write(`${secret}\n`);
 }
 
-export async function listKeys(options: ConfigOptions & { json?: boolean }): Promise<void> {
-  const keys = await withKeys(loadConfig(configSource(options)), (stored) => stored.list());
-  if (options.json) printJson(keys.map(facts));
-  else printTable(HEADINGS, keys.map(row));
+export async function listKeys(options: Options): Promise<void> {
+  const keys = await opened(options, (store) => store.keys.list());
+  if (options.json) printJson(keys.map(describeKey));
+  else printTable(HEADINGS, keys.map(rowOf));
 }
 
-export async function revokeKey(idOrName: string, options: ConfigOptions): Promise<void> {
-  const key = await withKeys(loadConfig(configSource(options)), (keys) => keys.revoke(idOrName));
-  process.stdout.write(`The key "${key.name}" (${key.prefix}…) is revoked.\n`);
+export async function showKey(idOrName: string, options: Options): Promise<void> {
+  const key = await opened(options, ({ keys }) => keys.find(idOrName));
+  if (options.json) printJson(describeKey(key));
+  else printTable(['FIELD', 'VALUE'], fieldsOf(key));
 }
 
-function expiryOf(text: string): number {
-  const duration = parseDuration(text);
-  const moment = duration === undefined ? parseMoment(text) : Date.now() + duration;
-  if (moment === undefined || moment <= Date.now()) {
-    throw new GatewayError(
-      'invalid_request',
-      '--expires must be a future ISO date such as 2027-01-31, or a duration such as 30d or 12h.',
+export async function updateKey(
+  idOrName: string,
+  { name, expires, ...options }: Options & KeyOptions & { name?: string },
+): Promise<void> {
+  const settings = settingsOf(options);
+  const expiresAt = expires === 'never' ? null : expires === undefined ? undefined : expiryOption(expires);
+  const key = await opened(options, ({ keys }) =>
+    keys.update(idOrName, { ...defined({ name, expiresAt }), settings }, AUTHOR),
+  );
+  if (options.json) printJson(describeKey(key));
+  else printTable(['FIELD', 'VALUE'], fieldsOf(key));
+}
+
+export async function switchKey(idOrName: string, disabled: boolean, options: Options): Promise<void> {
+  const key = await opened(options, ({ keys }) => keys.update(idOrName, { disabled }, AUTHOR));
+  if (options.json) printJson(describeKey(key));
+  else process.stdout.write(`The key "${key.name}" (${key.prefix}…) is ${disabled ? 'disabled' : 'enabled'}.\n`);
+}
+
+export async function rotateKey(idOrName: string, options: Options & { overlap: string }): Promise<void> {
+  const overlap = durationOption('--overlap', options.overlap);
+  const { key, secret } = await opened(options, ({ keys }) => keys.rotate(idOrName, overlap, AUTHOR));
+  if (options.json) printJson({ ...describeKey(key), secret });
+  else
+    showOnce({ secret }, `The key "${key.name}" is now this one; the one before it works for ${options.overlap} more:`);
+}
+
+export async function revokeKey(idOrName: string, options: Options): Promise<void> {
+  const key = await opened(options, ({ keys }) => keys.revoke(idOrName, AUTHOR));
+  if (options.json) printJson(describeKey(key));
+  else process.stdout.write(`The key "${key.name}" (${key.prefix}…) is revoked.\n`);
+}
+
+/** What the webhooks of a key are signed with; with `rotate`, after a new one is made. */
+export async function showSecret(
+  idOrName: string,
+  { rotate, activateIn, ...options }: Options & { rotate?: boolean; activateIn: string },
+): Promise<void> {
+  const known = await opened(options, async ({ keys, secrets }) => {
+    const { id, origin } = await keys.find(idOrName);
+    const webhooks = await secrets();
+    if (origin === 'store') await webhooks.create(id);
+    if (rotate) await webhooks.rotate(id, { after: durationOption('--activate-in', activateIn), author: AUTHOR });
+    return webhooks.reveal(id);
+  });
+  if (known.length === 0)
+    throw new Error('A key of the configuration signs with callbacks.secret of the configuration.');
+  const described = known.map(({ secret, activeAt }) => ({ secret, activeAt: new Date(activeAt).toISOString() }));
+  if (options.json) printJson(described);
+  else
+    printTable(
+      ['SECRET', 'SIGNS FROM'],
+      described.map(({ secret, activeAt }) => [secret, activeAt]),
     );
-  }
-  return moment;
 }
 
-function facts({ settings, ...key }: Key): object {
-  return {
-    ...key,
-    ...settings,
-    state: stateOf(key, Date.now()),
-    created: iso(key.created),
-    expires: iso(key.expires),
-    revoked: iso(key.revoked),
-    lastUsed: iso(key.lastUsed),
-  };
-}
-
-function row(key: Key): string[] {
-  return [
-    key.name,
-    `${key.prefix}…`,
-    stateOf(key, Date.now()),
-    iso(key.created)?.slice(0, 10) ?? key.origin,
-    iso(key.expires) ?? 'never',
-    key.settings.models?.join(',') ?? 'all',
-    key.id,
-  ];
-}
-
-function iso(moment: number | undefined): string | undefined {
-  return moment === undefined ? undefined : new Date(moment).toISOString();
+export async function rekey(options: Options): Promise<void> {
+  const changed = await opened(options, async ({ secrets }) => (await secrets()).rekey());
+  if (options.json) printJson({ changed });
+  else process.stdout.write(`${changed} secrets were encrypted anew; the previous encryption keys can go.\n`);
 }

@@ -1,6 +1,8 @@
 /** The commands, their options and their help. Each command's code is loaded only when it runs. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { example, parseLimit, withConfig } from './command.ts';
+import { addKeys } from './key-commands.ts';
 import { version } from './version.ts';
 
 /** `argv` as Node gives it. Prints one message for whatever goes wrong and sets the exit code. */
@@ -27,6 +29,7 @@ function program(): Command {
   addServe(root);
   addCheck(root);
   addKeys(root);
+  addAudit(root);
   addModels(root);
   addRoute(root);
   addVideos(root);
@@ -51,26 +54,14 @@ function addCheck(root: Command): void {
     .action(async (options) => (await import('./check.ts')).check(options));
 }
 
-function addKeys(root: Command): void {
-  const keys = root.command('keys').description('make, list and revoke API keys of the gateway');
-  withConfig(keys.command('create'))
-    .description('make a key and show it this once')
-    .requiredOption('--name <name>', 'what to call it')
-    .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
-    .option('--models <globs>', 'models it may use, e.g. openai/*,sandbox/* (default: all)')
-    .addHelpText('after', example("polygate keys create --name ci --expires 30d --models 'openai/*,sandbox/*'"))
-    .action(async (options) => (await import('./keys.ts')).createKey(options));
-  withConfig(keys.command('list'))
-    .description('list the keys')
+function addAudit(root: Command): void {
+  withConfig(root.command('audit'))
+    .description('list who changed keys and secrets, the newest first')
+    .addOption(new Option('--limit <number>', 'how many at most').default(50).argParser(parseLimit))
+    .option('--subject <id>', 'only what was done to this key')
     .option('--json', 'print JSON')
-    .addHelpText('after', example('polygate keys list'))
-    .action(async (options) => (await import('./keys.ts')).listKeys(options));
-  withConfig(keys.command('revoke'))
-    .description('refuse a key from now on')
-    .argument('<id-or-name>', 'as the list shows it')
-    .addHelpText('after', example('polygate keys revoke ci'))
-    .action(async (idOrName, options) => (await import('./keys.ts')).revokeKey(idOrName, options));
-  keys.addHelpText('after', example('polygate keys create --name laptop'));
+    .addHelpText('after', example('polygate audit --limit 20'))
+    .action(async (options) => (await import('./audit.ts')).showAudit(options));
 }
 
 function addModels(root: Command): void {
@@ -128,23 +119,8 @@ function addRoute(root: Command): void {
     .action(async (model, options) => (await import('./route.ts')).showRoute(model, options));
 }
 
-function withConfig(command: Command): Command {
-  const description = 'configuration file (default: polygate.yaml where it exists)';
-  return command.addOption(new Option('--config <file>', description).env('POLYGATE_CONFIG'));
-}
-
-function example(line: string): string {
-  return `\nExample:\n  ${line}`;
-}
-
 function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65535) throw new InvalidArgumentError('A port is a number from 0 to 65535.');
   return port;
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A limit is a number from 1 to 9999.');
-  return limit;
 }

@@ -8,6 +8,7 @@ import type { Config, ServerConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway.ts';
 import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
+import { openSecrets } from '../secrets.ts';
 import { openStore } from '../store/open.ts';
 import { createLog } from '../telemetry/log.ts';
 import { banner } from './banner.ts';
@@ -34,6 +35,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     store,
     folder: config.data,
     configured: config.keys,
+    newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.first(owner),
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
   const known = await keys.list();

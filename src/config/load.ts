@@ -2,10 +2,10 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isRange } from '../core/address.ts';
 import { problems as schemaProblems } from '../core/check.ts';
 import { GatewayError, redact } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
-import { isRange } from '../net/addresses.ts';
 import { completeAdmin, completeLimits, completeSettings, completeTelemetry, completeUsage } from './accounting.ts';
 import { completeCallbacks, completeEncryption, completeNetwork, completeVideos, type Fault } from './delivery.ts';
 import { nearest } from './nearest.ts';

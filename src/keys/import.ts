@@ -31,7 +31,7 @@ export async function importJournal(folder: string, store: Store): Promise<void>
   // A line counts when it is complete.
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const keys = replay(lines.flatMap(parseEvent));
-  if (keys.length > 0) await store.call('importKeys', { keys });
+  if (keys.length > 0) await store.call('importKeys', { keys, author: { actor: 'gateway' }, now: store.now() });
   try {
     renameSync(path, `${path}.imported`);
   } catch (error) {

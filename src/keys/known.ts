@@ -33,14 +33,15 @@ export function fixedKeys(keys: readonly FixedKey[]): KnownKeys {
 }
 
 export function storedKeys(rows: readonly StoredKey[]): KnownKeys {
-  const keys = new Map<string, Key>();
-  return new Map(
-    rows.map((row) => {
-      const key = keys.get(row.id) ?? keyOfRow(row);
-      keys.set(row.id, key);
-      return [row.digest, { key, until: row.secretExpiresAt ?? Number.POSITIVE_INFINITY }];
-    }),
-  );
+  const secrets = Map.groupBy(rows, ({ id }) => id);
+  const known = [...secrets.values()].flatMap((own) => {
+    const key = keyOfRows(own);
+    return own.map((row): [string, KnownKey] => [
+      row.digest,
+      { key, until: row.secretExpiresAt ?? Number.POSITIVE_INFINITY },
+    ]);
+  });
+  return new Map(known);
 }
 
 /** Each key once, however many secrets it has. */
@@ -48,13 +49,18 @@ export function distinct(known: KnownKeys): Key[] {
   return [...new Set([...known.values()].map(({ key }) => key))];
 }
 
-function keyOfRow(row: StoredKey): Key {
+/** Of one key: a row for each of its secrets, the current one last. */
+function keyOfRows(rows: readonly StoredKey[]): Key {
+  const row = rows.at(-1) as StoredKey;
+  const [before] = rows.slice(-2, -1);
   return keyOf({
     id: row.id,
     name: row.name,
     prefix: row.prefix,
     origin: 'store',
     created: row.createdAt,
+    updated: row.updatedAt,
+    previousUntil: before?.secretExpiresAt ?? undefined,
     expires: row.expiresAt ?? undefined,
     revoked: row.revokedAt ?? undefined,
     disabled: row.disabled || undefined,

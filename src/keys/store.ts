@@ -3,18 +3,25 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
 import type { KeySettings } from '../core/key-settings.ts';
+import type { Author } from '../store/audit-rows.ts';
 import type { MaybePromise } from '../store/operation.ts';
+import type { KeyPatch, SecretRow } from '../store/operations/keys.ts';
+import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
 import { importJournal } from './import.ts';
-import { digestOf, generateKey, type Key, keyOf, shownPrefix, stateOf } from './key.ts';
+import { digestOf, generateKey, isIntact, type Key, shownPrefix, stateOf } from './key.ts';
 import { distinct, type FixedKey, fixedKeys, type KnownKey, storedKeys } from './known.ts';
 import { createUses } from './uses.ts';
 
+export type { KeyPatch } from '../store/operations/keys.ts';
 export type { Key } from './key.ts';
 export type { FixedKey } from './known.ts';
 
 /** Milliseconds between two looks at the store, and between two on behalf of unknown keys. */
 const LOOK_INTERVAL = 1000;
+const DAY = 24 * 3600 * 1000;
+
+const GATEWAY: Author = { actor: 'gateway' };
 
 export interface NewKey {
   name: string;
@@ -24,15 +31,31 @@ export interface NewKey {
   expires?: number;
 }
 
+export interface CreatedKey {
+  key: Key;
+  /** The key itself, which cannot be had again. */
+  secret: string;
+  /** What its webhooks are signed with. */
+  webhookSecret?: string;
+}
+
 export interface KeyStore {
   /** The key if it is known and active: at once, but for a stranger, on whose behalf the store may be asked. */
   authenticate(presented: string): MaybePromise<Key | undefined>;
-  /** `secret` is the key itself, which cannot be had again. Throws `invalid_request` when an active key has the name. */
-  create(key: NewKey): Promise<{ key: Key; secret: string }>;
+  /** Throws `invalid_request` when an active key has the name. */
+  create(key: NewKey, author?: Author): Promise<CreatedKey>;
+  /** Throws `not_found`, or `invalid_request` where that cannot be done. */
+  update(idOrName: string, patch: KeyPatch, author?: Author): Promise<Key>;
+  /** A new secret; the one before it works for `overlap` milliseconds more. Throws like `update`. */
+  rotate(idOrName: string, overlap?: number, author?: Author): Promise<{ key: Key; secret: string }>;
+  /** Throws like `update`. */
+  find(idOrName: string): Promise<Key>;
+  /** The key of which somebody has the text, whether or not it can be used. */
+  identify(secret: string): Promise<Key | undefined>;
   /** Of the configuration first, then of the store, oldest first, revoked ones included. */
   list(): Promise<Key[]>;
-  /** Throws `not_found`, or `invalid_request` where that cannot be done. */
-  revoke(idOrName: string): Promise<Key>;
+  /** Throws like `update`. */
+  revoke(idOrName: string, author?: Author): Promise<Key>;
   /** Replaces the keys of the configuration. */
   configure(keys: readonly FixedKey[]): void;
   /** Takes up within a second what other processes do to the store, until `close`. */
@@ -47,12 +70,14 @@ export interface KeyStoreOptions {
   folder: string;
   configured: readonly FixedKey[];
   now?: () => number;
+  /** Makes what the webhooks of a new key are signed with, to be stored with it; without, that is made when it is needed. */
+  newWebhookSecret?(owner: string): Promise<{ secret: string; stored: StoredSecret }>;
   /** Called when the store cannot be read while the keys are in use; the keys known so far stay. */
   onUnreadable?: (error: Error) => void;
 }
 
 export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> {
-  const { store, folder, configured, now = store.now, onUnreadable } = options;
+  const { store, folder, configured, now = store.now, newWebhookSecret, onUnreadable } = options;
   const uses = createUses(store);
   let fixed = fixedKeys(configured);
   let stored: ReturnType<typeof storedKeys> = new Map();
@@ -89,10 +114,24 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     return [...distinct(fixed), ...distinct(stored)];
   }
 
+  function refuseFixedName(name: string): void {
+    if (!distinct(fixed).some((key) => key.name === name && stateOf(key, now()) === 'active')) return;
+    throw new GatewayError('invalid_request', `The configuration has a key named "${name}"; choose another name.`, {
+      param: 'name',
+    });
+  }
+
+  /** As it stands after a change. */
+  async function current(id: string): Promise<Key> {
+    await refresh();
+    return meant(id, distinct(stored));
+  }
+
   await importJournal(folder, store);
   await refresh();
   return {
     authenticate(presented) {
+      if (!isIntact(presented)) return undefined;
       const digest = digestOf(presented);
       const key = admitted(fixed.get(digest) ?? stored.get(digest));
       // What cannot be used takes the way of the unknown, so that nobody can tell them apart by time.
@@ -101,35 +140,47 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       return look().then(() => admitted(stored.get(digest)));
     },
 
-    async create({ name, settings = {}, expires }) {
-      if (distinct(fixed).some((key) => key.name === name && stateOf(key, now()) === 'active')) {
-        throw new GatewayError('invalid_request', `The configuration has a key named "${name}"; choose another name.`);
-      }
-      const secret = generateKey();
-      const facts = { id: randomUUID(), name, prefix: shownPrefix(secret), created: now(), expires, settings };
-      const { id, created, prefix } = facts;
-      const key = {
-        id,
-        name,
-        settings: JSON.stringify(settings),
-        createdAt: created,
-        expiresAt: expires ?? null,
-        revokedAt: null,
-      };
-      await store.call('createKey', { key, secret: { digest: digestOf(secret), prefix }, now: now() });
-      await refresh();
-      return { key: keyOf({ ...facts, origin: 'store' }), secret };
+    async create({ name, settings = {}, expires }, author = GATEWAY) {
+      refuseFixedName(name);
+      const id = randomUUID();
+      const { text, secret } = freshSecret();
+      const moment = now();
+      const moments = { createdAt: moment, expiresAt: expires ?? null, revokedAt: null };
+      const key = { id, name, settings: JSON.stringify(settings), ...moments };
+      const webhook = await newWebhookSecret?.(id);
+      const change = { key, secret, webhookSecret: webhook?.stored, author, now: moment };
+      await store.call('createKey', change);
+      return { key: await current(id), secret: text, ...(webhook && { webhookSecret: webhook.secret }) };
+    },
+
+    async update(idOrName, patch, author = GATEWAY) {
+      const { id } = meant(idOrName, await all());
+      if (patch.name !== undefined) refuseFixedName(patch.name);
+      await store.call('updateKey', { id, patch, author, now: now() });
+      return current(id);
+    },
+
+    async rotate(idOrName, overlap = DAY, author = GATEWAY) {
+      const { id } = meant(idOrName, await all());
+      const { text, secret } = freshSecret();
+      const moment = now();
+      await store.call('rotateKey', { id, secret, until: moment + overlap, author, now: moment });
+      return { key: await current(id), secret: text };
+    },
+
+    async revoke(idOrName, author = GATEWAY) {
+      const { id } = meant(idOrName, await all());
+      await store.call('revokeKey', { id, author, now: now() });
+      return current(id);
     },
 
     list: all,
+    find: async (idOrName) => meant(idOrName, await all(), { fixedToo: true }),
 
-    async revoke(idOrName) {
-      const key = meant(idOrName, await all());
-      if (key.revoked !== undefined) return key;
-      const revoked = now();
-      await store.call('revokeKey', { id: key.id, now: revoked });
+    async identify(secret) {
       await refresh();
-      return { ...key, revoked };
+      const digest = digestOf(secret);
+      return (fixed.get(digest) ?? stored.get(digest))?.key;
     },
 
     configure(keys) {
@@ -151,16 +202,21 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   };
 }
 
+function freshSecret(): { text: string; secret: SecretRow } {
+  const text = generateKey();
+  return { text, secret: { digest: digestOf(text), prefix: shownPrefix(text) } };
+}
+
 /** By id, else by name: the one that is not revoked, where there is one. */
-function meant(idOrName: string, keys: Key[]): Key {
+function meant(idOrName: string, keys: Key[], { fixedToo = false } = {}): Key {
   const byId = keys.filter((key) => key.id === idOrName);
   const byName = keys.filter((key) => key.name === idOrName);
   const found =
     byId.length > 0 ? byId : byName.some((key) => !key.revoked) ? byName.filter((key) => !key.revoked) : byName;
   const [key, another] = found;
   if (!key) throw new GatewayError('not_found', `There is no key with the id or name "${idOrName}".`);
-  if (key.origin === 'configuration') {
-    throw new GatewayError('invalid_request', `The key "${idOrName}" stands in the configuration; take it out there.`);
+  if (key.origin === 'configuration' && !fixedToo) {
+    throw new GatewayError('invalid_request', `The key "${idOrName}" stands in the configuration; change it there.`);
   }
   if (another) {
     const ids = found.map(({ id }) => id).join(', ');

@@ -4,7 +4,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Cipher, Place } from '../core/cipher.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../core/secret.ts';
-import type { StoredSecret } from '../store/operations/webhook-secrets.ts';
+import type { Author } from '../store/audit-rows.ts';
+import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Signing } from './signature.ts';
 
@@ -23,12 +24,14 @@ export interface RevealedSecret {
 
 /** An owner is the id of an API key. */
 export interface WebhookSecrets {
+  /** The first secret of a key that is about to be made, to be stored with it. */
+  first(owner: string): { secret: string; stored: StoredSecret };
   /** Gives the owner a secret unless it has one. Returns what signs. */
   create(owner: string): Promise<string>;
   /** The one that signs, and behind it the one that will. Empty when the owner has none of its own. */
   reveal(owner: string): Promise<RevealedSecret[]>;
   /** A new secret, which signs after so many milliseconds: 0 after a leak. It replaces one that has not signed yet. */
-  rotate(owner: string, options?: { after?: number }): Promise<RevealedSecret>;
+  rotate(owner: string, options?: { after?: number; author?: Author }): Promise<RevealedSecret>;
   canSign(owner: string): Promise<boolean>;
   /** Sees that a webhook of this key can be signed. Throws `invalid_request` for a key of the configuration without a secret. */
   prepare(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;
@@ -42,6 +45,7 @@ export interface WebhookSecrets {
 
 const DAY = 24 * 60 * 60 * 1000;
 const SECRET_BYTES = 32;
+const GATEWAY: Author = { actor: 'gateway' };
 const PAGE = 500;
 
 export function createSecrets({ store, cipher, fallback }: SecretsOptions): WebhookSecrets {
@@ -61,9 +65,11 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
     return all.slice(Math.max(active, 0));
   }
 
+  const first = (owner: string) => fresh(owner, { id: `${owner}/first`, activeAt: store.now() });
+
   async function create(owner: string): Promise<string> {
     // Two that do this at once agree on the id, so that one of them wins.
-    await store.call('addFirstSecret', fresh(owner, { id: `${owner}/first`, activeAt: store.now() }).stored);
+    await store.call('addFirstSecret', first(owner).stored);
     const [current] = await standing(owner);
     if (!current) throw new GatewayError('unavailable', 'The webhook secret was removed while it was made.');
     return decrypt(current);
@@ -84,16 +90,17 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
   }
 
   return {
+    first,
     create,
     canSign,
     async reveal(owner) {
       return (await standing(owner)).map((stored) => ({ secret: decrypt(stored), activeAt: stored.activeAt }));
     },
-    async rotate(owner, { after = DAY } = {}) {
+    async rotate(owner, { after = DAY, author = GATEWAY } = {}) {
       const now = store.now();
       const activeAt = now + after;
       const { secret, stored } = fresh(owner, { id: `${owner}/${randomUUID()}`, activeAt });
-      await store.call('rotateSecret', { ...stored, now });
+      await store.call('rotateSecret', { ...stored, now, author });
       return { secret, activeAt };
     },
     async prepare({ id, origin }) {

@@ -86,7 +86,7 @@ describe('keys', () => {
   test('are made, listed and revoked', async (context) => {
     const { run } = program(context);
     const made = await run(['keys', 'create', '--name', 'ci', '--expires', '30d', '--models', 'sandbox/*, openai/*']);
-    assert.match(made.stdout, /^sk-pg-[A-Za-z0-9_-]{43}\n$/);
+    assert.match(made.stdout, /^sk-pg-[A-Za-z0-9_-]{49}\n$/);
     assert.match(made.stderr, /shown once and stored only as a hash/);
 
     const [key] = JSON.parse((await run(['keys', 'list', '--json'])).stdout);

@@ -24,7 +24,7 @@ describe('the first start', () => {
     const { folder, start } = program(context);
     const first = start(['serve', '--port', '0']);
     const [, url = ''] = await first.shows(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
-    const [key] = await first.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
+    const [key] = await first.shows(/sk-pg-[A-Za-z0-9_-]{49}/);
     await first.shows(/ready +sandbox +\d+ models\n[\s\S]*waiting +openai +set OPENAI_API_KEY\n[\s\S]*Ctrl-C stops it/);
     assert.equal((await echo(url, key)).status, 200);
     assert.equal((await echo(url, `${key}x`)).status, 401);
@@ -183,7 +183,7 @@ describe('the end', { skip: windows }, () => {
 /** A stream that has begun, on a connection of its own. */
 async function openStream(gateway: Running, words: string): Promise<IncomingMessage> {
   const [, url = ''] = await gateway.shows(/listens on (\S+)/);
-  const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{43}/);
+  const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{49}/);
   await gateway.shows(/Ctrl-C stops it/);
   const request = post(`${url}/v1/chat/completions`, {
     method: 'POST',

@@ -1,5 +1,6 @@
 /** Every operation of the store by its name. */
 
+import * as audit from './audit.ts';
 import * as deliveries from './deliveries.ts';
 import * as engine from './engine.ts';
 import * as instances from './instances.ts';
@@ -12,6 +13,7 @@ import * as webhookSecrets from './webhook-secrets.ts';
 export const operations = {
   ...engine,
   ...keys,
+  ...audit,
   ...jobs,
   ...videos,
   ...deliveries,

@@ -1,7 +1,11 @@
 /** API keys and what clients present to be recognised. */
 
 import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { merged } from '../../core/merge.ts';
+import { type Author, addAudit } from '../audit-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
 /** Moments are Unix milliseconds. */
 export interface KeyRow {
@@ -22,9 +26,16 @@ export interface SecretRow {
 
 export interface StoredKey extends KeyRow, SecretRow {
   disabled: boolean;
+  updatedAt: number;
   lastUsedAt: number | null;
   /** When this secret of the key ends; the key may have a newer one. */
   secretExpiresAt: number | null;
+}
+
+/** Every change says who makes it, and when. */
+interface Change {
+  author: Author;
+  now: number;
 }
 
 /** What `readKeys` would tell apart; cheap to ask for. */
@@ -33,45 +44,102 @@ export const keysVersion = reading<object, number>('state', async (transaction) 
   return Number(rows[0]?.value ?? 0);
 });
 
-/** Every secret with its key, oldest first. */
+/** Every secret with its key, oldest first; of one key the current secret last. */
 export const readKeys = reading<object, StoredKey[]>('state', async (transaction) => {
   const rows = await transaction.all(
-    `SELECT k.id, k.name, k.settings, k.created_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at,
+    `SELECT k.id, k.name, k.settings, k.created_at, k.updated_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at,
        s.digest, s.prefix, s.expires_at AS secret_expires_at
-     FROM api_key k JOIN api_key_secret s ON s.key_id = k.id ORDER BY k.created_at, k.id, s.created_at`,
+     FROM api_key k JOIN api_key_secret s ON s.key_id = k.id 
+     ORDER BY k.created_at, k.id, CASE WHEN s.expires_at IS NULL THEN 1 ELSE 0 END, s.created_at`,
   );
   return rows.map(storedKey);
 });
 
-/** Throws `invalid_request` when an active key has the name. */
-export const createKey = writing<{ key: KeyRow; secret: SecretRow; now: number }, void>(
+/** Throws `invalid_request` when an active key has the name. The webhook secret comes with the key or not at all. */
+export const createKey = writing<Change & { key: KeyRow; secret: SecretRow; webhookSecret?: StoredSecret }, void>(
   'state',
-  async (transaction, { key, secret, now }) => {
+  async (transaction, { key, secret, webhookSecret, author, now }) => {
     await changeKeys(transaction);
-    const sql = `SELECT id FROM api_key WHERE name = :name AND revoked_at IS NULL AND disabled = 0
-      AND (expires_at IS NULL OR expires_at > :now)`;
-    if ((await transaction.all(sql, { name: key.name, now })).length > 0) {
-      throw new GatewayError(
-        'invalid_request',
-        `There is already a key named "${key.name}"; revoke it or choose another name.`,
-      );
-    }
+    await refuseTakenName(transaction, key, now);
     await addKey(transaction, key, secret);
+    if (webhookSecret) await addSecret(transaction, webhookSecret);
+    const after = { ...auditFacts(key), prefix: secret.prefix };
+    await addAudit(transaction, { author, at: now, action: 'key.create', subject: key.id, after });
+  },
+);
+
+/** What is absent stays. */
+export interface KeyPatch {
+  name?: string;
+  disabled?: boolean;
+  /** Unix milliseconds; null for a key without an end. */
+  expiresAt?: number | null;
+  /** Merged into the settings; null removes a member. */
+  settings?: Json;
+}
+
+/** Throws `not_found`, and `invalid_request` for a key that is revoked or a name that another active key has. */
+export const updateKey = writing<Change & { id: string; patch: KeyPatch }, void>(
+  'state',
+  async (transaction, { id, patch, author, now }) => {
+    await changeKeys(transaction);
+    const before = await lastingKey(transaction, id);
+    const after = {
+      ...before,
+      name: patch.name ?? before.name,
+      disabled: patch.disabled ?? before.disabled,
+      expiresAt: patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt,
+      settings: patch.settings ? JSON.stringify(merged(JSON.parse(before.settings), patch.settings)) : before.settings,
+    };
+    await refuseTakenName(transaction, after, now);
+    const { name, settings, expiresAt } = after;
+    await transaction.run(
+      `UPDATE api_key SET name = :name, disabled = :disabled, expires_at = :expiresAt, settings = :settings,
+         updated_at = :now WHERE id = :id`,
+      { id, name, disabled: Number(after.disabled), expiresAt, settings, now },
+    );
+    const entry = { author, at: now, action: 'key.update', subject: id };
+    await addAudit(transaction, { ...entry, before: auditFacts(before), after: auditFacts(after) });
+  },
+);
+
+/** Gives a key a new secret; those before it end at `until`. Throws `not_found`, and `invalid_request` for a revoked key. */
+export const rotateKey = writing<Change & { id: string; secret: SecretRow; until: number }, void>(
+  'state',
+  async (transaction, { id, secret, until, author, now }) => {
+    await changeKeys(transaction);
+    await lastingKey(transaction, id);
+    // Of those before it only the newest goes on: a key has two secrets at most.
+    await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id AND expires_at IS NOT NULL', { id });
+    if (until <= now) await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id', { id });
+    await transaction.run('UPDATE api_key_secret SET expires_at = :until WHERE key_id = :id', { id, until });
+    const row = { digest: secret.digest, key_id: id, prefix: secret.prefix, created_at: now };
+    await transaction.insert('api_key_secret', [row]);
+    await transaction.run('UPDATE api_key SET updated_at = :now WHERE id = :id', { id, now });
+    const after = { prefix: secret.prefix, previous_until: until };
+    await addAudit(transaction, { author, at: now, action: 'key.rotate', subject: id, after });
   },
 );
 
 /** Does nothing to a key that is revoked. */
-export const revokeKey = writing<{ id: string; now: number }, void>('state', async (transaction, { id, now }) => {
+export const revokeKey = writing<Change & { id: string }, void>('state', async (transaction, { id, author, now }) => {
   await changeKeys(transaction);
-  await transaction.run('UPDATE api_key SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL', { id, now });
+  const sql = 'UPDATE api_key SET revoked_at = :now, updated_at = :now WHERE id = :id AND revoked_at IS NULL';
+  if ((await transaction.run(sql, { id, now })) === 0) return;
+  const after = { revoked_at: now };
+  await addAudit(transaction, { author, at: now, action: 'key.revoke', subject: id, after });
 });
 
 /** Adds those that are not there yet, whatever their names. */
-export const importKeys = writing<{ keys: { key: KeyRow; secret: SecretRow }[] }, void>(
+export const importKeys = writing<Change & { keys: { key: KeyRow; secret: SecretRow }[] }, void>(
   'state',
-  async (transaction, { keys }) => {
+  async (transaction, { keys, author, now }) => {
     await changeKeys(transaction);
-    for (const { key, secret } of keys) await addKey(transaction, key, secret);
+    for (const { key, secret } of keys) {
+      if (!(await addKey(transaction, key, secret))) continue;
+      const entry = { author, at: now, action: 'key.import', subject: key.id };
+      await addAudit(transaction, { ...entry, after: auditFacts(key) });
+    }
   },
 );
 
@@ -96,12 +164,56 @@ async function changeKeys(transaction: Transaction): Promise<void> {
   );
 }
 
-async function addKey(transaction: Transaction, key: KeyRow, { digest, prefix }: SecretRow): Promise<void> {
+/** False when it is there already. */
+async function addKey(transaction: Transaction, key: KeyRow, { digest, prefix }: SecretRow): Promise<boolean> {
   const { id, name, settings, createdAt, expiresAt, revokedAt } = key;
-  const row = { id, name, settings, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt };
-  await transaction.insert('api_key', [row], { ignoreDuplicates: true });
+  const row = {
+    id,
+    name,
+    settings,
+    created_at: createdAt,
+    updated_at: createdAt,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
+  };
+  const added = await transaction.insert('api_key', [row], { ignoreDuplicates: true });
   const secret = { digest, key_id: id, prefix, created_at: createdAt };
   await transaction.insert('api_key_secret', [secret], { ignoreDuplicates: true });
+  return added > 0;
+}
+
+type Named = Pick<KeyRow, 'id' | 'name'>;
+
+async function refuseTakenName(transaction: Transaction, { id, name }: Named, now: number): Promise<void> {
+  const sql = `SELECT id FROM api_key WHERE name = :name AND id <> :id AND revoked_at IS NULL AND disabled = 0
+    AND (expires_at IS NULL OR expires_at > :now)`;
+  if ((await transaction.all(sql, { id, name, now })).length === 0) return;
+  throw new GatewayError(
+    'invalid_request',
+    `There is already a key named "${name}"; revoke it or choose another name.`,
+    {
+      param: 'name',
+    },
+  );
+}
+
+type Lasting = KeyRow & { disabled: boolean };
+
+async function lastingKey(transaction: Transaction, id: string): Promise<Lasting> {
+  const [row] = await transaction.all('SELECT * FROM api_key WHERE id = :id', { id });
+  if (!row) throw new GatewayError('not_found', `There is no key with the id "${id}".`);
+  if (row.revoked_at !== null) {
+    throw new GatewayError('invalid_request', `The key "${row.name}" is revoked for good; make a new one.`);
+  }
+  return {
+    ...{ id, name: String(row.name), settings: String(row.settings), disabled: row.disabled === 1 },
+    ...{ createdAt: Number(row.created_at), expiresAt: moment(row.expires_at), revokedAt: null },
+  };
+}
+
+/** Of a key in the audit log. */
+function auditFacts({ name, settings, expiresAt, disabled = false }: KeyRow & { disabled?: boolean }): object {
+  return { name, disabled, expires_at: expiresAt, settings: JSON.parse(settings) };
 }
 
 function storedKey(row: Row): StoredKey {
@@ -110,6 +222,7 @@ function storedKey(row: Row): StoredKey {
     name: String(row.name),
     settings: String(row.settings),
     createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
     expiresAt: moment(row.expires_at),
     revokedAt: moment(row.revoked_at),
     disabled: row.disabled === 1,

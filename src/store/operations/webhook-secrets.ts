@@ -1,15 +1,10 @@
 /** What webhooks are signed with: ciphertexts, of which an owner has one that signs and perhaps one that will. */
 
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Author, addAudit } from '../audit-rows.ts';
+import { type Row, reading, writing } from '../operation.ts';
+import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
-export interface StoredSecret {
-  id: string;
-  owner: string;
-  ciphertext: string;
-  createdAt: number;
-  /** Unix milliseconds from which it signs, in place of those before it. */
-  activeAt: number;
-}
+export type { StoredSecret } from '../secret-rows.ts';
 
 /** An owner's secrets, the oldest first. */
 export const listSecrets = reading<{ owner: string }, StoredSecret[]>('state', async (transaction, values) => {
@@ -22,20 +17,22 @@ export const addFirstSecret = writing<StoredSecret, void>('state', async (transa
   const known = await transaction.all('SELECT id FROM webhook_secret WHERE owner = :owner LIMIT 1', {
     owner: secret.owner,
   });
-  if (known.length === 0) await insert(transaction, secret);
+  if (known.length === 0) await addSecret(transaction, secret);
 });
 
 /** Puts a secret behind the one that signs now, and removes all others of the owner. */
-export const rotateSecret = writing<StoredSecret & { now: number }, void>(
+export const rotateSecret = writing<StoredSecret & { now: number; author: Author }, void>(
   'state',
-  async (transaction, { now, ...secret }) => {
+  async (transaction, { now, author, ...secret }) => {
     const { owner, activeAt } = secret;
     const active = `SELECT id FROM webhook_secret WHERE owner = :owner AND active_at <= :now
       ORDER BY active_at DESC, id LIMIT 1`;
     const others = 'DELETE FROM webhook_secret WHERE owner = :owner';
     if (activeAt <= now) await transaction.run(others, { owner });
     else await transaction.run(`${others} AND id NOT IN (${active})`, { owner, now });
-    await insert(transaction, secret);
+    await addSecret(transaction, secret);
+    const entry = { author, at: now, action: 'webhook-secret.rotate', subject: owner };
+    await addAudit(transaction, { ...entry, after: { active_at: activeAt } });
   },
 );
 
@@ -56,12 +53,6 @@ export const replaceCiphertext = writing<{ id: string; from: string; to: string 
     return (await transaction.run(sql, values)) > 0;
   },
 );
-
-async function insert(transaction: Transaction, secret: StoredSecret): Promise<void> {
-  const { id, owner, ciphertext, createdAt, activeAt } = secret;
-  const row = { id, owner, ciphertext, created_at: createdAt, active_at: activeAt };
-  await transaction.insert('webhook_secret', [row], { ignoreDuplicates: true });
-}
 
 function storedSecret(row: Row): StoredSecret {
   return {

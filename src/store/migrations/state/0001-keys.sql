@@ -8,6 +8,7 @@ CREATE TABLE api_key (
   id text PRIMARY KEY,
   name text NOT NULL,
   created_at {int} NOT NULL,
+  updated_at {int} NOT NULL,
   expires_at {int},
   revoked_at {int},
   disabled {int} NOT NULL DEFAULT 0,

@@ -1,0 +1,18 @@
+/** What several commands have in common. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+export function withConfig(command: Command): Command {
+  const description = 'configuration file (default: polygate.yaml where it exists)';
+  return command.addOption(new Option('--config <file>', description).env('POLYGATE_CONFIG'));
+}
+
+export function example(line: string): string {
+  return `\nExample:\n  ${line}`;
+}
+
+export function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A limit is a number from 1 to 9999.');
+  return limit;
+}

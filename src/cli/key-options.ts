@@ -1,0 +1,91 @@
+/** What the command line says about a key, checked: the settings that it may have. */
+
+import { parseDuration, parseMoment } from '../config/units.ts';
+import { isRange } from '../core/address.ts';
+import { defined } from '../core/defined.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import { PERIODS, type Period, SURFACES } from '../core/key-settings.ts';
+
+export interface KeyOptions {
+  expires?: string;
+  /** Lists have commas between their items. */
+  models?: string;
+  surfaces?: string;
+  readOnly?: boolean;
+  cidrs?: string;
+  rpm?: string;
+  tpm?: string;
+  concurrent?: string;
+  /** Each as `day=5.00`. */
+  budget?: string[];
+}
+
+/** Only what is said, null for what is taken back. Throws `invalid_request` naming the option. */
+export function settingsOf(options: KeyOptions): Json {
+  const limits = defined({
+    requestsPerMinute: count('--rpm', options.rpm),
+    tokensPerMinute: count('--tpm', options.tpm),
+    concurrentRequests: count('--concurrent', options.concurrent),
+  });
+  const budgets = Object.fromEntries((options.budget ?? []).map(budget));
+  return defined({
+    models: list(options.models, () => true, '--models must be globs of models'),
+    surfaces: list(options.surfaces, isSurface, `--surfaces must be some of ${SURFACES.join(', ')}`),
+    readOnly: options.readOnly,
+    cidrs: list(options.cidrs, isRange, '--cidrs must be address ranges such as 10.0.0.0/8 or fd00::/8'),
+    limits: Object.keys(limits).length > 0 ? limits : undefined,
+    budgets: Object.keys(budgets).length > 0 ? budgets : undefined,
+  });
+}
+
+function list(
+  text: string | undefined,
+  allowed: (item: string) => boolean,
+  words: string,
+): string[] | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'all') return null;
+  const items = text.split(',').flatMap((item) => item.trim() || []);
+  if (items.length > 0 && items.every(allowed)) return items;
+  throw new GatewayError('invalid_request', `${words}, with commas in between, or all.`);
+}
+
+/** Unix milliseconds. */
+export function expiryOption(text: string): number {
+  const duration = parseDuration(text);
+  const moment = duration === undefined ? parseMoment(text) : Date.now() + duration;
+  if (moment !== undefined && moment > Date.now()) return moment;
+  throw new GatewayError(
+    'invalid_request',
+    '--expires must be a future ISO date such as 2027-01-31, or a duration such as 30d or 12h.',
+  );
+}
+
+/** Milliseconds. */
+export function durationOption(option: string, text: string): number {
+  const duration = text === '0' ? 0 : parseDuration(text);
+  if (duration !== undefined) return duration;
+  throw new GatewayError('invalid_request', `${option} must be a duration such as 30m, 24h or 7d, or 0 for at once.`);
+}
+
+function isSurface(text: string): boolean {
+  return SURFACES.some((surface) => surface === text);
+}
+
+function count(option: string, text: string | undefined): number | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'none') return null;
+  if (/^[1-9]\d{0,11}$/.test(text)) return Number(text);
+  throw new GatewayError('invalid_request', `${option} must be a whole number of at least 1, or none.`);
+}
+
+function budget(text: string): [Period, string | null] {
+  const [, name, amount] = /^(\w+)=(\d{1,6}(?:\.\d{1,12})?|none)$/.exec(text) ?? [];
+  const period = PERIODS.find((one) => one === name);
+  if (period && amount !== undefined) return [period, amount === 'none' ? null : amount];
+  throw new GatewayError(
+    'invalid_request',
+    `--budget must be USD in ${PERIODS.join(', ')}, such as day=5.00, or none.`,
+  );
+}

@@ -1,0 +1,14 @@
+/** Changes of objects in the manner of JSON Merge Patch (RFC 7396). */
+
+import { isObject, type Json } from './json.ts';
+
+/** Members of the patch stand in for those of the value, objects member by member; `null` removes one. */
+export function merged(value: Json, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  const result: Record<string, Json> = isObject(value) ? { ...value } : {};
+  for (const [name, inner] of Object.entries(patch)) {
+    if (inner === null) delete result[name];
+    else if (inner !== undefined) result[name] = merged(result[name], inner);
+  }
+  return result;
+}

@@ -1,0 +1,41 @@
+/** The log of who changed what. */
+
+import type { Json } from '../../core/json.ts';
+import { type Row, reading } from '../operation.ts';
+
+export interface AuditRow {
+  /** Higher is later. */
+  id: number;
+  /** Unix milliseconds. */
+  at: number;
+  actor: string;
+  action: string;
+  subject: string;
+  before?: Json;
+  after?: Json;
+  requestId?: string;
+}
+
+export interface AuditPage {
+  limit: number;
+  /** Only entries older than this one. */
+  before?: number;
+  subject?: string;
+}
+
+/** The newest first. */
+export const readAudit = reading<AuditPage, AuditRow[]>('state', async (transaction, { limit, before, subject }) => {
+  const sql = `SELECT * FROM audit WHERE id < :before ${subject === undefined ? '' : 'AND subject = :subject'}
+    ORDER BY id DESC LIMIT :limit`;
+  const values = { limit, before: before ?? Number.MAX_SAFE_INTEGER, ...(subject !== undefined && { subject }) };
+  return (await transaction.all(sql, values)).map(auditRow);
+});
+
+function auditRow({ id, at, actor, action, subject, before, after, request_id: requestId }: Row): AuditRow {
+  return {
+    ...{ id: Number(id), at: Number(at), actor: String(actor), action: String(action), subject: String(subject) },
+    ...(typeof before === 'string' && { before: JSON.parse(before) }),
+    ...(typeof after === 'string' && { after: JSON.parse(after) }),
+    ...(typeof requestId === 'string' && { requestId }),
+  };
+}

@@ -1,0 +1,106 @@
+/** `polygate keys` and `polygate audit`: a key from its creation to its end, as a person and as a program see it. */
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { program } from './program.ts';
+
+const OTHER_KEY = Buffer.alloc(32, 1).toString('base64');
+
+test('a key is made with limits, changed, rotated, switched off and on', async (context) => {
+  const { run } = program(context);
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json']);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const scopes = ['--surfaces', 'chat,videos', '--cidrs', '10.0.0.0/8,::1', '--read-only'];
+  const limits = ['--rpm', '60', '--tpm', '1000', '--concurrent', '2', '--budget', 'day=5.00', 'total=100'];
+  const made = await json('keys', 'create', '--name', 'ci', ...scopes, ...limits);
+  assert.match(made.secret, /^sk-pg-/);
+  assert.match(made.webhookSecret, /^whsec_/);
+  const settings = {
+    surfaces: ['chat', 'videos'],
+    cidrs: ['10.0.0.0/8', '::1'],
+    readOnly: true,
+    limits: { requestsPerMinute: 60, tokensPerMinute: 1000, concurrentRequests: 2 },
+    budgets: { day: '5.00', total: '100' },
+  };
+  const shown = await json('keys', 'show', 'ci');
+  assert.deepEqual({ ...shown, ...settings }, shown);
+  assert.ok(!JSON.stringify(shown).includes(made.secret.slice(8)));
+
+  const update = [
+    'keys',
+    'update',
+    'ci',
+    '--no-read-only',
+    '--rpm',
+    'none',
+    '--budget',
+    'day=none',
+    '--surfaces',
+    'all',
+  ];
+  const updated = await json(...update);
+  assert.equal(updated.readOnly, false);
+  assert.equal(updated.surfaces, undefined);
+  assert.deepEqual(updated.limits, { tokensPerMinute: 1000, concurrentRequests: 2 });
+  assert.deepEqual(updated.budgets, { total: '100' });
+
+  const rotated = await run(['keys', 'rotate', 'ci', '--overlap', '1h']);
+  assert.match(rotated.stdout, /^sk-pg-\S+\n$/);
+  assert.match(rotated.stderr, /the one before it works for 1h more/);
+  assert.match((await run(['keys', 'disable', 'ci'])).stdout, /is disabled\.$/m);
+  assert.equal((await json('keys', 'show', 'ci')).state, 'disabled');
+  assert.match((await run(['keys', 'enable', 'ci'])).stdout, /is enabled\.$/m);
+  assert.match((await run(['keys', 'show', 'ci'])).stdout, /^limits\.tokensPerMinute\t1000$/m);
+
+  const actions = (await json('audit')).map(({ action, actor }: Record<string, string>) => `${actor}: ${action}`);
+  const updates = ['key.update', 'key.update', 'key.rotate', 'key.update', 'key.create'];
+  assert.deepEqual(
+    actions,
+    updates.map((action) => `command line: ${action}`),
+  );
+  const { stdout } = await run(['audit', '--limit', '1']);
+  assert.match(stdout, /^\S+Z\tcommand line\tkey\.update\t\S+\t\{"name":"ci","disabled":true.*\n$/);
+});
+
+test('webhook secrets are shown, rotated with an overlap, and encrypted anew', async (context) => {
+  const { folder, run } = program(context);
+  const secrets = async (...args: string[]) =>
+    JSON.parse((await run(['keys', 'secret', 'ci', ...args, '--json'])).stdout);
+  const made = JSON.parse((await run(['keys', 'create', '--name', 'ci', '--json'])).stdout);
+  const [first, ...none] = await secrets();
+  assert.equal(first.secret, made.webhookSecret);
+  assert.deepEqual(none, []);
+  const both = await secrets('--rotate', '--activate-in', '2h');
+  assert.equal(both[0].secret, first.secret);
+  assert.ok(Math.abs(Date.parse(both[1].activeAt) - Date.now() - 7_200_000) < 60_000);
+
+  const file = join(folder, 'data', 'encryption.key');
+  const previous = readFileSync(file, 'utf8').trim();
+  writeFileSync(file, `${OTHER_KEY}\n${previous}\n`);
+  assert.match((await run(['keys', 'rekey'])).stdout, /^2 secrets were encrypted anew/);
+  writeFileSync(file, `${OTHER_KEY}\n`);
+  assert.deepEqual(await secrets(), both);
+  const [only] = await secrets('--rotate', '--activate-in', '0');
+  assert.ok(!both.some(({ secret }: { secret: string }) => secret === only.secret));
+});
+
+test('what makes no sense is refused in one line', async (context) => {
+  const { run } = program(context);
+  for (const [args, message] of [
+    [['--surfaces', 'chat,mail'], /--surfaces must be some of chat, messages, generate, videos/],
+    [['--cidrs', '10.0.0.0/33'], /--cidrs must be address ranges/],
+    [['--rpm', '0'], /--rpm must be a whole number of at least 1/],
+    [['--budget', 'year=5'], /--budget must be USD in day, week, month, total/],
+    [['--budget', 'day=much'], /--budget must be USD/],
+  ] as const) {
+    const { code, stderr } = await run(['keys', 'create', '--name', 'a', ...args]);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+    assert.equal(stderr.trim().split('\n').length, 1);
+  }
+});
