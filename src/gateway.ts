@@ -15,7 +15,7 @@ import { createUpstream, type Upstream } from './inference/upstream.ts';
 import type { Clock } from './jobs/job.ts';
 import type { KeyStore } from './keys/store.ts';
 import { createModels, type LiveModels, type ProviderState } from './models.ts';
-import { createGuardedClient, type FetchBytes } from './net/fetch.ts';
+import type { FetchBytes } from './net/fetch.ts';
 import { protocols } from './protocols/index.ts';
 import type { Store } from './store/store.ts';
 import { createTasks } from './tasks.ts';
@@ -27,7 +27,7 @@ export interface GatewayOptions {
   store: Store;
   log: Logger;
   version: string;
-  /** Gets media that a client names by URL, from public addresses only. */
+  /** Gets media that a client names by URL; as the configuration allows if absent. */
   fetchBytes?: FetchBytes;
   /** What moves tasks on, and lets endpoints recover. */
   clock?: Clock;
@@ -52,7 +52,7 @@ interface Parts {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, store, log, version, clock, fetchBytes = createGuardedClient().fetchBytes } = options;
+  const { config, keys, store, log, version, clock } = options;
   const userAgent = `polygate/${version}`;
   let parts = assemble(config);
 
@@ -89,7 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       await inlineMedia(
         request,
         { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal },
-        fetchBytes,
+        options.fetchBytes ?? tasks.fetchBytes,
       );
     },
   });

@@ -8,9 +8,9 @@ import type { Upstream } from './inference/upstream.ts';
 import { createClock } from './jobs/clock.ts';
 import type { Clock, Scheduler } from './jobs/job.ts';
 import { createScheduler } from './jobs/scheduler.ts';
-import { createGuardedClient } from './net/fetch.ts';
+import { createGuardedClient, type FetchBytes } from './net/fetch.ts';
 import { createPolicy, type Policy } from './net/policy.ts';
-import { createResolverLookup, type Lookup, systemLookup } from './net/resolver.ts';
+import { createLookup } from './net/resolver.ts';
 import { createTrustedClient } from './net/trusted.ts';
 import { openSecrets } from './secrets.ts';
 import type { Store } from './store/store.ts';
@@ -42,6 +42,8 @@ export interface Tasks {
   video: VideoOptions;
   /** What webhooks are signed with. */
   secrets: WebhookSecrets;
+  /** Gets what lies at addresses of others, as the configuration allows. */
+  fetchBytes: FetchBytes;
   start(): Promise<void>;
   /** Claims nothing more and gives back what is not done within `grace` milliseconds. */
   stop(grace: number): Promise<void>;
@@ -52,7 +54,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   const { config, store, log, userAgent, clock = createClock(store) } = options;
   const { keys, webhooks: secrets } = await openSecrets(options);
   const policy = policyOf(config);
-  const lookup = lookupOf(config, policy);
+  const lookup = createLookup(policy, config.network.dnsServers);
   const clients = {
     guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca }),
     trusted: createTrustedClient(),
@@ -94,6 +96,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       now: clock.now,
     },
     secrets,
+    fetchBytes: clients.guarded.fetchBytes,
     async start() {
       await secrets.verify();
       await videos.start();
@@ -127,10 +130,4 @@ function policyOf({ callbacks, server }: Config): Policy {
   const { allowCidrs, allowHosts, denyCidrs } = callbacks;
   const own = server.publicUrl === undefined ? [] : [new URL(server.publicUrl).hostname];
   return createPolicy({ allowCidrs, allowHosts, denyCidrs, denyHosts: own });
-}
-
-/** Names that the operator allows are looked up as this machine does it. */
-function lookupOf({ network }: Config, policy: Policy): Lookup {
-  const ask = createResolverLookup(network.dnsServers);
-  return (name, signal) => (policy.allowsHost(name) ? systemLookup : ask)(name, signal);
 }

@@ -24,7 +24,7 @@ export async function startProxy(host: string, port: number): Promise<TestProxy>
       trap = undefined;
       client.unpipe(upstream);
       upstream.unpipe(client);
-      upstream.end(passes ? chunk : undefined, () => (all ? cut() : client.destroy()));
+      upstream.end(passes ? chunk : '', () => (all ? cut() : client.destroy()));
     });
     for (const [one, other] of [
       [client, upstream],
