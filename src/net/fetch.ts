@@ -4,7 +4,7 @@
  */
 
 import { isIP, type LookupFunction, Socket } from 'node:net';
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import { GatewayError } from '../core/errors.ts';
 import { parseAddress, sameAddress } from './addresses.ts';
@@ -78,7 +78,10 @@ const MAX_HEADER_BYTES = 16 * 1024;
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { policy = PUBLIC_ONLY, extraCa } = options;
   const lookup = options.lookup ?? createLookup(policy);
-  const authorities = extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa];
+  // Reading all authorities takes longer than a handshake, so that is done once.
+  const secureContext = createSecureContext({
+    ...(extraCa !== undefined && { ca: [...getCACertificates('default'), extraCa] }),
+  });
 
   async function request(text: string, request: GuardedRequest): Promise<GuardedAnswer> {
     const url = checkUrl(text, policy);
@@ -88,7 +91,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     try {
       const addresses = await resolveChecked(url, policy, lookup, signal);
       const { connectDeadline = CONNECT_DEADLINE } = request;
-      return await send(url, request, { addresses, authorities, connectDeadline, signal, explain });
+      return await send(url, request, { addresses, secureContext, connectDeadline, signal, explain });
     } catch (thrown) {
       throw explain(thrown);
     }
@@ -104,7 +107,7 @@ function abortedError(signal: AbortSignal | undefined): GatewayError {
 
 interface Route {
   addresses: string[];
-  authorities: string[] | undefined;
+  secureContext: SecureContext;
   connectDeadline: number;
   signal: AbortSignal;
   explain(thrown: unknown): GatewayError;
@@ -150,7 +153,7 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
   };
   const connect = buildConnector({
     ...(!literalAddress(url) && { servername: canonicalName(url.hostname) }),
-    ...(route.authorities && { ca: route.authorities }),
+    secureContext: route.secureContext,
     lookup,
     timeout: 0,
     autoSelectFamily: true,
