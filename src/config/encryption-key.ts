@@ -1,7 +1,7 @@
 /** The keys that stored secrets are encrypted with: from the configuration, else from a file, which the first start makes. */
 
-import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 import type { EncryptionConfig } from './resolved.ts';
@@ -34,20 +34,31 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Readable by its owner only, and on disk before anything is encrypted with it. Another process may be faster. */
+/** Whole and on disk before anything is encrypted with it, or not there at all. Another process may be faster. */
 function create(file: string): string | undefined {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const folder = dirname(file);
+  const fresh = `${file}.${randomUUID()}`;
   const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   try {
-    const descriptor = openSync(file, 'wx', 0o600);
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-    closeSync(descriptor);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
+    linkSync(fresh, file);
+    keepName(folder);
     return text;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return read(file);
     throw new GatewayError('invalid_request', `${file} cannot be made: ${(error as Error).message}.`);
+  } finally {
+    rmSync(fresh, { force: true });
   }
+}
+
+/** A new file survives a power cut only when its folder is written too, which Windows does by itself. */
+function keepName(folder: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(folder, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }
 
 function decode(text: string, origin: string): Buffer {

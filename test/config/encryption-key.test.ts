@@ -1,6 +1,7 @@
 /** Where the keys that encrypt stored secrets come from. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +32,30 @@ test('the first start makes a file that only its owner reads, and later starts r
   assert.deepEqual(loadEncryptionKeys({ keys: [], data, mayCreate: false }), made);
   writeFileSync(join(data, 'encryption.key'), `${KEY.toString('base64')}\n${OTHER.toString('base64')}\n`);
   assert.deepEqual(loadEncryptionKeys({ keys: [], data, mayCreate: false }), [KEY, OTHER]);
+});
+
+test('a start that is killed while it makes the file leaves none, or a whole one', async (context) => {
+  const module = new URL('../../src/config/encryption-key.ts', import.meta.url);
+  for (let killed = 0; killed < 4; killed++) {
+    const data = join(folder(context), 'data');
+    const making = `import { loadEncryptionKeys } from ${JSON.stringify(module.href)};
+      import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      let calls = 0;
+      for (const name of ['openSync', 'writeSync', 'writeFileSync', 'linkSync', 'fsyncSync', 'closeSync']) {
+        const real = fs[name];
+        fs[name] = (...values) => {
+          const result = real(...values);
+          if (calls++ === ${killed}) process.kill(process.pid, 'SIGKILL');
+          return result;
+        };
+      }
+      syncBuiltinESMExports();
+      loadEncryptionKeys({ keys: [], data: ${JSON.stringify(data)}, mayCreate: true });`;
+    spawnSync(process.execPath, ['--input-type=module', '--eval', making]);
+    const [key] = loadEncryptionKeys({ keys: [], data, mayCreate: true });
+    assert.equal(key?.length, 32, `killed after ${killed + 1} calls`);
+  }
 });
 
 test('a missing or broken key is named and nothing is made in its place', (context) => {
