@@ -156,6 +156,8 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
     secureContext: route.secureContext,
     lookup,
     timeout: 0,
+    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+    rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 250,
     maxCachedSessions: 0,

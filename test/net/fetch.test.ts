@@ -99,6 +99,12 @@ describe('a friendly server', () => {
     await assert.rejects(clientWith().fetchBytes(at('/', 'other.example.com'), limits), { outcome: 'tls' });
   });
 
+  test('needs one even where the environment switches that off', async (context) => {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    context.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
+    await assert.rejects(clientWith({ extraCa: undefined }).fetchBytes(at('/'), limits), { outcome: 'tls' });
+  });
+
   test('is refused without a connection when its address is not public', async () => {
     const connections = server.connections();
     const closed = clientWith({ policy: createPolicy() });
