@@ -50,6 +50,17 @@ forEachStore((name, open) => {
     assert.equal((await secrets.reveal('a')).length, 1);
   });
 
+  test(`of rotations at the same moment one stands (${name})`, async (context) => {
+    const store = await open(context);
+    const secrets = createSecrets({ store, cipher });
+    const first = await secrets.create('a');
+    const rotated = await Promise.all(Array.from({ length: 8 }, () => secrets.rotate('a')));
+    const [active, next, ...more] = await secrets.reveal('a');
+    assert.equal(active?.secret, first);
+    assert.ok(rotated.some(({ secret }) => secret === next?.secret));
+    assert.deepEqual(more, []);
+  });
+
   test(`another encryption key reads nothing, and rekeying moves all to the new one (${name})`, async (context) => {
     const store = await open(context);
     const first = await createSecrets({ store, cipher }).create('a');

@@ -25,14 +25,15 @@ export const rotateSecret = writing<StoredSecret & { now: number; author: Author
   'state',
   async (transaction, { now, author, ...secret }) => {
     const { owner, activeAt } = secret;
+    // First, because writers wait for each other there: of rotations at the same moment the last one stands.
+    const entry = { author, at: now, action: 'webhook-secret.rotate', subject: owner };
+    await addAudit(transaction, { ...entry, after: { active_at: activeAt } });
     const active = `SELECT id FROM webhook_secret WHERE owner = :owner AND active_at <= :now
-      ORDER BY active_at DESC, id LIMIT 1`;
+      ORDER BY active_at DESC, id DESC LIMIT 1`;
     const others = 'DELETE FROM webhook_secret WHERE owner = :owner';
     if (activeAt <= now) await transaction.run(others, { owner });
     else await transaction.run(`${others} AND id NOT IN (${active})`, { owner, now });
     await addSecret(transaction, secret);
-    const entry = { author, at: now, action: 'webhook-secret.rotate', subject: owner };
-    await addAudit(transaction, { ...entry, after: { active_at: activeAt } });
   },
 );
 
