@@ -62,6 +62,8 @@ export interface TaskAsset {
   source: { url: string } | { path: string } | { inline: true };
   mime?: string;
   kept?: Kept;
+  /** The mirror kept it for as long as it was to be kept. */
+  expired?: true;
 }
 
 /** A video that the mirror keeps. */

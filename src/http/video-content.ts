@@ -57,9 +57,11 @@ async function upstreamContent(
   signal: AbortSignal,
   { videos, now = Date.now }: VideoOptions,
 ): Promise<Content> {
-  if (task.mediaExpiresAt !== undefined && task.mediaExpiresAt <= now()) throw expired();
+  if (task.assets[index]?.expired || (task.mediaExpiresAt ?? Number.POSITIVE_INFINITY) <= now()) throw expired();
   const source = await videos.source(task, index, signal);
-  if (!source) throw expired();
+  if (!source) {
+    throw new GatewayError('upstream_content_unavailable', 'The provider does not hand out this video at the moment.');
+  }
   return { type: 'upstream', source, refresh: () => videos.source(task, index, signal) };
 }
 

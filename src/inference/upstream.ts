@@ -22,6 +22,8 @@ export interface UpstreamRequest {
   headers: Record<string, string>;
   body?: Buffer;
   local?: LocalUpstream;
+  /** A new connection for it alone: one that has been idle may break just as it is used, and then nobody knows what arrived. */
+  alone?: boolean;
   /** Milliseconds until the end of the answer, where they are fewer than the deadline's. */
   total?: number;
 }
@@ -64,16 +66,15 @@ interface TransportEvents {
 }
 
 export function createUpstream(deadlines: Deadlines): Upstream {
-  const agent = new Agent({
-    connect: { timeout: deadlines.connect },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 10_000,
-    pipelining: 1,
-  });
+  const common = { connect: { timeout: deadlines.connect }, headersTimeout: 0, bodyTimeout: 0 };
+  const shared = new Agent({ ...common, keepAliveTimeout: 10_000, pipelining: 1 });
+  // Undici's word for connections that are closed after a request.
+  const single = new Agent({ ...common, pipelining: 0 });
   return {
-    send: (request, receiver) => supervise(request, receiver, deadlines, agent),
-    close: () => agent.close(),
+    send: (request, receiver) => supervise(request, receiver, deadlines, request.alone ? single : shared),
+    async close() {
+      await Promise.all([shared.close(), single.close()]);
+    },
   };
 }
 

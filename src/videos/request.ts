@@ -160,10 +160,12 @@ function urlOf(link: Link): string {
   return typeof link === 'string' ? link : link.url;
 }
 
-/** Options are passed on to the provider that serves the model and as far as the model knows them; others are for others. */
+/** A model has one provider, so an order can only rule it out. Options are passed on to the provider that serves the model and as far as the model knows them; others are for others. */
 function readProvider({ provider }: VideoBody, model: CatalogModel, { passthrough = [] }: VideoAbilities) {
-  if (provider?.only && !provider.only.includes(model.provider)) {
-    refuse('provider.only', `leaves nobody to serve ${model.id}; it is served by ${model.provider}.`);
+  const { only, order, allow_fallbacks: others = true } = provider ?? {};
+  for (const [param, slugs] of Object.entries({ only, ...(!others && { order }) })) {
+    if (!slugs || slugs.includes(model.provider)) continue;
+    refuse(`provider.${param}`, `leaves nobody to serve ${model.id}; it is served by ${model.provider}.`);
   }
   const given: [string, Json][] = Object.entries(provider?.options?.[model.provider] ?? {});
   const passed = given.filter(([name]) => passthrough.includes(name));

@@ -50,7 +50,8 @@ async function send(step: Step): Promise<Progress> {
   if (prepared.type === 'failed') return conclude(step, (now) => fail(step, now, prepared.error));
   if (prepared.type === 'later') return conclude(step, (now) => backOff(step, now));
   if (!(await announce(step))) return 'over';
-  const outcome = await exchange(context, prepared.request, { signal: step.signal, deadline: SUBMISSION_DEADLINE });
+  const request = { ...prepared.request, alone: true };
+  const outcome = await exchange(context, request, { signal: step.signal, deadline: SUBMISSION_DEADLINE });
   return handle(step, target, judge(outcome, prepared.call));
 }
 

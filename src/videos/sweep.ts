@@ -1,6 +1,7 @@
 /** Clears away what is no longer kept: media, records and the keys of repeated requests. */
 
 import type { Handler } from '../jobs/job.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import type { VideoContext } from './context.ts';
 import { KEY_WINDOW } from './create.ts';
 import type { VideoTask } from './task.ts';
@@ -35,8 +36,16 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
   for (;;) {
     signal.throwIfAborted();
     const tasks = await context.store.call('expiredVideoMedia', { now, limit: CHUNK });
-    for (const task of tasks) await eraseMedia(context, task);
-    if (tasks.length < CHUNK) return;
+    let failures = 0;
+    for (const task of tasks) {
+      await eraseMedia(context, task).catch((error) => {
+        if (error instanceof StoreUnavailable) throw error;
+        failures += 1;
+        context.log.warn({ err: error, task: task.id }, 'media not erased yet');
+      });
+    }
+    // What failed would come again at once.
+    if (tasks.length < CHUNK || failures > 0) return;
   }
 }
 
@@ -44,7 +53,7 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
 export async function eraseMedia({ store, mirror }: VideoContext, { id, owner, assets }: VideoTask): Promise<void> {
   const kept = assets.flatMap((asset) => asset.kept ?? []);
   await mirror?.erase({ id, owner }, kept);
-  const left = assets.map(({ kept: _gone, ...asset }) => asset);
+  const left = assets.map(({ kept: gone, ...asset }) => (gone ? { ...asset, expired: true } : asset));
   await store.call('forgetVideoMedia', { id, assets: JSON.stringify(left) });
 }
 

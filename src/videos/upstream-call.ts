@@ -21,6 +21,9 @@ export type CallOutcome =
 const DEADLINE = 60_000;
 /** Videos may stand in an answer as base64. */
 const MAX_BYTES = 200 * 1024 * 1024;
+/** In all large answers at once; what finds no room is asked for again. */
+const MAX_BUFFERED = 256 * 1024 * 1024;
+const LARGE = 1024 * 1024;
 
 /** Everything but the network, so that nothing can go wrong between the note that it is sent and the sending. */
 export async function prepareCall(
@@ -77,7 +80,8 @@ export function sendRaw(
 ): Promise<RawOutcome> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RawOutcome>();
-  const collector = collect((outcome) => {
+  const room = reserve();
+  const collector = collect(room, (outcome) => {
     running.abort();
     resolve(outcome);
   });
@@ -90,13 +94,39 @@ export function sendRaw(
   limit.in(deadline);
   signal.addEventListener('abort', stop, { once: true });
   return promise.finally(() => {
+    room.free();
     limit.cancel();
     signal.removeEventListener('abort', stop);
   });
 }
 
+let buffered = 0;
+
+interface Room {
+  /** Whether an answer may grow to so many bytes. */
+  holds(size: number): boolean;
+  free(): void;
+}
+
+function reserve(): Room {
+  let own = 0;
+  return {
+    holds(size) {
+      if (size <= LARGE) return true;
+      if (size > MAX_BYTES || buffered + size - own > MAX_BUFFERED) return false;
+      buffered += size - own;
+      own = size;
+      return true;
+    },
+    free() {
+      buffered -= own;
+      own = 0;
+    },
+  };
+}
+
 /** Hears an answer to its end, or to the end of what is bearable. */
-function collect(finish: (outcome: RawOutcome) => void): Receiver {
+function collect(room: Room, finish: (outcome: RawOutcome) => void): Receiver {
   const chunks: Buffer[] = [];
   let head = { status: 0, headers: {} as Record<string, string | undefined> };
   let size = 0;
@@ -110,7 +140,7 @@ function collect(finish: (outcome: RawOutcome) => void): Receiver {
     },
     data: (chunk) => {
       size += chunk.length;
-      if (size <= MAX_BYTES) chunks.push(chunk);
+      if (room.holds(size)) chunks.push(chunk);
       else finish({ type: 'answered', ...head, body: 'too-large' });
     },
     end: () => finish({ type: 'answered', ...head, body: Buffer.concat(chunks) }),

@@ -43,6 +43,13 @@ forEachStore((name, open) => {
     assert.equal((await rig.videos.create(newTask({}, { retried: true }))).replayed, false);
   });
 
+  test(`equal requests are tasks of their own, whatever the clocks of gateways say (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const first = await rig.create();
+    rig.clock.set(rig.clock.now() - SECOND);
+    assert.notEqual((await rig.create()).id, first.id);
+  });
+
   test(`tasks are listed page by page, newest or oldest first (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     const ids: string[] = [];

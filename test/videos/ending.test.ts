@@ -207,6 +207,25 @@ test('a deleted task is gone with its media, its webhook stays', async (context)
   assert.equal((await rig.store.do('deliveriesOf', { taskId: id })).length, 1);
 });
 
+test('media that cannot be erased keep no others and no records', async (context) => {
+  const mirror = mirrorOf();
+  const erase = mirror.erase;
+  const rig = await createRig(context, { mirror });
+  const [stuck, other] = [await rig.ended((await rig.create()).id), await rig.ended((await rig.create()).id)];
+  mirror.erase = (task, all) => (task.id === stuck.id ? Promise.reject(new Error('locked')) : erase(task, all));
+  await rig.videos.start();
+  rig.clock.advance(8 * 24 * HOUR);
+  await rig.work();
+  assert.deepEqual(mirror.erased, [other.id]);
+  rig.clock.advance(90 * 24 * HOUR);
+  await rig.work();
+  await assert.rejects(rig.get(other.id), { code: 'video_not_found' });
+  mirror.erase = erase;
+  rig.clock.advance(HOUR);
+  await rig.work();
+  await assert.rejects(rig.get(stuck.id), { code: 'video_not_found' });
+});
+
 test('media go away after a week, records after three months, and the ledger stays', async (context) => {
   const mirror = mirrorOf();
   const rig = await createRig(context, { mirror });

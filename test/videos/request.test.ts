@@ -193,6 +193,12 @@ describe('what the model cannot do is refused by name, with what it can', () => 
     [{}, 'invalid_request', 'frame_images', /required/, { imageRequired: true, frames: ['first_frame'] }],
     [{ provider: { sort: 'price' } }, 'invalid_request', 'provider.sort', /provider\.sort is not a known field/],
     [{ provider: { only: ['other'] } }, 'invalid_request', 'provider.only', /served by maker/],
+    [
+      { provider: { order: ['other'], allow_fallbacks: false } },
+      'invalid_request',
+      'provider.order',
+      /served by maker/,
+    ],
     [{ execution_expires_after: 59 }, 'invalid_request', 'execution_expires_after', /between 60 and 172800/],
     [{ execution_expires_after: 172_801 }, 'invalid_request', 'execution_expires_after', /between 60 and 172800/],
     [{ metadata: { a: 1 } }, 'invalid_request', 'metadata.a', /string/],
@@ -234,6 +240,17 @@ test('frames win over references, and what was not needed is named', () => {
   assert.equal(request.frames.length, 1);
   assert.deepEqual(request.references, []);
   assert.deepEqual(dropped, ['input_references', 'provider.options.maker.unknown']);
+});
+
+test('an order that leaves the provider in is accepted', () => {
+  for (const provider of [
+    { order: ['other'] },
+    { order: ['other'], allow_fallbacks: true },
+    { order: ['maker'], allow_fallbacks: false },
+    { only: ['maker'], allow_fallbacks: false },
+  ]) {
+    assert.equal(create({ provider }).request.prompt !== undefined, true);
+  }
 });
 
 test('the digest tells requests apart by what they mean', () => {

@@ -27,6 +27,8 @@ export interface ScriptedUpstream {
   posts: number;
   polls: number;
   cancels: number;
+  /** Submissions on a connection that had served another request. */
+  reused: number;
   /** What a submission gets; the default takes it. `take` makes the task exist. */
   onSubmit(take: () => Submission, key: string | undefined): Reply;
   /** What the poll of a task gets, by how many came before. */
@@ -52,6 +54,7 @@ export async function startUpstream(context: TestContext): Promise<ScriptedUpstr
     posts: 0,
     polls: 0,
     cancels: 0,
+    reused: 0,
     onSubmit: (take) => taken(take()),
     onPoll: () => completed(),
     onCancel: () => says({ type: 'accepted' }),
@@ -67,7 +70,11 @@ export async function startUpstream(context: TestContext): Promise<ScriptedUpstr
   };
   context.after(upstream.close);
 
+  const sockets = new WeakSet<object>();
+
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (sockets.has(request.socket) && request.method === 'POST' && request.url === '/videos') upstream.reused += 1;
+    sockets.add(request.socket);
     let text = '';
     for await (const chunk of request) text += chunk;
     const reply = answer(request.method ?? '', request.url ?? '', { text, key: request.headers.authorization });

@@ -107,6 +107,30 @@ test('a list that cannot tell is asked for ten minutes', async (context) => {
   assert.equal(rig.upstream.posts, 1);
 });
 
+test('a submission has a connection of its own, which was not idle before', async (context) => {
+  const rig = await createRig(context);
+  for (let count = 0; count < 3; count++) assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
+  assert.deepEqual([rig.upstream.posts, rig.upstream.reused], [3, 0]);
+});
+
+test('the media of a request are kept until the upstream has them, or will never have them', async (context) => {
+  const rig = await createRig(context);
+  const requestOf = (id: string) => rig.store.call('readVideoRequest', { id });
+  const { id } = await rig.create();
+  assert.equal((await requestOf(id)).prompt, 'a quiet lake');
+  rig.upstream.onSubmit = () => ({ status: 503 });
+  await rig.work();
+  assert.ok(await requestOf(id));
+  const cancelled = await rig.create();
+  await rig.videos.cancel(OWNER, cancelled.id, { abandon: false });
+  assert.equal(await requestOf(cancelled.id), undefined);
+  rig.upstream.onSubmit = (take) => taken(take());
+  rig.clock.advance(MINUTE);
+  await rig.work();
+  assert.equal(await requestOf(id), undefined);
+  assert.equal((await rig.ended(id)).prompt, 'a quiet lake');
+});
+
 test('a refusal is final, and said as the adapter says it', async (context) => {
   const rig = await createRig(context, { keys: ['one', 'two'] });
   rig.upstream.onSubmit = () => ({ status: 400 });

@@ -81,9 +81,9 @@ export const loadVideo = reading<{ id: string }, LoadedVideo | undefined>('state
   return task && attempt && { task: taskOf(task), attempt: attemptOf(attempt) };
 });
 
-/** The checked request; undefined when the task has been deleted. */
+/** The checked request; undefined when it is not kept any more. */
 export const readVideoRequest = reading<{ id: string }, Json>('state', async (transaction, values) => {
-  const sql = 'SELECT request FROM video_task WHERE id = :id AND deleted_at IS NULL';
+  const sql = "SELECT request FROM video_task WHERE id = :id AND request <> '{}'";
   const [row] = await transaction.all(sql, values);
   return row && JSON.parse(String(row.request));
 });
@@ -154,6 +154,7 @@ export const saveVideo = writing<VideoChange, boolean>('state', async (transacti
   );
   if (changed === 0) return false;
   if (attempt) await saveAttempt(transaction, attempt);
+  if (attempt?.state === 'accepted' || (settlement && !settlement.booking)) await forgetRequest(transaction, task.id);
   if (settlement) {
     await removeJob(transaction, 'video', task.id);
     await saveLedgerEntry(transaction, settlement.ledger);
@@ -216,9 +217,15 @@ export const bookVideoLater = writing<{ attempt: VideoAttempt; job: NewJob }, vo
   'state',
   async (transaction, { attempt, job }) => {
     await saveAttempt(transaction, attempt);
+    await forgetRequest(transaction, attempt.taskId);
     await addJob(transaction, job);
   },
 );
+
+/** Its media can be large; nobody needs them once the upstream has them, or will never have them. */
+async function forgetRequest(transaction: Transaction, id: string): Promise<void> {
+  await transaction.run("UPDATE video_task SET request = '{}' WHERE id = :id", { id });
+}
 
 /** Ends the booking of a settled task, with the figure that was learned, if any. */
 export const bookVideo = writing<{ lease: Lease; attempt?: VideoAttempt; entry?: LedgerEntry }, void>(
@@ -226,6 +233,7 @@ export const bookVideo = writing<{ lease: Lease; attempt?: VideoAttempt; entry?:
   async (transaction, { lease, attempt, entry }) => {
     if (!(await finishJob(transaction, lease))) return;
     if (attempt) await saveAttempt(transaction, attempt);
+    if (attempt) await forgetRequest(transaction, attempt.taskId);
     if (entry) await saveLedgerEntry(transaction, entry);
   },
 );

@@ -56,8 +56,9 @@ async function statOf(path: string) {
   return await stat(path).catch(ignoreMissing);
 }
 
-/** A new name survives a power loss only when its folder was written too. */
+/** A new name survives a power loss only when its folder was written too, where folders can be opened at all. */
 async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
   const folder = await open(path);
   try {
     await folder.sync();

@@ -3,7 +3,7 @@ CREATE TABLE video_task (
   owner text NOT NULL,
   model text NOT NULL,
   prompt text,
-  -- JSON: the checked request with its media; emptied when the task is deleted.
+  -- JSON: the checked request with its media; emptied when the upstream has it, or will never have it.
   request text NOT NULL,
   -- JSON: what is echoed of the request, and the prices of its time.
   details text NOT NULL,

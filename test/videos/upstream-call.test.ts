@@ -1,0 +1,63 @@
+/** What an answer may take of the gateway's memory. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Receiver, Upstream } from '../../src/inference/upstream.ts';
+import { type RawOutcome, sendRaw } from '../../src/videos/upstream-call.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const chunk = Buffer.alloc(16 * MEBIBYTE);
+const request = { method: 'GET', url: 'http://upstream.example/', headers: {} } as const;
+
+function open(): { receiver: Receiver; outcome: Promise<RawOutcome>; stop: AbortController } {
+  const receivers: Receiver[] = [];
+  const upstream: Pick<Upstream, 'send'> = {
+    send(_request, receiver) {
+      receivers.push(receiver);
+      return { pause() {}, resume() {}, abort() {} };
+    },
+  };
+  const stop = new AbortController();
+  const outcome = sendRaw(upstream, request, { signal: stop.signal });
+  const [receiver] = receivers;
+  assert.ok(receiver);
+  receiver.sent?.();
+  receiver.head(200, {});
+  return { receiver, outcome, stop };
+}
+
+function send({ receiver }: { receiver: Receiver }, mebibytes: number): void {
+  for (let sent = 0; sent < mebibytes; sent += 16) receiver.data(chunk);
+}
+
+const bodyOf = async ({ outcome }: { outcome: Promise<RawOutcome> }) => {
+  const { type, ...answer } = await outcome;
+  return type === 'answered' && 'body' in answer ? answer.body : type;
+};
+
+test('an answer beyond 200 MiB is not held', async () => {
+  const large = open();
+  send(large, 208);
+  assert.equal(await bodyOf(large), 'too-large');
+});
+
+test('large answers share 256 MiB, and give back what they had, small ones always have room', async () => {
+  const [one, other] = [open(), open()];
+  send(one, 160);
+  send(other, 112);
+  assert.equal(await bodyOf(other), 'too-large');
+  const small = open();
+  small.receiver.data(chunk.subarray(0, MEBIBYTE));
+  small.receiver.end();
+  assert.equal((await bodyOf(small)).length, MEBIBYTE);
+  const gone = open();
+  send(gone, 96);
+  gone.stop.abort(new Error('stopped'));
+  await assert.rejects(gone.outcome, /stopped/);
+  const next = open();
+  send(next, 96);
+  next.receiver.end();
+  assert.equal((await bodyOf(next)).length, 96 * MEBIBYTE);
+  one.receiver.end();
+  assert.equal((await bodyOf(one)).length, 160 * MEBIBYTE);
+});
