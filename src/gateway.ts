@@ -109,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     accounts: accounting.accounts,
     protocols,
     prefixes,
+    version,
     bodyLimit,
     trustedProxies,
     keys,

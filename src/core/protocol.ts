@@ -1,5 +1,6 @@
 /** What a wire format must offer: facing clients, facing upstreams, and watching a relayed stream. */
 
+import type { TSchema } from 'typebox';
 import type { ChatEvent, ChatRequest, ChatResponse, Usage } from './chat.ts';
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json.ts';
@@ -34,6 +35,16 @@ export interface Endpoint {
   path: string;
   /** Undefined when no such path exists under this endpoint. Throws `invalid_request` for bad query values. */
   action(rest: string[], query: URLSearchParams): Action | undefined;
+  /** What there is below `path`, for the description of the API. */
+  operations: readonly Operation[];
+}
+
+export interface Operation {
+  /** The whole path, with names in braces for what varies, e.g. `/v1/models/{provider}/{model}`. */
+  path: string;
+  action: Action['type'];
+  /** What it answers is an event stream, always; absent where the body may ask for one, or nothing can. */
+  streams?: true;
 }
 
 /** Where a request goes and what is accepted there. */
@@ -107,6 +118,8 @@ export interface Protocol {
   credentials(headers: Headers, query: URLSearchParams): string[];
   /** Throws `invalid_request` when the headers lack what the protocol demands, e.g. a version. */
   checkHeaders?(headers: Headers): void;
+  /** The bodies that it takes, for the description of the API. */
+  readonly schemas: { readonly generate: TSchema; readonly count?: TSchema };
   /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules. */
   check(body: Json, action: 'generate' | 'count'): void;
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for what the hub can't hold. */

@@ -27,6 +27,7 @@ import { createVideoAnswers } from './videos.ts';
 export interface AppOptions {
   protocols: readonly Protocol[];
   prefixes: Prefixes;
+  version: string;
   /** Largest request body in bytes. */
   bodyLimit: number;
   keys: Pick<KeyStore, 'authenticate'>;

@@ -6,9 +6,10 @@ import { GatewayError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Exchange } from './app.ts';
 import { createMetricsAnswer, type MetricsOptions } from './metrics.ts';
+import { createDocument, type DocumentOptions } from './openapi/document.ts';
 import { createReadiness } from './readiness.ts';
 
-export interface PagesOptions {
+export interface PagesOptions extends DocumentOptions {
   store: Pick<Store, 'health'>;
   metrics?: Omit<MetricsOptions, 'log'>;
   log: Logger;
@@ -23,14 +24,25 @@ export interface Page {
 /** By their paths. */
 export type Pages = ReadonlyMap<string, Page>;
 
-export function createPages({ store, metrics, log }: PagesOptions): Pages {
+export function createPages({ store, metrics, log, ...description }: PagesOptions): Pages {
   const answerReadiness = createReadiness(store, log);
   const pages = new Map<string, Page>([
     ['/healthz', { route: 'health', answer: ({ reply }) => reply.send({ status: 'ok' }) }],
+    ['/openapi.json', { route: 'openapi', answer: createDescription(description) }],
     ['/readyz', { route: 'readiness', answer: ({ reply }) => answerReadiness(reply) }],
   ]);
   if (metrics) pages.set('/metrics', { route: 'metrics', answer: createMetricsAnswer({ ...metrics, log }) });
   return pages;
+}
+
+/** Made when somebody first asks. */
+function createDescription(options: DocumentOptions): Page['answer'] {
+  let document: Buffer | undefined;
+  return ({ reply, common }) => {
+    document ??= Buffer.from(JSON.stringify(createDocument(options)));
+    const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' };
+    return reply.headers({ ...common, ...headers }).send(document);
+  };
 }
 
 /** Throws `method_not_allowed` for a page that is not merely looked at. */

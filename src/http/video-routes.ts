@@ -11,15 +11,34 @@ export type VideoRoute =
 
 type Action = VideoRoute['action'];
 
-const PATHS: { path: RegExp; methods: Partial<Record<string, Action>> }[] = [
-  { path: /^\/v1\/videos\/?$/, methods: { GET: 'list', POST: 'create' } },
-  { path: /^\/v1\/videos\/models\/?$/, methods: { GET: 'models' } },
-  { path: /^\/v1\/videos\/([^/]+)\/?$/, methods: { GET: 'get', DELETE: 'delete' } },
-  { path: /^\/v1\/videos\/([^/]+)\/cancel$/, methods: { POST: 'cancel' } },
-  { path: /^\/v1\/videos\/([^/]+)\/content$/, methods: { GET: 'content' } },
-  { path: /^\/v1\/videos\/([^/]+)\/files\/(\d{1,3})\.\w+$/, methods: { GET: 'file' } },
-  { path: /^\/v1\/videos\/([^/]+)\/deliveries$/, methods: { GET: 'deliveries' } },
-  { path: /^\/v1\/videos\/([^/]+)\/deliveries\/replay$/, methods: { POST: 'replay' } },
+interface VideoPath {
+  /** For the description of the API. */
+  template: string;
+  path: RegExp;
+  methods: Partial<Record<string, Action>>;
+}
+
+export const VIDEO_PATHS: readonly VideoPath[] = [
+  { template: '/v1/videos', path: /^\/v1\/videos\/?$/, methods: { GET: 'list', POST: 'create' } },
+  { template: '/v1/videos/models', path: /^\/v1\/videos\/models\/?$/, methods: { GET: 'models' } },
+  { template: '/v1/videos/{id}', path: /^\/v1\/videos\/([^/]+)\/?$/, methods: { GET: 'get', DELETE: 'delete' } },
+  { template: '/v1/videos/{id}/cancel', path: /^\/v1\/videos\/([^/]+)\/cancel$/, methods: { POST: 'cancel' } },
+  { template: '/v1/videos/{id}/content', path: /^\/v1\/videos\/([^/]+)\/content$/, methods: { GET: 'content' } },
+  {
+    template: '/v1/videos/{id}/files/{file}',
+    path: /^\/v1\/videos\/([^/]+)\/files\/(\d{1,3})\.\w+$/,
+    methods: { GET: 'file' },
+  },
+  {
+    template: '/v1/videos/{id}/deliveries',
+    path: /^\/v1\/videos\/([^/]+)\/deliveries$/,
+    methods: { GET: 'deliveries' },
+  },
+  {
+    template: '/v1/videos/{id}/deliveries/replay',
+    path: /^\/v1\/videos\/([^/]+)\/deliveries\/replay$/,
+    methods: { POST: 'replay' },
+  },
 ];
 
 /** Lists and signed addresses are for anyone; everything else is for the holder of a key. */
@@ -35,7 +54,7 @@ export function changes({ action }: VideoRoute): boolean {
 /** Undefined for paths that have nothing to do with videos. Throws `method_not_allowed` and `not_found`. `HEAD` reads like `GET`. */
 export function videoRoute(method: string, path: string): VideoRoute | undefined {
   if (path !== '/v1/videos' && !path.startsWith('/v1/videos/')) return undefined;
-  for (const { path: pattern, methods } of PATHS) {
+  for (const { path: pattern, methods } of VIDEO_PATHS) {
     const match = pattern.exec(path);
     if (!match) continue;
     const action = methods[method === 'HEAD' ? 'GET' : method];

@@ -10,8 +10,18 @@ export const endpoints: Endpoint[] = [
     method: 'POST',
     path: '/v1/chat/completions',
     action: (rest) => (rest.length === 0 ? { type: 'generate' } : undefined),
+    operations: [{ path: '/v1/chat/completions', action: 'generate' }],
   },
-  { method: 'GET', path: '/v1/models', action: catalogAction },
+  {
+    method: 'GET',
+    path: '/v1/models',
+    action: catalogAction,
+    operations: [
+      { path: '/v1/models', action: 'list-models' },
+      { path: '/v1/models/{provider}', action: 'list-models' },
+      { path: '/v1/models/{provider}/{model}', action: 'get-model' },
+    ],
+  },
 ];
 
 /** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */

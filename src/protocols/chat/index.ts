@@ -9,7 +9,7 @@ import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.t
 import { parameterName } from './parameters.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
-import { check } from './request-schema.ts';
+import { check, schemas } from './request-schema.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
@@ -22,6 +22,7 @@ export const chat: Protocol = {
 
   endpoints: () => endpoints,
   credentials,
+  schemas,
   check,
   decodeRequest,
   encodeResponse,

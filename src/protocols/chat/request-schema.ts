@@ -183,6 +183,8 @@ const ADDRESSES: Record<string, (part: Json) => unknown> = {
 
 const TEXT_ONLY = ['system', 'developer'];
 
+export const schemas = { generate: Body };
+
 /** Throws `invalid_request` for the first thing wrong. */
 export function check(body: Json): void {
   assertValid(Body, body);

@@ -101,6 +101,8 @@ const GenerateRequest = Type.Object({
 
 const CountRequest = Type.Object({ generateContentRequest: GenerateRequest });
 
+export const schemas = { generate: GenerateRequest, count: Type.Union([GenerateRequest, CountRequest]) };
+
 export function check(body: Json, action: 'generate' | 'count'): void {
   const request = camelCased(body);
   const wrapped = action === 'count' && request.generateContentRequest != null;

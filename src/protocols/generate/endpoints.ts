@@ -1,7 +1,7 @@
 /** Paths: what clients of every version and flavour call, and what upstreams are called with. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Action, Endpoint, Headers, Page, Prefixes } from '../../core/protocol.ts';
+import type { Action, Endpoint, Headers, Operation, Page, Prefixes } from '../../core/protocol.ts';
 
 const VERSIONS = ['v1beta', 'v1', 'v1beta1'];
 
@@ -11,10 +11,27 @@ export function endpoints(prefixes: Prefixes): Endpoint[] {
   return VERSIONS.flatMap((version): Endpoint[] => {
     const path = `/${prefixes.generate}/${version}`;
     return [
-      { method: 'POST', path, action: postAction },
-      { method: 'GET', path, action: getAction },
+      { method: 'POST', path, action: postAction, operations: postOperations(path) },
+      { method: 'GET', path, action: getAction, operations: getOperations(path) },
     ];
   });
+}
+
+function postOperations(path: string): Operation[] {
+  const model = `${path}/models/{provider}/{model}`;
+  return [
+    { path: `${model}:generateContent`, action: 'generate' },
+    { path: `${model}:streamGenerateContent`, action: 'generate', streams: true },
+    { path: `${model}:countTokens`, action: 'count' },
+  ];
+}
+
+function getOperations(path: string): Operation[] {
+  return [
+    { path: `${path}/models`, action: 'list-models' },
+    { path: `${path}/models/{provider}`, action: 'list-models' },
+    { path: `${path}/models/{provider}/{model}`, action: 'get-model' },
+  ];
 }
 
 function postAction(rest: string[], query: URLSearchParams): Action | undefined {

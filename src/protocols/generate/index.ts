@@ -4,7 +4,7 @@ import { isObject, type Json, outline, read, textOf } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
-import { check } from './check.ts';
+import { check, schemas } from './check.ts';
 import { credentials, endpoints, upstreamPath } from './endpoints.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
@@ -21,6 +21,7 @@ export const generate: Protocol = {
 
   endpoints,
   credentials,
+  schemas,
   check,
   decodeRequest,
   encodeResponse,

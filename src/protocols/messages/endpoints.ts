@@ -1,7 +1,7 @@
 /** Paths, credentials and version headers of the messages protocol. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Action, Endpoint, Headers, Page, Prefixes } from '../../core/protocol.ts';
+import type { Action, Endpoint, Headers, Operation, Page, Prefixes } from '../../core/protocol.ts';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 const VERSION_HEADERS = ['anthropic-version', 'msg-protocol-version'];
@@ -10,10 +10,27 @@ const MAX_PAGE = 1000;
 /** Some clients take `v1` as part of their base address and some leave it out. */
 export function endpoints({ messages: prefix }: Prefixes): Endpoint[] {
   return [
-    { method: 'POST', path: `/${prefix}/v1/messages`, action: messagesAction },
-    { method: 'POST', path: `/${prefix}/messages`, action: messagesAction },
-    { method: 'GET', path: `/${prefix}/v1/models`, action: modelsAction },
+    messagesEndpoint(`/${prefix}/v1/messages`),
+    messagesEndpoint(`/${prefix}/messages`),
+    modelsEndpoint(`/${prefix}/v1/models`),
   ];
+}
+
+function messagesEndpoint(path: string): Endpoint {
+  const operations: Operation[] = [
+    { path, action: 'generate' },
+    { path: `${path}/count_tokens`, action: 'count' },
+  ];
+  return { method: 'POST', path, action: messagesAction, operations };
+}
+
+function modelsEndpoint(path: string): Endpoint {
+  const operations: Operation[] = [
+    { path, action: 'list-models' },
+    { path: `${path}/{provider}`, action: 'list-models' },
+    { path: `${path}/{provider}/{model}`, action: 'get-model' },
+  ];
+  return { method: 'GET', path, action: modelsAction, operations };
 }
 
 function messagesAction(rest: string[]): Action | undefined {

@@ -9,7 +9,7 @@ import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { countBody, encodeRequest } from './request-encoder.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
-import { check } from './schema.ts';
+import { check, schemas } from './schema.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder } from './stream-encoder.ts';
@@ -21,6 +21,7 @@ export const messages: Protocol = {
   endpoints,
   credentials,
   checkHeaders,
+  schemas,
   check,
   decodeRequest,
   encodeResponse,

@@ -67,6 +67,8 @@ const fields = {
 const Generate = Type.Object({ ...fields, max_tokens: Type.Integer({ minimum: 0 }) });
 const Count = Type.Object({ ...fields, max_tokens: optional(Type.Integer({ minimum: 0 })) });
 
+export const schemas = { generate: Generate, count: Count };
+
 /** Throws `invalid_request` for the first field that is wrong. */
 export function check(body: Json, action: 'generate' | 'count'): void {
   assertValid(action === 'count' ? Count : Generate, body);

@@ -1,0 +1,125 @@
+/** The OpenAPI 3.1 document of the gateway, from the schemas that check its requests. */
+
+import type { TSchema } from 'typebox';
+import { ERRORS } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { Prefixes, Protocol } from '../../core/protocol.ts';
+import { type ApiOperation, isNamed, type Named, type Parameter } from './operation.ts';
+import { pageOperations } from './pages.ts';
+import { protocolOperations } from './protocols.ts';
+import { videoOperations, WEBHOOK } from './videos.ts';
+
+export interface DocumentOptions {
+  protocols: readonly Protocol[];
+  prefixes: Prefixes;
+  version: string;
+}
+
+const DESCRIPTION =
+  'A self-hosted gateway to models: chat completions, messages, generateContent and videos in front of any provider. ' +
+  'What the bodies of the three protocols mean is described by their inventors; what the gateway adds, by its own documents.';
+
+export function createDocument({ protocols, prefixes, version }: DocumentOptions): Json {
+  const operations = [...protocolOperations(protocols, prefixes), ...videoOperations(), ...pageOperations];
+  const named = [WEBHOOK, ...operations.flatMap(namedOf)];
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Polygate',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths: pathsOf(operations),
+    webhooks: { 'video.generation': { post: webhook() } },
+    components: {
+      schemas: Object.fromEntries([...named.map(({ name, schema }) => [name, plain(schema)]), ['Error', ERROR]]),
+      securitySchemes: SCHEMES,
+    },
+  };
+}
+
+function pathsOf(operations: readonly ApiOperation[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    paths[operation.path] ??= {};
+    paths[operation.path][operation.method.toLowerCase()] = encode(operation);
+  }
+  return paths;
+}
+
+function encode(operation: ApiOperation): Json {
+  const { id, summary, tag, access, body, answer, streamType } = operation;
+  const content: Json = { [answer.type]: { schema: reference(answer.schema) } };
+  if (streamType) content[streamType] = { schema: { type: 'string' } };
+  return {
+    ...{ operationId: id, summary, tags: [tag], security: SECURITY[access] },
+    ...parametersOf(operation),
+    ...(body && {
+      requestBody: {
+        required: !body.optional,
+        content: Object.fromEntries(body.types.map((type) => [type, { schema: reference(body.schema) }])),
+      },
+    }),
+    responses: { [answer.status]: { description: answer.description, content }, default: FAILURE },
+  };
+}
+
+function parametersOf({ path, query = [], headers = [] }: ApiOperation): Json {
+  const variable = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+  }));
+  const optional = (place: string) => (parameter: Parameter) => ({
+    ...{ name: parameter.name, in: place, description: parameter.description, schema: plain(parameter.schema) },
+  });
+  const parameters = [...variable, ...query.map(optional('query')), ...headers.map(optional('header'))];
+  return parameters.length > 0 ? { parameters } : {};
+}
+
+function namedOf({ body, answer }: ApiOperation): Named[] {
+  return [...(body ? [body.schema] : []), ...(isNamed(answer.schema) ? [answer.schema] : [])];
+}
+
+function reference(schema: Named | TSchema): Json {
+  return isNamed(schema) ? { $ref: `#/components/schemas/${schema.name}` } : plain(schema);
+}
+
+/** JSON Schema as everyone knows it: without the words that only our checks read. */
+function plain(schema: TSchema): Json {
+  return JSON.parse(JSON.stringify(schema, (name, value) => (name === 'errorMessage' ? undefined : value)));
+}
+
+function webhook(): Json {
+  return {
+    summary: 'The end of a video task, to its callback_url',
+    description: 'Signed; sent again until it is answered with a 2xx.',
+    requestBody: { required: true, content: { 'application/json': { schema: reference(WEBHOOK) } } },
+    responses: { '2XX': { description: 'Taken.' }, default: { description: 'Not taken; it comes again.' } },
+  };
+}
+
+const SECURITY: Record<ApiOperation['access'], Json> = {
+  anyone: [],
+  key: [{ bearer: [] }, { apiKey: [] }, { googleApiKey: [] }],
+  admin: [{ adminToken: [] }],
+};
+
+const SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key; on every route that needs one.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same, on messages.' },
+  googleApiKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: 'The same, on generateContent.' },
+  adminToken: { type: 'http', scheme: 'bearer', description: "The configuration's admin.token." },
+};
+
+const ERROR = {
+  type: 'object',
+  description: 'The shape of the protocol that is spoken; the code is in the header x-polygate-error in all of them.',
+  properties: { error: { type: 'object', properties: { message: { type: 'string' } } } },
+};
+
+const FAILURE = {
+  description: 'It failed.',
+  headers: { 'x-polygate-error': { schema: { type: 'string', enum: Object.keys(ERRORS) } } },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+};

@@ -1,0 +1,122 @@
+/** The routes of videos, and the webhook at the end of a task. */
+
+import { type TSchema, Type } from 'typebox';
+import { videoSchema } from '../../videos/request-schema.ts';
+import type { VideoRoute } from '../video-routes.ts';
+import { isPublic, VIDEO_PATHS } from '../video-routes.ts';
+import { type ApiOperation, anyObject, JSON_TYPE, type Named, type Parameter } from './operation.ts';
+
+const optional = Type.Optional;
+const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'];
+const ENDS = ['completed', 'failed', 'cancelled', 'expired'];
+
+/** A moment in Unix seconds. */
+const Moment = Type.Integer();
+
+export const VIDEO: Named = {
+  name: 'Video',
+  schema: Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    object: Type.Literal('video'),
+    status: Type.Enum(STATUSES),
+    model: Type.String(),
+    prompt: optional(Type.String()),
+    unsigned_urls: Type.Array(Type.String()),
+    mirror_urls: Type.Array(Type.String()),
+    usage: optional(Type.Object({ video_seconds: Type.Number(), video_cost: Type.String(), cost: Type.Number() })),
+    created_at: Moment,
+    updated_at: Moment,
+    polling_url: Type.String(),
+    progress: optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    seconds: optional(Type.String({ description: 'Length that was asked for.' })),
+    size: optional(Type.String()),
+    resolution: optional(Type.String()),
+    aspect_ratio: optional(Type.String()),
+    seed: optional(Type.Integer()),
+    completed_at: optional(Moment),
+    expires_at: optional(Moment),
+    error: optional(Type.String()),
+    error_code: optional(Type.String()),
+    cancel_requested: optional(Type.Boolean()),
+    metadata: optional(Type.Record(Type.String(), Type.String())),
+  }),
+};
+
+export const WEBHOOK: Named = {
+  name: 'VideoEvent',
+  schema: Type.Object({
+    event: Type.Enum(ENDS.map((status) => `video.generation.${status}`)),
+    id: Type.String({ format: 'uuid', description: 'Of the task.' }),
+    created_at: Moment,
+    data: VIDEO.schema,
+  }),
+};
+
+const DELIVERIES: Named = {
+  name: 'WebhookDeliveries',
+  schema: Type.Object({ object: Type.Literal('list'), data: Type.Array(anyObject) }),
+};
+
+const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+const INDEX = query('index', Type.Integer({ minimum: 0 }), 'Which video of the task.');
+
+type Description = Pick<ApiOperation, 'summary' | 'answer'> & Partial<ApiOperation>;
+
+function json(description: string, schema: Named | TSchema, status = 200): ApiOperation['answer'] {
+  return { status, description, type: JSON_TYPE, schema };
+}
+
+const FILM = { status: 200, description: 'The bytes, or a range of them.', type: 'video/mp4', schema: Type.String() };
+
+const DESCRIPTIONS: Record<VideoRoute['action'], Description> = {
+  create: {
+    summary: 'Order a video',
+    body: { types: [JSON_TYPE, 'multipart/form-data'], schema: { name: 'VideoRequest', schema: videoSchema } },
+    headers: [query('Idempotency-Key', Type.String({ maxLength: 255 }), 'Makes one task of requests that repeat it.')],
+    answer: json('The task, queued.', VIDEO, 202),
+  },
+  list: {
+    summary: 'List tasks',
+    query: [
+      query('limit', Type.Integer({ minimum: 1, maximum: 100 }), 'Tasks on a page; 20 if absent.'),
+      query('order', Type.Enum(['asc', 'desc']), 'By creation; the newest first if absent.'),
+      query('after', Type.String({ format: 'uuid' }), 'The last task of the page before.'),
+      query('status', Type.Enum(STATUSES), 'Only tasks of this status.'),
+      query('model', Type.String(), 'Only tasks of this model.'),
+    ],
+    answer: json(
+      'A page of tasks.',
+      Type.Object({ object: Type.Literal('list'), data: Type.Array(anyObject), has_more: Type.Boolean() }),
+    ),
+  },
+  models: { summary: 'List the models that make videos, with what each can do', answer: json('They.', anyObject) },
+  get: { summary: 'Look at a task', answer: json('The task.', VIDEO) },
+  delete: { summary: 'Erase a finished task and its videos', answer: json('What is gone.', anyObject) },
+  cancel: {
+    summary: 'Cancel a task',
+    body: {
+      types: [JSON_TYPE],
+      schema: { name: 'VideoCancellation', schema: Type.Object({ abandon: optional(Type.Boolean()) }) },
+      optional: true,
+    },
+    answer: json('The task.', VIDEO),
+  },
+  content: { summary: 'Get a finished video', query: [INDEX], answer: FILM },
+  file: {
+    summary: 'Get a finished video by its signed address',
+    query: ['exp', 'kid', 'sig'].map((name) => query(name, Type.String(), 'Part of the signature.')),
+    answer: FILM,
+  },
+  deliveries: { summary: 'See what became of the webhook of a task', answer: json('Its log.', DELIVERIES) },
+  replay: { summary: 'Send the webhook of a task once more', answer: json('Its log.', DELIVERIES, 202) },
+};
+
+export function videoOperations(): ApiOperation[] {
+  return VIDEO_PATHS.flatMap(({ template, methods }) =>
+    Object.entries(methods).map(([method, action = 'get']) => ({
+      ...{ method: method as ApiOperation['method'], path: template, id: `videos_${action}`, tag: 'videos' },
+      access: isPublic({ action } as VideoRoute) ? ('anyone' as const) : ('key' as const),
+      ...DESCRIPTIONS[action],
+    })),
+  );
+}

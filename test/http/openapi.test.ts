@@ -1,0 +1,167 @@
+/** The description of the API: valid, complete, and made of the schemas that check requests. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import type { Json } from '../../src/core/json.ts';
+import { createDocument } from '../../src/http/openapi/document.ts';
+import { OWN_ROUTES } from '../../src/http/own-routes.ts';
+import { createPages } from '../../src/http/pages.ts';
+import { createRouter } from '../../src/http/paths.ts';
+import { VIDEO_PATHS, videoRoute } from '../../src/http/video-routes.ts';
+import { protocols } from '../../src/protocols/index.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
+
+const prefixes = { messages: 'anthropic', generate: 'gemini' };
+const description = { protocols, prefixes, version: '1.2.3' };
+const document = createDocument(description);
+
+/** What stands for the braces of a path. */
+function sample(path: string): string {
+  return path
+    .replace('{provider}', 'sandbox')
+    .replace('{model}', 'echo')
+    .replace('{id}', '0b0e9a3c-6c1e-4d7e-9a3f-0123456789ab')
+    .replace('{file}', '0.mp4');
+}
+
+function isDescribed(method: string, path: string): boolean {
+  const fitting = Object.keys(document.paths).filter((template) =>
+    // A model's own name may have slashes.
+    new RegExp(`^${template.replace('{model}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  );
+  return fitting.some((template) => document.paths[template][method.toLowerCase()] !== undefined);
+}
+
+test('it is a valid document of OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  const result = await validator.validate(structuredClone(document));
+  assert.ok(result.valid, JSON.stringify(result.errors, null, 2));
+  assert.equal(validator.version, '3.1');
+});
+
+test('every operation has a name of its own', () => {
+  const ids = Object.values(document.paths).flatMap((item: Json) =>
+    Object.values(item).map(({ operationId }: Json) => operationId),
+  );
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+describe('every route of a protocol is in it', () => {
+  const router = createRouter(protocols, prefixes);
+  const query = new URLSearchParams();
+  /** What may follow an endpoint's path. */
+  const rests = [
+    '',
+    '/count_tokens',
+    '/sandbox',
+    '/sandbox/echo',
+    '/models',
+    '/models/sandbox',
+    '/models/sandbox/echo',
+  ];
+  const methods = ['generateContent', 'streamGenerateContent', 'countTokens'].map(
+    (name) => `/models/sandbox/echo:${name}`,
+  );
+
+  for (const protocol of protocols) {
+    for (const { method, path, operations } of protocol.endpoints(prefixes)) {
+      test(`${method} ${path}`, () => {
+        assert.ok(operations.length > 0);
+        for (const operation of operations) {
+          assert.equal(router(method, sample(operation.path), query).action.type, operation.action, operation.path);
+          assert.ok(document.paths[operation.path][method.toLowerCase()], operation.path);
+        }
+        for (const rest of [...rests, ...methods]) {
+          if (!answers(method, path + rest)) continue;
+          assert.ok(isDescribed(method, path + rest), `${method} ${path + rest} is not described`);
+        }
+      });
+    }
+  }
+
+  function answers(method: string, path: string): boolean {
+    try {
+      return router(method, path, query) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+});
+
+describe('every route of videos is in it', () => {
+  for (const { template, methods } of VIDEO_PATHS) {
+    for (const [method, action] of Object.entries(methods)) {
+      test(`${method} ${template}`, () => {
+        assert.equal(videoRoute(method, sample(template))?.action, action);
+        assert.equal(document.paths[template]?.[method.toLowerCase()]?.operationId, `videos_${action}`);
+      });
+    }
+  }
+});
+
+describe('every page is in it', () => {
+  const metrics = { metrics: { text: async () => '', contentType: '' }, local: true };
+  const store = { health: async () => ({ writable: true }) };
+  const pages = createPages({ ...description, store, metrics, log: createLog({ write() {} }) });
+  for (const path of [...pages.keys(), ...OWN_ROUTES.keys()]) {
+    test(path, () => assert.ok(document.paths[path]?.get));
+  }
+});
+
+test('nothing else is in it', () => {
+  const known = [
+    ...protocols.flatMap((protocol) =>
+      protocol.endpoints(prefixes).flatMap(({ operations }) => operations.map(({ path }) => path)),
+    ),
+    ...VIDEO_PATHS.map(({ template }) => template),
+    ...OWN_ROUTES.keys(),
+    ...['/healthz', '/readyz', '/metrics', '/openapi.json'],
+  ];
+  assert.deepEqual(Object.keys(document.paths).toSorted(), [...new Set(known)].toSorted());
+});
+
+test('bodies are those that requests are checked with', () => {
+  const { schemas } = document.components;
+  assert.deepEqual(schemas.ChatRequest.properties.temperature, { type: 'number', minimum: 0, maximum: 2 });
+  assert.deepEqual(schemas.MessagesRequest.required, ['model', 'messages', 'max_tokens']);
+  assert.deepEqual(schemas.MessagesCountRequest.required, ['model', 'messages']);
+  assert.equal(schemas.GenerateRequest.properties.generationConfig.properties.topK.minimum, 0);
+  assert.equal(schemas.VideoRequest.properties.execution_expires_after.maximum, 172_800);
+  assert.ok(!JSON.stringify(document).includes('errorMessage'));
+});
+
+test('who needs a key is told, and what a webhook brings', () => {
+  assert.deepEqual(document.paths['/v1/models'].get.security, []);
+  assert.ok(document.paths['/v1/chat/completions'].post.security.length > 0);
+  const { post } = document.webhooks['video.generation'];
+  assert.equal(post.requestBody.content['application/json'].schema.$ref, '#/components/schemas/VideoEvent');
+});
+
+describe('GET /openapi.json', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startTestGateway('server: { prefixes: { messages: msg } }');
+  });
+  after(() => gateway.close());
+
+  test('is for anyone, and knows the prefixes', async () => {
+    const response = await fetch(`${gateway.url}/openapi.json`);
+    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/json']);
+    const served = (await response.json()) as Json;
+    assert.deepEqual([served.openapi, served.info.version], ['3.1.0', 'test']);
+    assert.ok(served.paths['/msg/v1/messages'].post && !served.paths['/anthropic/v1/messages']);
+  });
+
+  test('is what a task looks like', async () => {
+    const body = JSON.stringify({ model: 'sandbox/video', prompt: 'a cat', duration: 1, resolution: '480p' });
+    const headers = { authorization: 'Bearer sk-test-gateway-key-0123456789', 'content-type': 'application/json' };
+    const response = await fetch(`${gateway.url}/v1/videos`, { method: 'POST', headers, body });
+    const task = (await response.json()) as Json;
+    const { properties, required } = document.components.schemas.Video;
+    for (const name of required) assert.ok(name in task, name);
+    const undescribed = Object.keys(task).filter((name) => !(name in properties));
+    assert.deepEqual(undescribed, []);
+  });
+});
