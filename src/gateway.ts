@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { openAccounting } from './accounting.ts';
 import { isLoopback, localUrl } from './config/host.ts';
 import type { Config } from './config/resolved.ts';
+import { Secret } from './core/secret.ts';
 import { createApp } from './http/app.ts';
 import type { DispatchOptions } from './inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from './inference/media.ts';
@@ -167,7 +168,15 @@ function needsRestart(before: Config, next: Config): string[] {
   if (before.data !== next.data) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
   for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry'] as const) {
-    if (JSON.stringify(before[section]) !== JSON.stringify(next[section])) changed.push(section);
+    if (revealed(before[section]) !== revealed(next[section])) changed.push(section);
   }
   return changed;
+}
+
+/** As JSON with its secrets, which otherwise all look alike. */
+function revealed(section: object): string {
+  return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
+    const own = this[name];
+    return own instanceof Secret ? own.reveal() : value;
+  });
 }

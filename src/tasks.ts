@@ -15,7 +15,7 @@ import { createTrustedClient } from './net/trusted.ts';
 import { openSecrets } from './secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Events } from './telemetry/watch.ts';
-import { createMirror, type FullMirror } from './videos/mirror/index.ts';
+import { createMirror, expireHourly, type FullMirror } from './videos/mirror/index.ts';
 import { encodeTask, type ObjectOptions } from './videos/object.ts';
 import { createVideos } from './videos/videos.ts';
 import { checkCallbackUrl } from './webhooks/callback-url.ts';
@@ -66,6 +66,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   });
   const object = objectOptions(options, mirror);
   let scheduler: Scheduler | undefined;
+  let stopExpiring = () => {};
   const wake = (kind: string) => scheduler?.wake(kind);
   const videos = createVideos({
     ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake, events: eventsOf(options) },
@@ -101,8 +102,10 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       await secrets.verify();
       await videos.start();
       scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
+      stopExpiring = expireHourly(mirror, clock, log);
     },
     async stop(grace) {
+      stopExpiring();
       await scheduler?.stop(grace);
       await clients.trusted.close();
     },
