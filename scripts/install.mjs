@@ -13,6 +13,8 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const nodeFolder = join(root, '.node');
 const STAMP = '.polygate-installed';
+/** A Node that can keeps what it has compiled, which halves the time of the next start. */
+export const environment = { NODE_COMPILE_CACHE: join(nodeFolder, 'compiled'), ...process.env };
 /** Milliseconds after which a lock counts as left behind, whoever holds it. */
 const STALE = 30 * 60_000;
 
@@ -52,7 +54,7 @@ export async function nodeProgram() {
 }
 
 /** Runs a program to its end with this process's input, output and signals; gives its exit code. */
-export function run(program, args, { cwd = root, stdio = 'inherit', env = process.env, shell = false, onOutput } = {}) {
+export function run(program, args, { cwd = root, stdio = 'inherit', env = environment, shell = false, onOutput } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, stdio, env, shell });
     if (onOutput) child.stdout.setEncoding('utf8').on('data', onOutput);

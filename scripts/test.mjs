@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 
 /** What `--golden` writes. */
 const GOLDEN = ['test/golden/', 'test/config/schema.test.ts'];
@@ -89,7 +89,7 @@ async function runTests(node, files, counts) {
   ];
   return run(node, [...flags, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...(golden && { GOLDEN: 'update' }), ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
+    env: { ...environment, ...(golden && { GOLDEN: 'update' }), ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
     onOutput,
   });
 }

@@ -11,7 +11,7 @@ const main = join(import.meta.dirname, '../../src/main.ts');
 
 test('a list whose reader is gone ends quietly', async () => {
   const child = spawn(process.execPath, [main, 'models'], {
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stdout.destroy();

@@ -39,7 +39,8 @@ export function program(context: TestContext): Program {
   });
 
   function start(args: string[], environment: Record<string, string> = {}): Running {
-    const env = { PATH: process.env.PATH, SystemRoot: process.env.SystemRoot, ...environment };
+    const { PATH, SystemRoot, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, SystemRoot, NODE_COMPILE_CACHE, ...environment };
     const child = spawn(process.execPath, [main, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     children.push(child);
     return following(child);

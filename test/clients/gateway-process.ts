@@ -20,7 +20,7 @@ export async function startGatewayProcess(): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-clients-'));
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
     cwd: folder,
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = collect(child);
