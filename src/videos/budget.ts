@@ -15,35 +15,41 @@ interface Lane {
   /** When the next free moment is, if nothing came between. */
   next: number;
   reserved: Map<string, number>;
+  /** How far all moments have moved because some could not be kept: what is late is not made up for all at once. */
+  shift: number;
 }
 
 export function createBudget({ rate, burst }: BudgetOptions): Budget {
   const lanes = new Map<string, Lane>();
   const interval = 1000 / rate;
+  const slack = burst * interval;
 
   function laneOf(name: string): Lane {
     const known = lanes.get(name);
     if (known) return known;
-    const fresh = { next: 0, reserved: new Map<string, number>() };
+    const fresh = { next: 0, reserved: new Map<string, number>(), shift: 0 };
     lanes.set(name, fresh);
     return fresh;
+  }
+
+  function reserve(lane: Lane, now: number): number {
+    lane.next = Math.max(lane.next, now - lane.shift - slack) + interval;
+    return lane.next;
   }
 
   return {
     take(name, task, now) {
       const lane = laneOf(name);
-      const reserved = lane.reserved.get(task);
-      if (reserved !== undefined) {
-        if (reserved > now) return reserved;
-        lane.reserved.delete(task);
-        return now;
+      const reserved = lane.reserved.get(task) ?? reserve(lane, now);
+      const moment = Math.ceil(reserved + lane.shift);
+      if (moment > now) {
+        lane.reserved.set(task, reserved);
+        forget(lane, now);
+        return moment;
       }
-      const moment = Math.max(lane.next, now - burst * interval) + interval;
-      lane.next = moment;
-      if (moment <= now) return now;
-      lane.reserved.set(task, Math.ceil(moment));
-      forget(lane, now);
-      return Math.ceil(moment);
+      lane.reserved.delete(task);
+      lane.shift += Math.max(0, now - moment - slack);
+      return now;
     },
   };
 }
@@ -51,7 +57,7 @@ export function createBudget({ rate, burst }: BudgetOptions): Budget {
 /** Moments of tasks that ended meanwhile are given up; in order, so that few are looked at. */
 function forget(lane: Lane, now: number): void {
   for (const [task, moment] of lane.reserved) {
-    if (moment > now - 600_000) return;
+    if (moment + lane.shift > now - 600_000) return;
     lane.reserved.delete(task);
   }
 }

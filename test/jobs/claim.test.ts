@@ -90,6 +90,18 @@ forEachStore((name, open) => {
     assert.ok(spent < 250, `${spent} ms`);
   });
 
+  test(`in a backlog a lane that is in demand serves the longest due, whoever owns it (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    await store.do('addJobs', { jobs: jobs(600, { lane: 'dead', owner: 'z', dueAt: NOW }) });
+    const owners = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const [index, owner] of owners.entries()) {
+      await store.do('addJobs', { jobs: jobs(2, { lane: 'busy', owner, dueAt: NOW - index * 100 }) });
+    }
+    const claimed = await claim(store, { lane: 2 });
+    const served = claimed.jobs.filter(({ lane }) => lane === 'busy').map(({ owner }) => owner);
+    assert.deepEqual(served, ['f', 'e']);
+  });
+
   test(`a lease that is lost guards nothing any more (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: NOW }) });

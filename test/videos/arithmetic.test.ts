@@ -110,3 +110,27 @@ test('a budget gives every task a moment, never more than its rate, and each its
   assert.equal(budget.take('a', '50', moments[50] ?? 0), moments[50]);
   assert.equal(budget.take('b', '0', 1_000_000), 1_000_000, 'another key has its own');
 });
+
+test('moments that a busy gateway missed are not made up for all at once', () => {
+  const budget = createBudget({ rate: 10, burst: 5 });
+  const start = 1_000_000;
+  const due = new Map(Array.from({ length: 200 }, (_, task) => [task, budget.take('a', `${task}`, start)]));
+  const polled: number[] = [];
+  for (let now = start + 8_000; now < start + 18_000; now += 10) {
+    for (const [task, moment] of due) {
+      if (moment > now) continue;
+      const next = budget.take('a', `${task}`, now);
+      if (next > now) due.set(task, next);
+      else {
+        due.delete(task);
+        polled.push(now);
+      }
+    }
+  }
+  const inFirstSecond = polled.filter((at) => at < start + 9_000).length;
+  assert.ok(inFirstSecond <= 5 + 10 + 1, `${inFirstSecond} in the first second`);
+  for (let from = start + 9_000; from < start + 18_000; from += 1_000) {
+    const count = polled.filter((at) => at >= from && at < from + 1_000).length;
+    assert.ok(count >= 9 && count <= 11, `${count} in a later one`);
+  }
+});

@@ -3,107 +3,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { until } from '../jobs/rig.ts';
-import { startPlain, startTls, type TestServer } from '../net/servers.ts';
+import { startTls } from '../net/servers.ts';
 import { openTestSqlite } from '../store/stores.ts';
+import { FAULTS } from './faulty-receivers.ts';
 import { startReceiver } from './receiver.ts';
 import { type RigOptions, startRig } from './rig.ts';
 
 const TIMEOUT = 600;
-const HEAD = 'HTTP/1.1 200 OK\r\n';
-
-interface Fault {
-  name: string;
-  start(timers: Set<NodeJS.Timeout>): Promise<TestServer>;
-  outcome: string;
-  /** Milliseconds that it takes at least and at most. */
-  takes?: [number, number];
-  /** Host of the address instead of the one in the certificate. */
-  host?: string;
-}
-
-const often = (timers: Set<NodeJS.Timeout>, work: () => void) => timers.add(setInterval(work, 10));
-const tls = (listener: Parameters<typeof startTls>[0]) => () => startTls(listener);
-/** Speaks once the request is there. */
-const speaking = (bytes: string | Buffer) => tls((socket) => socket.once('data', () => socket.end(bytes)));
-
-const FAULTS: Fault[] = [
-  { name: 'silence', start: tls(() => {}), outcome: 'timeout', takes: [TIMEOUT, TIMEOUT + 300] },
-  { name: 'no TLS', start: () => startPlain(() => {}), outcome: 'tls', takes: [TIMEOUT / 2, TIMEOUT] },
-  { name: 'plain text instead of TLS', start: () => startPlain((socket) => socket.end(`${HEAD}\r\n`)), outcome: 'tls' },
-  { name: 'TLS 1.0', start: () => startTls(() => {}, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1' }), outcome: 'tls' },
-  { name: 'a certificate for another name', start: tls(() => {}), outcome: 'tls', host: 'other.example.com' },
-  {
-    name: 'headers byte by byte',
-    start: (timers) =>
-      startTls((socket) => {
-        let sent = 0;
-        often(timers, () => socket.write(`${HEAD}x: ${'y'.repeat(10_000)}`.charAt(sent++)));
-      }),
-    outcome: 'timeout',
-    takes: [TIMEOUT, TIMEOUT + 300],
-  },
-  {
-    name: 'early hints without end',
-    start: (timers) => startTls((socket) => often(timers, () => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'))),
-    outcome: 'timeout',
-    takes: [TIMEOUT, TIMEOUT + 300],
-  },
-  {
-    name: 'a reset before the status',
-    start: tls((socket) => socket.once('data', () => socket.destroy())),
-    outcome: 'connect',
-  },
-  { name: 'an end amid the headers', start: speaking(`${HEAD}x: `), outcome: 'connect' },
-  { name: 'an empty reply', start: speaking(''), outcome: 'connect' },
-  { name: 'an SSH banner', start: speaking('SSH-2.0-OpenSSH_9.6\r\n'), outcome: 'protocol' },
-  { name: 'HTTP/0.9', start: speaking('<html></html>'), outcome: 'protocol' },
-  { name: 'an HTTP/2 preface', start: speaking(Buffer.from('000012040000000000', 'hex')), outcome: 'protocol' },
-  {
-    name: 'both lengths',
-    start: speaking(`${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
-    outcome: 'protocol',
-  },
-  { name: 'headers of 1 MB', start: speaking(`${HEAD}x: ${'y'.repeat(1_000_000)}\r\n\r\n`), outcome: 'protocol' },
-  {
-    name: 'five thousand encodings',
-    start: speaking(`${HEAD}Content-Encoding: ${'gzip, '.repeat(5000)}gzip\r\n\r\n`),
-    outcome: 'protocol',
-  },
-  { name: 'a reset after the status', start: speaking(`${HEAD}Content-Length: 100\r\n\r\nx`), outcome: 'ack' },
-  {
-    name: 'a dripping body',
-    start: (timers) =>
-      startTls((socket) =>
-        socket.once('data', () => {
-          socket.write(`${HEAD}\r\n`);
-          often(timers, () => socket.write('x'));
-        }),
-      ),
-    outcome: 'ack',
-    takes: [0, TIMEOUT],
-  },
-  {
-    name: 'a body without end',
-    start: (timers) =>
-      startTls((socket) =>
-        socket.once('data', () => {
-          socket.write(`${HEAD}\r\n`);
-          often(timers, () => socket.writableNeedDrain || socket.write(Buffer.alloc(1_000_000)));
-        }),
-      ),
-    outcome: 'ack',
-    takes: [0, TIMEOUT],
-  },
-  {
-    name: 'a gzip bomb',
-    start: speaking(
-      Buffer.concat([Buffer.from(`${HEAD}Content-Encoding: gzip\r\n\r\n`), gzipSync(Buffer.alloc(50_000_000))]),
-    ),
-    outcome: 'ack',
-  },
-];
+/** Milliseconds that an attempt takes at least and at most. */
+const TAKES = { whole: [TIMEOUT, TIMEOUT + 300], half: [TIMEOUT / 2, TIMEOUT] } as const;
 
 describe('an attempt', { concurrency: 4 }, () => {
   for (const fault of FAULTS) {
@@ -116,7 +25,7 @@ describe('an attempt', { concurrency: 4 }, () => {
       });
       const { outcome, spent } = await attempt(context, `https://${fault.host ?? 'media.example.com'}:${server.port}/`);
       assert.equal(outcome, fault.outcome);
-      const [least, most] = fault.takes ?? [0, TIMEOUT];
+      const [least, most] = fault.takes ? TAKES[fault.takes] : [0, TIMEOUT];
       assert.ok(spent >= least - 20 && spent <= most, `${spent} ms`);
     });
   }

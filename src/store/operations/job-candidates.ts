@@ -10,6 +10,8 @@ export interface Queue {
 
 export interface Candidate extends Queue {
   id: string;
+  /** Unix milliseconds. */
+  dueAt: number;
 }
 
 export interface Search {
@@ -27,7 +29,7 @@ const STEPS = 500;
 /** All that are due, the longest due first; undefined when they are too many to look at. */
 export async function dueJobs(transaction: Transaction, search: Search): Promise<Candidate[] | undefined> {
   const rows = await transaction.all(
-    `SELECT id, lane, owner FROM job
+    `SELECT id, lane, owner, due_at FROM job
      WHERE kind = :kind AND late = :late AND due_at <= :until AND lease_until <= :now
      ORDER BY due_at LIMIT :most`,
     { ...search, most: FRONT },
@@ -52,11 +54,14 @@ function walk(start: string): string {
       SELECT ${next('job.lane', 'job.owner')}, walk.step + 1
       FROM walk JOIN job ON job.id = walk.id WHERE walk.step < :steps
     )
-    SELECT queue.lane, queue.owner,
-      (SELECT id FROM job AS head
-       WHERE kind = :kind AND late = :late AND lane = queue.lane AND owner = queue.owner
-         AND lease_until <= :now AND due_at <= :until ORDER BY due_at LIMIT 1) AS id
-    FROM walk JOIN job AS queue ON queue.id = walk.id ORDER BY walk.step`;
+    SELECT place.lane, place.owner, head.id, head.due_at
+    FROM (
+      SELECT queue.lane, queue.owner, walk.step,
+        (SELECT id FROM job AS first
+         WHERE kind = :kind AND late = :late AND lane = queue.lane AND owner = queue.owner
+           AND lease_until <= :now AND due_at <= :until ORDER BY due_at LIMIT 1) AS id
+      FROM walk JOIN job AS queue ON queue.id = walk.id
+    ) AS place LEFT JOIN job AS head ON head.id = place.id ORDER BY place.step`;
 }
 
 const FROM_START = walk(first('1 = 1'));
@@ -75,7 +80,7 @@ export async function walkQueues(
 }
 
 function candidate(row: Row): Candidate {
-  return { id: String(row.id), ...queue(row) };
+  return { id: String(row.id), dueAt: Number(row.due_at), ...queue(row) };
 }
 
 function queue(row: Row): Queue {

@@ -148,14 +148,12 @@ async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Clai
   };
 }
 
-/** The first of every lane before the second of any. */
+/** The first of every lane before the second of any; in a lane the longest due is the first. */
 function choose(found: readonly Candidate[], room: Room, slots: number): string[] {
-  const ranks = new Map<string, number>();
-  const ranked = found.map((job) => {
-    const rank = ranks.get(job.lane) ?? 0;
-    ranks.set(job.lane, rank + 1);
-    return { job, rank };
-  });
+  const lanes = Map.groupBy(found, ({ lane }) => lane);
+  const ranked = [...lanes.values()].flatMap((jobs) =>
+    jobs.sort((one, other) => one.dueAt - other.dueAt).map((job, rank) => ({ job, rank })),
+  );
   ranked.sort((one, other) => one.rank - other.rank);
   const chosen: string[] = [];
   for (const { job } of ranked) {
