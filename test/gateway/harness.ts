@@ -201,6 +201,7 @@ export interface RawRequest {
 export interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
+  trailers: NodeJS.Dict<string>;
   text: string;
 }
 
@@ -213,6 +214,7 @@ export function sendRaw(url: string, { method, path, headers, body }: RawRequest
       resolve({
         status: response.statusCode ?? 0,
         headers: response.headers,
+        trailers: response.trailers,
         text: Buffer.concat(chunks).toString(),
       });
     });
