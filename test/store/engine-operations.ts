@@ -75,6 +75,10 @@ const swallow = writing<Item, void>('state', async (transaction, item) => {
 /** Ends the thread it runs in. */
 const die = writing<object, void>('state', () => process.exit());
 
+const dieLater = writing<{ milliseconds: number }, void>('state', (_transaction, { milliseconds }) => {
+  setTimeout(() => process.exit(), milliseconds);
+});
+
 let attempts = 0;
 
 /** Fails as a transaction does that another got in the way of. Gives the number of the attempt that was not. */
@@ -91,5 +95,5 @@ const collide = writing<{ times: number }, number>('state', async (transaction, 
 export const operations = {
   ...own,
   ...{ put, putMany, get, list, increment, putAndRefuse, putAndFail, putAndWander },
-  ...{ writeInReading, ask, tell, die, collide, swallow },
+  ...{ writeInReading, ask, tell, die, dieLater, collide, swallow },
 };

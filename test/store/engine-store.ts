@@ -1,6 +1,11 @@
-/** Calls of the operations that only tests of the engines have. */
+/** Stores with the operations that only tests of the engines have. */
 
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import type { operations } from './engine-operations.ts';
 
 type Operations = typeof operations;
@@ -17,4 +22,29 @@ export interface EngineStore extends Omit<Store, 'call'> {
 
 export function engineStore(store: Store): EngineStore {
   return store as unknown as EngineStore;
+}
+
+interface Opening {
+  role?: 'owner' | 'guest';
+  patience?: number;
+  maxPages?: number;
+}
+
+/** The embedded engine in a folder. */
+export async function openEngine(context: TestContext, folder: string, opening: Opening = {}): Promise<EngineStore> {
+  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS };
+  const store = await openSqlite({ folder, role: 'owner', ...places, ...opening });
+  context.after(() => store.close());
+  return engineStore(store);
+}
+
+/** Tells an engine that cannot work from other errors, by what the operator reads. */
+export function unavailable(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreUnavailable, String(error));
+    assert.match(error.problem, pattern);
+    assert.equal(error.retryAfter, 1000);
+    assert.ok(!pattern.test(error.message));
+    return true;
+  };
 }

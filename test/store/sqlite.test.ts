@@ -3,32 +3,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
-import { openSqlite } from '../../src/store/sqlite/store.ts';
-import { StoreUnavailable } from '../../src/store/unavailable.ts';
-import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
+import { type EngineStore, openEngine as open, unavailable } from './engine-store.ts';
 import { temporaryData } from './stores.ts';
 
 const windows = process.platform === 'win32';
-
-interface Opening {
-  role?: 'owner' | 'guest';
-  patience?: number;
-  maxPages?: number;
-}
-
-async function open(context: TestContext, folder: string, opening: Opening = {}): Promise<EngineStore> {
-  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS };
-  const store = await openSqlite({ folder, role: 'owner', ...places, ...opening });
-  context.after(() => store.close());
-  return engineStore(store);
-}
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -55,16 +39,6 @@ async function until(condition: () => boolean): Promise<void> {
     giveUp.throwIfAborted();
     await wait(5);
   }
-}
-
-function unavailable(pattern: RegExp): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof StoreUnavailable, String(error));
-    assert.match(error.problem, pattern);
-    assert.equal(error.retryAfter, 1000);
-    assert.ok(!pattern.test(error.message));
-    return true;
-  };
 }
 
 describe('what is acknowledged is there', () => {
@@ -120,7 +94,7 @@ describe('what is acknowledged is there', () => {
     const store = await open(context, temporaryData(context));
     const pragmas = { journal_mode: 'wal', synchronous: 2, foreign_keys: 1, fullfsync: 1 };
     for (const [name, value] of Object.entries(pragmas)) {
-      const [row] = await store.call('ask', { sql: `PRAGMA ${name}`, row: {} });
+      const [row] = await store.call('tell', { sql: `PRAGMA ${name}`, row: {} });
       assert.equal(row?.[name], value, name);
     }
   });
@@ -230,12 +204,14 @@ describe('an engine that cannot write now', () => {
 
   test('because the file is read-only says so, and works when it is not', async (context) => {
     const store = await open(context, temporaryData(context));
-    await store.call('ask', { sql: 'PRAGMA query_only = ON', row: {} });
+    await store.call('dieLater', { milliseconds: 500 });
+    await store.call('tell', { sql: 'PRAGMA query_only = ON', row: {} });
     await assert.rejects(store.call('put', { subject: 'a', value: 1 }), unavailable(/read-only/));
     const { writable, problem } = await store.health();
     assert.equal(writable, false);
     assert.match(problem ?? '', /read-only/);
-    await store.call('ask', { sql: 'PRAGMA query_only = OFF', row: {} });
+    // The next one opens the file anew.
+    await wait(600);
     await store.call('put', { subject: 'a', value: 1 });
     assert.deepEqual(await store.health(), { writable: true });
   });
@@ -262,42 +238,10 @@ describe('an engine that cannot write now', () => {
     await once(locker.stdout, 'data');
     const waiting = store.call('put', { subject: 'a', value: 1 });
     await wait(100);
+    const asked = performance.now();
+    assert.equal(await store.call('get', { subject: 'a' }), undefined);
+    assert.ok(performance.now() - asked < 1000, 'who reads waits for nobody');
     locker.stdin.end();
     await waiting;
-  });
-});
-
-describe('a writer that dies', () => {
-  test('fails what was under way, and another takes its place', async (context) => {
-    const store = await open(context, temporaryData(context));
-    await store.call('put', { subject: 'before', value: 1 });
-    const outcomes = await Promise.allSettled([
-      store.call('put', { subject: 'with', value: 1 }),
-      store.call('die', {}),
-      store.call('put', { subject: 'after', value: 1 }),
-    ]);
-    for (const outcome of outcomes) {
-      assert.equal(outcome.status, 'rejected');
-      assert.ok(unavailable(/the writer ended/)(outcome.reason));
-    }
-    assert.equal(await store.call('get', { subject: 'before' }), 1);
-    assert.equal(await store.call('get', { subject: 'with' }), undefined);
-    await store.call('put', { subject: 'after', value: 1 });
-    assert.deepEqual(await store.health(), { writable: true });
-  });
-
-  test('is not started over and over while it cannot work', async (context) => {
-    const folder = temporaryData(context);
-    const store = await open(context, folder);
-    await assert.rejects(store.call('die', {}));
-    const files = ['state.db', 'state.db-wal', 'state.db-shm'].filter((file) => existsSync(join(folder, file)));
-    for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
-    mkdirSync(join(folder, 'state.db'));
-    await assert.rejects(store.call('get', { subject: 'a' }), unavailable(/the file cannot be opened/));
-    await assert.rejects(store.call('get', { subject: 'a' }), unavailable(/not started again yet/));
-    rmSync(join(folder, 'state.db'), { recursive: true });
-    for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
-    await wait(120);
-    await store.call('put', { subject: 'a', value: 1 });
   });
 });

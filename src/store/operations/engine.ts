@@ -1,6 +1,6 @@
 /** What the store asks of itself. */
 
-import { reading, writing } from '../operation.ts';
+import { writing } from '../operation.ts';
 
 /** A write that is as small as a write can be. */
 export const probeState = writing<object, number>('state', (transaction) =>
@@ -10,9 +10,10 @@ export const probeState = writing<object, number>('state', (transaction) =>
   ),
 );
 
-export const probeUsage = reading<object, number>('usage', async (transaction) => {
-  return (await transaction.all('SELECT 1 AS one')).length;
-});
+/** Asks for no more than the right to write, which records of usage are waiting for. */
+export const probeUsage = writing<object, number>('usage', (transaction) =>
+  transaction.run("DELETE FROM held WHERE subject = ''"),
+);
 
 /** Takes every lease back, for an owner that knows that all former holders are dead. */
 export const releaseLeases = writing<object, number>('state', (transaction) =>

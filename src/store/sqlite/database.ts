@@ -1,6 +1,6 @@
-/** One SQLite file, opened so that a commit survives a power cut, with the schema it should have. */
+/** One SQLite file, opened so that a commit survives a power cut, with the schema it should have; or to be read only. */
 
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { type Applied, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database } from '../operation.ts';
 import { connect } from './connection.ts';
@@ -30,6 +30,13 @@ export function openDatabase({ path, database, migrations, patience, maxPages }:
     connection.close();
     throw error;
   }
+  return connection;
+}
+
+/** Sees what is committed, whatever holds up who writes. */
+export function openForReading({ path, patience }: Pick<DatabaseOptions, 'path' | 'patience'>): DatabaseSync {
+  const connection = new DatabaseSync(path, { readOnly: true, timeout: patience });
+  connection.exec('PRAGMA temp_store = MEMORY');
   return connection;
 }
 

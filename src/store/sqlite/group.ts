@@ -21,19 +21,14 @@ export interface GroupOptions {
   operation(name: string): AnyOperation;
 }
 
-/** Runs the calls; those that write are durable, or failed, when it resolves. */
-export async function runGroup(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
-  const writes = (call: Call) => options.operation(call.name).writes;
+export async function readGroup(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
   const answers: Answer[] = [];
-  for (const call of calls) {
-    if (!writes(call)) answers.push(await settle(call, options.session.reading, options));
-  }
-  const writing = calls.filter(writes);
-  return writing.length === 0 ? answers : [...answers, ...(await commit(writing, options))];
+  for (const call of calls) answers.push(await settle(call, options.session.reading, options));
+  return answers;
 }
 
-/** One transaction for all; an operation that fails is taken back alone. */
-async function commit(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
+/** One transaction for all, durable or failed when it resolves; an operation that fails is taken back alone. */
+export async function writeGroup(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
   const { connection, session } = options;
   const answers: Answer[] = [];
   try {
@@ -42,7 +37,7 @@ async function commit(calls: readonly Call[], options: GroupOptions): Promise<An
       connection.exec('SAVEPOINT operation');
       const answer = await settle(call, session.writing, options);
       // Some failures, such as a full disk, take the whole transaction back: then each is tried in its own.
-      if (!connection.isTransaction) return calls.length === 1 ? [answer] : await commitEach(calls, options);
+      if (!connection.isTransaction) return calls.length === 1 ? [answer] : await writeEach(calls, options);
       if ('failure' in answer) connection.exec('ROLLBACK TO operation');
       connection.exec('RELEASE operation');
       answers.push(answer);
@@ -56,9 +51,9 @@ async function commit(calls: readonly Call[], options: GroupOptions): Promise<An
   }
 }
 
-async function commitEach(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
+async function writeEach(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
   const answers: Answer[] = [];
-  for (const call of calls) answers.push(...(await commit([call], options)));
+  for (const call of calls) answers.push(...(await writeGroup([call], options)));
   return answers;
 }
 

@@ -1,4 +1,4 @@
-/** The embedded store: two SQLite files in a folder, each with a writer thread. */
+/** The embedded store: two SQLite files in a folder, each with a thread that writes and one that reads. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import type { Database, Operation } from '../operation.ts';
 import type { OperationName, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { own } from './ownership.ts';
-import { createWriter, type Writer } from './writer.ts';
+import { createWorker, type Worker } from './worker.ts';
 
 /** Older ones may damage a file that two connections write to. */
 const OLDEST_SQLITE = [3, 51, 3];
@@ -34,29 +34,29 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   );
   makeFolder(folder);
   const ownership = options.role === 'owner' ? own(folder) : undefined;
-  const writers: Record<Database, Writer> = { state: writer('state'), usage: writer('usage') };
+  const writers: Record<Database, Worker> = { state: worker('state', 'writer'), usage: worker('usage', 'writer') };
+  const readers: Record<Database, Worker> = { state: worker('state', 'reader'), usage: worker('usage', 'reader') };
 
-  function writer(database: Database): Writer {
+  function worker(database: Database, role: 'writer' | 'reader'): Worker {
     const { migrations, patience = PATIENCE, maxPages } = options;
-    return createWriter({
-      path: join(folder, `${database}.db`),
-      database,
-      migrations: migrations.href,
-      operations: options.operations.href,
-      patience,
-      maxPages,
+    return createWorker({
+      ...{ path: join(folder, `${database}.db`), database, role, patience, maxPages },
+      ...{ migrations: migrations.href, operations: options.operations.href },
     });
   }
 
   async function call(name: string, parameters: unknown): Promise<unknown> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
-    return writers[operation.database].call(name, parameters);
+    return (operation.writes ? writers : readers)[operation.database].call(name, parameters);
   }
 
   let closed: Promise<void> | undefined;
+  /** Whoever writes is the last to leave a file, and tidies it up. */
   function close(): Promise<void> {
-    closed ??= Promise.all([writers.state.close(), writers.usage.close()]).then(() => ownership?.release());
+    closed ??= Promise.all([readers.state.close(), readers.usage.close()])
+      .then(() => Promise.all([writers.state.close(), writers.usage.close()]))
+      .then(() => ownership?.release());
     return closed;
   }
 

@@ -1,12 +1,13 @@
-/** The thread that owns the connection to one SQLite file. */
+/** The thread that owns a connection to one SQLite file: the one that writes, or one that reads beside it. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { type DatabaseOptions, openDatabase } from './database.ts';
+import { type DatabaseOptions, openDatabase, openForReading } from './database.ts';
 import { encodeFailure, engineError, type Failure } from './failure.ts';
-import { type Answer, type AnyOperation, type Call, runGroup } from './group.ts';
+import { type Answer, type AnyOperation, type Call, readGroup, writeGroup } from './group.ts';
 import { createSession } from './transaction.ts';
 
 export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
+  role: 'writer' | 'reader';
   /** URL of the folder of the migrations. */
   migrations: string;
   /** URL of the module that exports `operations`. */
@@ -19,7 +20,7 @@ export type FromThread =
   | { type: 'unusable'; failure: Failure }
   | { type: 'answers'; answers: Answer[] };
 
-/** Most calls of one transaction. */
+/** Most calls that are answered together. */
 const GROUP = 1000;
 
 const port = parentPort;
@@ -36,8 +37,11 @@ if (port) {
 
 async function serve(options: ThreadOptions, tell: (message: FromThread) => void): Promise<void> {
   const { operations }: { operations: Record<string, AnyOperation> } = await import(options.operations);
-  const connection = openDatabase({ ...options, migrations: new URL(options.migrations) });
+  const writes = options.role === 'writer';
+  const migrations = new URL(options.migrations);
+  const connection = writes ? openDatabase({ ...options, migrations }) : openForReading(options);
   const session = createSession(connection);
+  const runGroup = writes ? writeGroup : readGroup;
   const queue: Call[] = [];
   let running = false;
   let closing = false;

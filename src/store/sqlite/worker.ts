@@ -1,7 +1,7 @@
-/** This side of a writer thread: calls in, answers out, and a new thread in place of one that died. */
+/** This side of a thread that reads or writes a file: calls in, answers out, and a new thread in place of one that died. */
 
 import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { Worker as NodeWorker } from 'node:worker_threads';
 import { StoreUnavailable } from '../unavailable.ts';
 import { decodeFailure } from './failure.ts';
 import type { FromThread, ThreadOptions, ToThread } from './thread.ts';
@@ -12,7 +12,7 @@ const LONGEST_PAUSE = 15_000;
 
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
-export interface Writer {
+export interface Worker {
   /** Resolves when the thread serves the file, or throws why it cannot. */
   ready(): Promise<void>;
   call(name: string, parameters: unknown): Promise<unknown>;
@@ -26,13 +26,14 @@ interface Waiting {
 }
 
 interface Thread {
-  worker: Worker;
+  worker: NodeWorker;
   waiting: Map<number, Waiting>;
   ready: Promise<void>;
   ended: Promise<void>;
 }
 
-export function createWriter(options: ThreadOptions): Writer {
+/** Starts its thread when it is first needed. */
+export function createWorker(options: ThreadOptions): Worker {
   let thread: Thread | undefined;
   let failures = 0;
   let notBefore = Number.NEGATIVE_INFINITY;
@@ -42,7 +43,8 @@ export function createWriter(options: ThreadOptions): Writer {
   function running(): Thread {
     if (closed) throw new StoreUnavailable('the store is closed');
     if (thread) return thread;
-    if (performance.now() < notBefore) throw new StoreUnavailable('the writer failed and is not started again yet');
+    if (performance.now() < notBefore)
+      throw new StoreUnavailable(`the ${options.role} failed and is not started again yet`);
     thread = startThread(options, (served) => {
       thread = undefined;
       failures = served ? 0 : failures + 1;
@@ -73,16 +75,17 @@ export function createWriter(options: ThreadOptions): Writer {
   };
 }
 
-function send(worker: Worker, message: ToThread): void {
+function send(worker: NodeWorker, message: ToThread): void {
   worker.postMessage(message);
 }
 
 /** `onEnd` learns whether it ever served. The process may end while nobody waits for an answer. */
 function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): Thread {
-  const worker = new Worker(THREAD, { workerData: options, execArgv: [], name: `store ${options.database}` });
+  const { role, database } = options;
+  const worker = new NodeWorker(THREAD, { workerData: options, execArgv: [], name: `${role} of ${database}` });
   const waiting = new Map<number, Waiting>();
   let served = false;
-  let problem: Error = new StoreUnavailable('the writer ended');
+  let problem: Error = new StoreUnavailable(`the ${role} ended`);
 
   const ready = new Promise<void>((resolve, reject) => {
     worker.on('message', (message: FromThread) => {
@@ -105,7 +108,7 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
       }
     });
     worker.on('error', (error) => {
-      problem = new StoreUnavailable(`the writer ended: ${(error as Error).message}`, error);
+      problem = new StoreUnavailable(`the ${role} ended: ${(error as Error).message}`, error);
     });
     worker.on('exit', () => reject(problem));
   });

@@ -1,0 +1,56 @@
+/** The threads of the embedded engine: what one sees of the other, and what becomes of one that dies. */
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openEngine as open, unavailable } from './engine-store.ts';
+import { temporaryData } from './stores.ts';
+
+test('who reads sees what was acknowledged, at any moment', async (context) => {
+  const store = await open(context, temporaryData(context));
+  await store.call('put', { subject: 'count', value: 0 });
+  const busy = Promise.all(Array.from({ length: 20 }, (_, value) => store.call('put', { subject: `${value}`, value })));
+  for (let count = 1; count <= 200; count++) {
+    await store.call('increment', { subject: 'count' });
+    assert.equal(await store.call('get', { subject: 'count' }), count);
+  }
+  await busy;
+});
+
+describe('a writer that dies', () => {
+  test('fails what was under way, and another takes its place', async (context) => {
+    const store = await open(context, temporaryData(context));
+    await store.call('put', { subject: 'before', value: 1 });
+    const outcomes = await Promise.allSettled([
+      store.call('put', { subject: 'with', value: 1 }),
+      store.call('die', {}),
+      store.call('put', { subject: 'after', value: 1 }),
+    ]);
+    for (const outcome of outcomes) {
+      assert.equal(outcome.status, 'rejected');
+      assert.ok(unavailable(/the writer ended/)(outcome.reason));
+    }
+    assert.equal(await store.call('get', { subject: 'before' }), 1);
+    assert.equal(await store.call('get', { subject: 'with' }), undefined);
+    await store.call('put', { subject: 'after', value: 1 });
+    assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('is not started over and over while it cannot work', async (context) => {
+    const folder = temporaryData(context);
+    const store = await open(context, folder);
+    await assert.rejects(store.call('die', {}));
+    const files = ['state.db', 'state.db-wal', 'state.db-shm'].filter((file) => existsSync(join(folder, file)));
+    for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
+    mkdirSync(join(folder, 'state.db'));
+    const put = () => store.call('put', { subject: 'a', value: 1 });
+    await assert.rejects(put, unavailable(/the file cannot be opened/));
+    await assert.rejects(put, unavailable(/not started again yet/));
+    rmSync(join(folder, 'state.db'), { recursive: true });
+    for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
+    await wait(120);
+    await put();
+  });
+});
