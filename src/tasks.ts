@@ -13,6 +13,7 @@ import { createPolicy, type Policy } from './net/policy.ts';
 import { createLookup } from './net/resolver.ts';
 import { createTrustedClient } from './net/trusted.ts';
 import { openSecrets } from './secrets.ts';
+import { watchGateways } from './store/instance.ts';
 import type { Store } from './store/store.ts';
 import type { Events } from './telemetry/watch.ts';
 import { createMirror, expireHourly, type FullMirror } from './videos/mirror/index.ts';
@@ -68,7 +69,9 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   let scheduler: Scheduler | undefined;
   let stopExpiring = () => {};
   const wake = (kind: string) => scheduler?.wake(kind);
+  const gateways = watchGateways(store, log);
   const videos = createVideos({
+    gateways: gateways.count,
     ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake, events: eventsOf(options) },
     ...{
       providers: () => options.models().providers,
@@ -106,6 +109,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
     },
     async stop(grace) {
       stopExpiring();
+      gateways.close();
       await scheduler?.stop(grace);
       await clients.trusted.close();
     },

@@ -1,4 +1,4 @@
-/** This gateway among those that share the store: the others know that it is alive. */
+/** This gateway among those that share the store: they know of each other that they are alive. */
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -29,4 +29,25 @@ export async function joinStore(store: Store, log: Pick<Logger, 'warn'>): Promis
       await store.call('leave', { id }).catch(() => {});
     },
   };
+}
+
+export interface Gateways {
+  /** How many share the store, as far as is known; never less than one. */
+  count(): number;
+  close(): void;
+}
+
+export function watchGateways(store: Store, log: Pick<Logger, 'warn'>): Gateways {
+  let known = 1;
+  if (store.engine === 'sqlite') return { count: () => known, close() {} };
+  const look = () =>
+    store.call('countInstances', { now: store.now() }).then(
+      (count) => {
+        known = Math.max(1, count);
+      },
+      (error) => log.warn({ problem: error.message }, 'other gateways could not be counted'),
+    );
+  look();
+  const timer = setInterval(look, BEAT).unref();
+  return { count: () => known, close: () => clearInterval(timer) };
 }

@@ -4,6 +4,8 @@ export interface BudgetOptions {
   /** Polls of one credential in a second, and how many at once after a pause. */
   rate: number;
   burst: number;
+  /** How many share that: each keeps to its part. 1 if absent. */
+  gateways?(): number;
 }
 
 export interface Budget {
@@ -19,7 +21,7 @@ interface Lane {
   shift: number;
 }
 
-export function createBudget({ rate, burst }: BudgetOptions): Budget {
+export function createBudget({ rate, burst, gateways = () => 1 }: BudgetOptions): Budget {
   const lanes = new Map<string, Lane>();
   const interval = 1000 / rate;
   const slack = burst * interval;
@@ -33,7 +35,7 @@ export function createBudget({ rate, burst }: BudgetOptions): Budget {
   }
 
   function reserve(lane: Lane, now: number): number {
-    lane.next = Math.max(lane.next, now - lane.shift - slack) + interval;
+    lane.next = Math.max(lane.next, now - lane.shift - slack) + interval * gateways();
     return lane.next;
   }
 

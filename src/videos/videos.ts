@@ -58,8 +58,10 @@ export interface Videos {
 }
 
 export interface VideosOptions extends Omit<VideoContext, 'budget' | 'random'> {
-  /** Polls of one credential in a second. */
+  /** Polls of one credential in a second, by all gateways together. */
   pollRate?: number;
+  /** How many gateways share the store; 1 if absent. */
+  gateways?(): number;
   random?(): number;
 }
 
@@ -67,9 +69,10 @@ const POLL_RATE = 10;
 const POLL_BURST = 20;
 
 /** `start` once the store is open; the handlers are for the scheduler. */
-export function createVideos({ pollRate = POLL_RATE, random = Math.random, ...options }: VideosOptions): Videos {
-  const budget = createBudget({ rate: pollRate, burst: POLL_BURST });
-  const context: VideoContext = { ...options, budget, random };
+export function createVideos(options: VideosOptions): Videos {
+  const { pollRate = POLL_RATE, gateways, random = Math.random, ...others } = options;
+  const budget = createBudget({ rate: pollRate, burst: POLL_BURST, gateways });
+  const context: VideoContext = { ...others, budget, random };
   const { store, clock } = context;
 
   async function read(id: string, owner?: string): Promise<VideoTask> {

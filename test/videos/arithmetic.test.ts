@@ -111,6 +111,12 @@ test('a budget gives every task a moment, never more than its rate, and each its
   assert.equal(budget.take('b', '0', 1_000_000), 1_000_000, 'another key has its own');
 });
 
+test('gateways that share a store share the rate', () => {
+  const budget = createBudget({ rate: 10, burst: 2, gateways: () => 4 });
+  const moments = Array.from({ length: 50 }, (_, index) => budget.take('a', `${index}`, 1_000_000));
+  assert.deepEqual(moments.slice(0, 3), [1_000_200, 1_000_600, 1_001_000]);
+});
+
 test('moments that a busy gateway missed are not made up for all at once', () => {
   const budget = createBudget({ rate: 10, burst: 5 });
   const start = 1_000_000;

@@ -10,47 +10,53 @@ import { completed, says, scriptedApi } from './scripted.ts';
 
 const TASKS = 1000;
 const GROUP = 100;
+/** On a machine that is busy with other tests. */
+const LONG = { timeout: 120_000 };
 
 forEachStore((name, open) => {
-  test(`cancellation, completion, deadline and two workers end ${TASKS} tasks once each (${name})`, async (context) => {
-    const store = await openVideoStore(context, open);
-    const video = { ...scriptedApi, cancel: undefined };
-    const one = await createRig(context, { store, video, pollRate: Number.POSITIVE_INFINITY });
-    const beside = await store.beside();
-    const two = await createRig(context, {
-      ...{
-        store: { ...store, ...beside, do: store.do },
-        video,
-        url: one.upstream.url,
-        pollRate: Number.POSITIVE_INFINITY,
-      },
-    });
-    // A third is done, a third has failed, and a third goes on beyond its deadline.
-    one.upstream.onPoll = (_before, id) => {
-      const reports = [completed(), says({ type: 'failed', error: { code: 'upstream_error', message: 'x' } })];
-      return reports[Number(id.slice(3)) % 3] ?? says({ type: 'running' });
-    };
-    const seen = { statuses: new Set<string>(), tasks: 0 };
-    for (let start = 0; start < TASKS; start += GROUP) {
-      const ids = await Promise.all(
-        Array.from({ length: GROUP }, async (_none, index) => {
-          const { id } = await one.create({ expiresAfter: 60, user: String(index) });
-          return id;
-        }),
-      );
-      await one.work();
-      one.clock.advance(MINUTE);
-      two.clock.set(one.clock.now());
-      await endAll(one, two, ids);
-      await Promise.all(ids.map((id) => check(one, id, seen)));
-    }
-    assert.equal(seen.tasks, TASKS);
-    assert.ok(seen.statuses.size >= 3, [...seen.statuses].join());
-    assert.equal(one.upstream.submissions.length, TASKS);
-    assert.equal(await store.do('countRows', { table: 'delivery' }), TASKS);
-    assert.equal(await store.do('countRows', { table: 'video_ledger' }), TASKS);
-    assert.equal((await store.call('countJobs', { kind: 'video', now: 0 })).waiting, 0);
-  });
+  test(
+    `cancellation, completion, deadline and two workers end ${TASKS} tasks once each (${name})`,
+    LONG,
+    async (context) => {
+      const store = await openVideoStore(context, open);
+      const video = { ...scriptedApi, cancel: undefined };
+      const one = await createRig(context, { store, video, pollRate: Number.POSITIVE_INFINITY });
+      const beside = await store.beside();
+      const two = await createRig(context, {
+        ...{
+          store: { ...store, ...beside, do: store.do },
+          video,
+          url: one.upstream.url,
+          pollRate: Number.POSITIVE_INFINITY,
+        },
+      });
+      // A third is done, a third has failed, and a third goes on beyond its deadline.
+      one.upstream.onPoll = (_before, id) => {
+        const reports = [completed(), says({ type: 'failed', error: { code: 'upstream_error', message: 'x' } })];
+        return reports[Number(id.slice(3)) % 3] ?? says({ type: 'running' });
+      };
+      const seen = { statuses: new Set<string>(), tasks: 0 };
+      for (let start = 0; start < TASKS; start += GROUP) {
+        const ids = await Promise.all(
+          Array.from({ length: GROUP }, async (_none, index) => {
+            const { id } = await one.create({ expiresAfter: 60, user: String(index) });
+            return id;
+          }),
+        );
+        await one.work();
+        one.clock.advance(MINUTE);
+        two.clock.set(one.clock.now());
+        await endAll(one, two, ids);
+        await Promise.all(ids.map((id) => check(one, id, seen)));
+      }
+      assert.equal(seen.tasks, TASKS);
+      assert.ok(seen.statuses.size >= 3, [...seen.statuses].join());
+      assert.equal(one.upstream.submissions.length, TASKS);
+      assert.equal(await store.do('countRows', { table: 'delivery' }), TASKS);
+      assert.equal(await store.do('countRows', { table: 'video_ledger' }), TASKS);
+      assert.equal((await store.call('countJobs', { kind: 'video', now: 0 })).waiting, 0);
+    },
+  );
 });
 
 /** Both workers believe that they hold every job, and the caller gives up a part of the tasks. */

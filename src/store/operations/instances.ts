@@ -1,7 +1,7 @@
 /** Gateways that share the store, and what they hold of limits. */
 
 import { smallest } from '../../core/money.ts';
-import { type Row, writing } from '../operation.ts';
+import { type Row, reading, writing } from '../operation.ts';
 
 export interface Heartbeat {
   id: string;
@@ -23,6 +23,12 @@ export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, {
   const values: Row = alone ? { now, id } : { now };
   await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
   await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
+});
+
+/** How many gateways are alive. */
+export const countInstances = reading<{ now: number }, number>('usage', async (transaction, values) => {
+  const [row] = await transaction.all('SELECT count(*) AS n FROM instance WHERE heartbeat_until > :now', values);
+  return Number(row?.n);
 });
 
 export const leave = writing<{ id: string }, void>('usage', async (transaction, { id }) => {
