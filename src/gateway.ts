@@ -4,8 +4,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { openAccounting } from './accounting.ts';
+import { type RunningAdmin, startAdmin } from './admin.ts';
 import { isLoopback, localUrl } from './config/host.ts';
-import type { Config } from './config/resolved.ts';
+import type { AdminConfig, Config } from './config/resolved.ts';
 import { Secret } from './core/secret.ts';
 import { createApp } from './http/app.ts';
 import type { DispatchOptions } from './inference/dispatch.ts';
@@ -17,7 +18,7 @@ import type { Clock } from './jobs/job.ts';
 import type { KeyStore } from './keys/store.ts';
 import { createModels, type LiveModels, type ProviderState } from './models.ts';
 import type { FetchBytes } from './net/fetch.ts';
-import { protocols } from './protocols/index.ts';
+import { protocolOf, protocols } from './protocols/index.ts';
 import type { Store } from './store/store.ts';
 import { createTasks } from './tasks.ts';
 import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';
@@ -39,6 +40,8 @@ const TASK_GRACE = 5000;
 
 export interface RunningGateway {
   address: { host: string; port: number };
+  /** Of the admin API, where there is one. */
+  admin: { host: string; port: number } | undefined;
   providers(): ProviderState[];
   /** Takes over providers, models and deadlines at once; names what needs a restart instead. */
   reload(config: Config): string[];
@@ -124,10 +127,22 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   await app.listen({ host, port });
   const address = addressOf(app.server);
+  const admin = config.admin && (await administer(config.admin));
   await tasks.start();
+
+  async function administer(settings: AdminConfig): Promise<RunningAdmin> {
+    const { secrets, video } = tasks;
+    const now = clock?.now ?? store.now;
+    const options = { keys, secrets, store, protocol: protocolOf('chat'), log, now, replay: video.deliveries.replay };
+    return startAdmin(settings, options).catch(async (error) => {
+      await Promise.all([app.close(), accounting.close()]);
+      throw error;
+    });
+  }
 
   return {
     address: { host: address.address, port: address.port },
+    admin: admin?.address,
     providers: () => parts.models.states(),
     reload(next) {
       const before = parts;
@@ -138,7 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     async close() {
       parts.models.close();
-      await Promise.all([app.close(), tasks.stop(TASK_GRACE)]);
+      await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
       await accounting.close();
       await parts.upstream.close();
       await telemetry.close();
@@ -167,14 +182,14 @@ function needsRestart(before: Config, next: Config): string[] {
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
-  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry'] as const) {
+  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin'] as const) {
     if (revealed(before[section]) !== revealed(next[section])) changed.push(section);
   }
   return changed;
 }
 
 /** As JSON with its secrets, which otherwise all look alike. */
-function revealed(section: object): string {
+function revealed(section: object | undefined): string | undefined {
   return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
     const own = this[name];
     return own instanceof Secret ? own.reveal() : value;

@@ -41,6 +41,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   models: ['protocols', 'providers', 'catalog', 'config', 'inference', 'routing'],
   secrets: ['config', 'store', 'webhooks'],
+  admin: ['config', 'http'],
   tasks: everything('tasks', 'models', 'gateway', 'cli', 'main'),
   accounting: everything('accounting', 'tasks', 'models', 'gateway', 'cli', 'main'),
   gateway: everything('gateway', 'cli', 'main'),
@@ -64,9 +65,19 @@ function everything(...but: string[]): string[] {
     'webhooks',
     'routing',
   ];
-  return [...areas, 'inference', 'videos', 'http', 'secrets', 'tasks', 'accounting', 'models', 'gateway', 'cli'].filter(
-    (area) => !but.includes(area),
-  );
+  return [
+    ...areas,
+    'inference',
+    'videos',
+    'http',
+    'secrets',
+    'admin',
+    'tasks',
+    'accounting',
+    'models',
+    'gateway',
+    'cli',
+  ].filter((area) => !but.includes(area));
 }
 
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */

@@ -17,6 +17,7 @@ export function banner(gateway: RunningGateway, config: Config, newKey: string |
   const states = gateway.providers();
   return [
     `Polygate ${version} listens on ${local}${url === local ? '' : ` and is reached at ${url}`}`,
+    ...(gateway.admin ? [`The admin API listens on ${localUrl(gateway.admin)}`] : []),
     newKey === undefined ? '' : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
     'Providers:',
     ...providerLines(states),

@@ -10,6 +10,7 @@ import type { Json } from '../../src/core/json.ts';
 import { type GatewayOptions, startGateway } from '../../src/gateway.ts';
 import { openKeyStore } from '../../src/keys/store.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { openSecrets } from '../../src/secrets.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
@@ -17,6 +18,8 @@ export const KEY = 'sk-test-gateway-key-0123456789';
 
 export interface TestGateway {
   url: string;
+  /** Of the admin API; empty where there is none. */
+  adminUrl: string;
   /** Where its data are. */
   folder: string;
   /** Lines of the log, parsed. */
@@ -46,13 +49,15 @@ export async function startTestGateway(
     });
   const config = configOf(yaml);
   const store = await openStore({ data: folder, role: 'owner' });
-  const keys = await openKeyStore({ store, folder, configured: config.keys });
+  const newWebhookSecret = async (owner: string) => (await openSecrets({ config, store })).webhooks.first(owner);
+  const keys = await openKeyStore({ store, folder, configured: config.keys, newWebhookSecret });
   const log: Json[] = [];
   const logger = createLog({ write: (line) => void log.push(JSON.parse(line)) }, 'debug');
   const gateway = await startGateway({ config, keys, store, log: logger, version: 'test', ...options });
   const { host, port } = gateway.address;
   return {
     url: `http://${host}:${port}`,
+    adminUrl: gateway.admin ? `http://${gateway.admin.host}:${gateway.admin.port}` : '',
     folder,
     log,
     reload(text, key) {

@@ -1,0 +1,138 @@
+/** The admin API: a server of its own, on which nothing is answered without the admin token. */
+
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { readBody } from '../../core/json-body.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import type { Secret } from '../../core/secret.ts';
+import type { KeyStore } from '../../keys/store.ts';
+import type { Author } from '../../store/audit-rows.ts';
+import type { Store } from '../../store/store.ts';
+import type { WebhookSecrets } from '../../webhooks/secrets.ts';
+import { causeOf, errorAnswer } from '../errors.ts';
+import { createRate } from '../rate.ts';
+import { keyRoutes } from './keys.ts';
+import { recordRoutes } from './records.ts';
+
+export interface AdminOptions {
+  token: Secret;
+  keys: KeyStore;
+  secrets: WebhookSecrets;
+  store: Pick<Store, 'call'>;
+  /** Sends the webhook of a task once more. Throws `not_found` and `delivery_in_flight`. */
+  replay(owner: string, taskId: string): Promise<void>;
+  /** In whose shape errors are told. */
+  protocol: Protocol;
+  log: Logger;
+  /** Unix milliseconds. */
+  now(): number;
+}
+
+/** A request of the operator's. */
+export interface AdminRequest {
+  parameters: Partial<Record<string, string>>;
+  query: URLSearchParams;
+  /** An empty object where there is none. */
+  body: Json;
+  author: Author;
+}
+
+export interface AdminRoute {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With `:name` for what is a parameter. */
+  path: string;
+  answer(request: AdminRequest): Promise<Json>;
+  /** 200 unless it says otherwise. */
+  status?: number;
+}
+
+const BODY_LIMIT = 256 * 1024;
+/** Wrong tokens that one address may present: so many at once, and as many a minute. */
+const WRONG_TOKENS = 30;
+
+export function createAdminApp(options: AdminOptions): FastifyInstance {
+  const { token, protocol, log, now } = options;
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT,
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, nothing(request)),
+  });
+  const wrongToken = createRate({ rate: WRONG_TOKENS / 60, burst: WRONG_TOKENS, now });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+  function refuse({ id }: FastifyRequest, reply: FastifyReply, error: GatewayError): FastifyReply {
+    if (error.code === 'internal_error') log.error({ requestId: id, cause: causeOf(error) }, 'internal error');
+    const { status, headers, body } = errorAnswer(error, protocol, id);
+    return reply
+      .code(status)
+      .headers({ ...headers, 'x-polygate-request-id': id })
+      .send(body);
+  }
+
+  // By the socket alone: no header says who somebody is but the token.
+  function checkToken({ headers, socket }: FastifyRequest): void {
+    const presented = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1];
+    if (presented !== undefined && isEqual(presented, token.reveal())) return;
+    const wait = presented === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');
+    if (wait > 0)
+      throw new GatewayError('rate_limit_exceeded', 'Too many wrong tokens; wait a moment.', { retryAfter: wait });
+    throw new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
+  }
+
+  // Also before what is not found: a stranger does not learn which routes there are.
+  app.addHook('onRequest', async (request) => checkToken(request));
+  app.setErrorHandler((error, request, reply) => refuse(request, reply, readable(error)));
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, nothing(request)));
+  for (const { method, path, answer, status = 200 } of [...keyRoutes(options), ...recordRoutes(options)]) {
+    app.route({
+      method,
+      url: path,
+      async handler(request, reply) {
+        const result = await answer(await adminRequest(request));
+        log.info({ requestId: request.id, method, path, status }, 'administered');
+        return reply
+          .code(status)
+          .headers({ 'cache-control': 'no-store', 'x-polygate-request-id': request.id })
+          .send(result);
+      },
+    });
+  }
+  return app;
+}
+
+async function adminRequest({ id, params, url, body }: FastifyRequest): Promise<AdminRequest> {
+  const mark = url.indexOf('?');
+  return {
+    parameters: params as Record<string, string>,
+    query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
+    body: Buffer.isBuffer(body) && body.length > 0 ? await readBody(body) : {},
+    author: { actor: 'admin', requestId: id },
+  };
+}
+
+/** Digests have one length, so the comparison takes one time. */
+function isEqual(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+function nothing({ method, url }: FastifyRequest): GatewayError {
+  return new GatewayError('not_found', `There is nothing at ${method} ${url.split('?')[0]}.`);
+}
+
+function readable(error: unknown): GatewayError {
+  const { code } = error as { code?: string };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new GatewayError('payload_too_large', `The body is larger than ${BODY_LIMIT} bytes.`);
+  }
+  if (code?.startsWith('FST_ERR'))
+    return new GatewayError('invalid_request', 'The request could not be read.', { cause: error });
+  return toGatewayError(error);
+}

@@ -1,0 +1,42 @@
+/** A key as the admin API shows it: OpenRouter's members, and behind them ours. */
+
+import type { Json } from '../../core/json.ts';
+import { decimalOf } from '../../core/money.ts';
+import { stateOf } from '../../keys/key.ts';
+import type { Key } from '../../keys/store.ts';
+import { encodeSettings, RESETS } from './settings.ts';
+import type { Spending } from './spending.ts';
+
+export function encodeKey(key: Key, { spent, period, limit, left }: Spending, now: number): Json {
+  const state = stateOf(key, now);
+  return {
+    hash: key.id,
+    label: `${key.prefix}...`,
+    name: key.name,
+    disabled: state === 'disabled' || state === 'revoked',
+    limit: limit === undefined ? null : dollars(limit),
+    limit_remaining: left === undefined ? null : dollars(left),
+    limit_reset: period === undefined ? null : RESETS[period],
+    usage: dollars(spent.total),
+    usage_daily: dollars(spent.day),
+    usage_weekly: dollars(spent.week),
+    usage_monthly: dollars(spent.month),
+    created_at: iso(key.created),
+    updated_at: iso(key.updated),
+    expires_at: iso(key.expires),
+    ...encodeSettings(key.settings),
+    state,
+    origin: key.origin,
+    last_used_at: iso(key.lastUsed),
+    revoked_at: iso(key.revoked),
+    previous_until: key.previousUntil !== undefined && key.previousUntil > now ? iso(key.previousUntil) : null,
+  };
+}
+
+function dollars(money: bigint): number {
+  return Number(decimalOf(money));
+}
+
+export function iso(moment: number | undefined): string | null {
+  return moment === undefined ? null : new Date(moment).toISOString();
+}

@@ -1,0 +1,127 @@
+/** Keys over the admin API: listed, made, changed, rotated and revoked. */
+
+import { assertValid } from '../../core/check.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { merged } from '../../core/merge.ts';
+import type { Key } from '../../keys/store.ts';
+import type { AdminOptions, AdminRequest, AdminRoute } from './app.ts';
+import { encodeKey, iso } from './key-object.ts';
+import { flag, whole } from './query.ts';
+import { change, creation, type KeyChange, type KeyCreation, leak, rotation, secretRotation } from './schema.ts';
+import { settingsPatch } from './settings.ts';
+import { spendingOf } from './spending.ts';
+
+const PAGE = 100;
+
+export function keyRoutes({ keys, secrets, store, now }: AdminOptions): AdminRoute[] {
+  const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
+
+  /** By its id alone, for a name may be another key's tomorrow. */
+  async function named({ parameters }: AdminRequest): Promise<Key> {
+    const key = (await keys.list()).find(({ id }) => id === parameters.hash);
+    if (!key) throw new GatewayError('not_found', 'There is no key with this hash.');
+    return key;
+  }
+
+  async function list({ query }: AdminRequest): Promise<Json> {
+    const all = flag(query, 'include_disabled');
+    const offset = whole(query, 'offset', { least: 0, most: 1e9, byDefault: 0 });
+    const limit = whole(query, 'limit', { least: 1, most: PAGE, byDefault: PAGE });
+    const shown = (await keys.list()).filter(({ disabled, revoked }) => all || (!disabled && revoked === undefined));
+    return { data: await Promise.all(shown.slice(offset, offset + limit).map(described)) };
+  }
+
+  async function create({ body, author }: AdminRequest): Promise<Json> {
+    assertValid(creation, body);
+    const { name, expires_at: expires } = body as KeyCreation;
+    const wanted = { name, settings: merged({}, settingsPatch(body)), ...(expires && { expires: momentOf(expires) }) };
+    const { key, secret, webhookSecret } = await keys.create(wanted, author);
+    return { data: await described(key), key: secret, webhook_secret: webhookSecret ?? null };
+  }
+
+  async function update(request: AdminRequest): Promise<Json> {
+    assertValid(change, request.body);
+    const { name, disabled, expires_at: expires } = request.body as KeyChange;
+    const key = await named(request);
+    const patch = {
+      ...(typeof name === 'string' && { name }),
+      ...(typeof disabled === 'boolean' && { disabled }),
+      ...(expires !== undefined && { expiresAt: expires === null ? null : momentOf(expires) }),
+      settings: settingsPatch(request.body, await spendingOf(store, key, now())),
+    };
+    return { data: await described(await keys.update(key.id, patch, request.author)) };
+  }
+
+  async function rotate(request: AdminRequest): Promise<Json> {
+    assertValid(rotation, request.body);
+    const { overlap } = request.body;
+    const { id } = await named(request);
+    const rotated = await keys.rotate(id, milliseconds(overlap), request.author);
+    return { data: await described(rotated.key), key: rotated.secret };
+  }
+
+  async function remove(request: AdminRequest): Promise<Json> {
+    await keys.revoke((await named(request)).id, request.author);
+    return { deleted: true };
+  }
+
+  /** For keys that were found where they should not be; texts that are no keys are counted and not repeated. */
+  async function revokeLeaked({ body, author }: AdminRequest): Promise<Json> {
+    assertValid(leak, body);
+    const found = await Promise.all((body.keys as string[]).map((text) => keys.identify(text)));
+    const known = new Map(found.flatMap((key) => (key ? [[key.id, key]] : [])));
+    const data: Json[] = [];
+    for (const key of known.values()) {
+      const stored = key.origin === 'store';
+      data.push(await described(stored ? await keys.revoke(key.id, author) : key));
+    }
+    return { data, unknown: found.filter((key) => key === undefined).length };
+  }
+
+  async function revealSecret(request: AdminRequest): Promise<Json> {
+    const { id, origin } = await named(request);
+    if (origin === 'configuration') throw unsigned();
+    await secrets.create(id);
+    return { data: (await secrets.reveal(id)).map(({ secret, activeAt }) => ({ secret, active_at: iso(activeAt) })) };
+  }
+
+  async function rotateSecret(request: AdminRequest): Promise<Json> {
+    assertValid(secretRotation, request.body);
+    const { id, origin } = await named(request);
+    if (origin === 'configuration') throw unsigned();
+    const after = milliseconds(request.body.activate_in);
+    const { secret, activeAt } = await secrets.rotate(id, { after, author: request.author });
+    return { data: { secret, active_at: iso(activeAt) } };
+  }
+
+  const one = '/admin/v1/keys/:hash';
+  return [
+    { method: 'GET', path: '/admin/v1/keys', answer: list },
+    { method: 'POST', path: '/admin/v1/keys', answer: create, status: 201 },
+    { method: 'POST', path: '/admin/v1/keys/revoke', answer: revokeLeaked },
+    { method: 'GET', path: one, answer: async (request) => ({ data: await described(await named(request)) }) },
+    { method: 'PATCH', path: one, answer: update },
+    { method: 'DELETE', path: one, answer: remove },
+    { method: 'POST', path: `${one}/rotate`, answer: rotate },
+    { method: 'GET', path: `${one}/webhook-secret`, answer: revealSecret },
+    { method: 'POST', path: `${one}/webhook-secret/rotate`, answer: rotateSecret },
+  ];
+}
+
+function momentOf(text: string): number {
+  const moment = Date.parse(text);
+  if (!Number.isNaN(moment)) return moment;
+  throw new GatewayError('invalid_request', 'expires_at must be a date that exists.', { param: 'expires_at' });
+}
+
+function milliseconds(seconds: Json): number | undefined {
+  return typeof seconds === 'number' ? seconds * 1000 : undefined;
+}
+
+function unsigned(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'A key of the configuration signs with callbacks.secret, which stands there.',
+  );
+}

@@ -1,0 +1,71 @@
+/** What the operator may look up: who changed what, what became of webhooks. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/log.ts';
+import type { AdminOptions, AdminRequest, AdminRoute } from './app.ts';
+import { iso } from './key-object.ts';
+import { whole } from './query.ts';
+
+const LARGEST = Number.MAX_SAFE_INTEGER;
+const PAGE = { least: 1, most: 1000, byDefault: 100 };
+
+export function recordRoutes({ store, replay }: AdminOptions): AdminRoute[] {
+  async function audit({ query }: AdminRequest): Promise<Json> {
+    const limit = whole(query, 'limit', PAGE);
+    const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });
+    const subject = query.get('subject') ?? undefined;
+    const entries = await store.call('readAudit', { limit, before, ...(subject !== undefined && { subject }) });
+    const data = entries.map(({ at, requestId, ...entry }) => ({
+      ...entry,
+      at: iso(at),
+      request_id: requestId ?? null,
+    }));
+    return { data };
+  }
+
+  async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {
+    const limit = whole(query, 'limit', PAGE);
+    const before = whole(query, 'before', { least: 0, most: LARGEST, byDefault: LARGEST });
+    const views = await deliveriesOfOwner(store, { owner: parameters.hash ?? '', before, limit });
+    return { data: views.map(encodeDelivery) };
+  }
+
+  async function delivery({ parameters }: AdminRequest): Promise<Json> {
+    const view = await deliveryForOperator(store, parameters.task ?? '');
+    if (!view) throw new GatewayError('not_found', 'There is no webhook for this task.');
+    return { data: encodeDelivery(view) };
+  }
+
+  async function sendAgain(request: AdminRequest): Promise<Json> {
+    const { task = '' } = request.parameters;
+    const row = await store.call('readDelivery', { taskId: task });
+    if (!row) throw new GatewayError('not_found', 'There is no webhook for this task.');
+    await replay(row.owner, task);
+    return delivery(request);
+  }
+
+  return [
+    { method: 'GET', path: '/admin/v1/audit', answer: audit },
+    { method: 'GET', path: '/admin/v1/keys/:hash/deliveries', answer: deliveries },
+    { method: 'GET', path: '/admin/v1/deliveries/:task', answer: delivery },
+    { method: 'POST', path: '/admin/v1/deliveries/:task/replay', answer: sendAgain, status: 202 },
+  ];
+}
+
+/** With the addresses that were dialled, which only the operator may know. */
+function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
+  return {
+    ...{
+      ...view,
+      task_id: taskId,
+      created_at: iso(createdAt),
+      settled_at: iso(settledAt),
+      next_attempt_at: iso(nextDueAt),
+    },
+    attempts: attempts.map(({ startedAt, endedAt, nextDueAt: next, retryAfter, ...attempt }) => ({
+      ...{ ...attempt, started_at: iso(startedAt), ended_at: iso(endedAt), next_attempt_at: iso(next) },
+      ...(retryAfter !== undefined && { retry_after_ms: retryAfter }),
+    })),
+  };
+}

@@ -1,0 +1,71 @@
+/** What the admin API takes, field by field: anything else is refused by name. */
+
+import { type Static, type TSchema, Type } from 'typebox';
+import { PERIODS, SURFACES } from '../../core/key-settings.ts';
+
+const closed = { additionalProperties: false };
+
+/** Absent, or null for what is taken back. */
+function maybe<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(Type.Union([schema, Type.Null()]));
+}
+
+const count = Type.Integer({ minimum: 1 });
+const money = Type.String({
+  pattern: '^[0-9]{1,6}(\\.[0-9]{1,12})?$',
+  errorMessage: 'must be USD as a decimal string such as "25.00"',
+});
+const limits = Type.Object(
+  {
+    requests_per_minute: maybe(count),
+    tokens_per_minute: maybe(count),
+    concurrent_requests: maybe(count),
+  },
+  closed,
+);
+const budgets = Type.Object(Object.fromEntries(PERIODS.map((period) => [period, maybe(money)])), closed);
+
+const settings = {
+  models: maybe(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 1000 })),
+  surfaces: maybe(Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }))),
+  read_only: maybe(Type.Boolean()),
+  cidrs: maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 1000 })),
+  limits: maybe(limits),
+  model_limits: maybe(Type.Record(Type.String({ minLength: 1, maxLength: 256 }), Type.Union([limits, Type.Null()]))),
+  budgets: maybe(budgets),
+};
+
+/** OpenRouter's way to say one budget. */
+const budget = {
+  limit: maybe(Type.Number({ minimum: 0, maximum: 999_999 })),
+  limit_reset: maybe(Type.Unsafe<string>({ type: 'string', enum: ['daily', 'weekly', 'monthly'] })),
+};
+
+const name = Type.String({ minLength: 1, maxLength: 100 });
+const moment = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}(T[\\d:.]+(Z|[+-]\\d{2}:\\d{2}))?$',
+  errorMessage: 'must be an ISO date or time such as 2027-01-31T12:00:00Z',
+});
+
+export const creation = Type.Object({ name, ...budget, expires_at: maybe(moment), ...settings }, closed);
+
+export const change = Type.Object(
+  {
+    ...{ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()) },
+    ...{ ...budget, expires_at: maybe(moment), ...settings },
+  },
+  closed,
+);
+
+/** Seconds, at most thirty days. */
+const seconds = Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * 24 * 3600 }));
+
+export const rotation = Type.Object({ overlap: seconds }, closed);
+export const secretRotation = Type.Object({ activate_in: seconds }, closed);
+export const leak = Type.Object(
+  { keys: Type.Array(Type.String({ maxLength: 300 }), { minItems: 1, maxItems: 100 }) },
+  closed,
+);
+
+export type KeyCreation = Static<typeof creation>;
+export type KeyChange = Static<typeof change>;

@@ -1,0 +1,80 @@
+/** What a key may do, between the spelling of the API and ours. */
+
+import { isRange } from '../../core/address.ts';
+import { defined } from '../../core/defined.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { KeySettings, Limits, Period } from '../../core/key-settings.ts';
+import { decimalOf, moneyOf } from '../../core/money.ts';
+import type { KeyChange, KeyCreation } from './schema.ts';
+import type { Spending } from './spending.ts';
+
+export const RESETS: Record<Period, string | null> = { day: 'daily', week: 'weekly', month: 'monthly', total: null };
+
+const NO_BUDGETS = { day: null, week: null, month: null, total: null };
+
+/** As a patch of the settings: null takes something back. `spending` is that of the key as it is. Throws `invalid_request`. */
+export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending): Json {
+  const { models, surfaces, read_only: readOnly, cidrs, limits, model_limits: modelLimits } = body;
+  for (const [index, range] of (cidrs ?? []).entries()) {
+    if (!isRange(range)) throw invalid(`cidrs[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
+  }
+  return defined({
+    ...{ models, surfaces, readOnly, cidrs, budgets: budgetsPatch(body, spending) },
+    limits: limits && limitsPatch(limits),
+    modelLimits:
+      modelLimits &&
+      Object.fromEntries(Object.entries(modelLimits).map(([glob, one]) => [glob, one && limitsPatch(one)])),
+  });
+}
+
+export function encodeSettings({ models, surfaces, readOnly, cidrs, limits, modelLimits, budgets }: KeySettings): Json {
+  const perModel = Object.entries(modelLimits ?? {}).map(([glob, one]) => [glob, encodeLimits(one)]);
+  return {
+    models: models ?? null,
+    surfaces: surfaces ?? null,
+    read_only: readOnly ?? false,
+    cidrs: cidrs ?? null,
+    limits: encodeLimits(limits ?? {}),
+    model_limits: Object.fromEntries(perModel),
+    budgets: budgets ?? {},
+  };
+}
+
+/** `limit` stands for all budgets there are; several at once are said with `budgets`. */
+function budgetsPatch(body: KeyCreation | KeyChange, spending: Spending | undefined): Json {
+  const { budgets, limit, limit_reset: reset } = body;
+  if (limit === undefined && reset === undefined) return budgets;
+  if (budgets !== undefined) throw invalid('budgets', 'must not come with limit or limit_reset, which stand for it');
+  if (limit === null) return null;
+  const usd = limit ?? spending?.limit;
+  if (usd === undefined) throw invalid('limit', 'is required where limit_reset is set');
+  const period = reset === undefined ? (spending?.period ?? 'total') : periodOf(reset);
+  return { ...NO_BUDGETS, [period]: typeof usd === 'bigint' ? decimalOf(usd) : decimalOf(moneyOf(String(usd))) };
+}
+
+function periodOf(reset: string | null): Period {
+  const periods = Object.keys(RESETS) as Period[];
+  return periods.find((period) => RESETS[period] === reset) ?? 'total';
+}
+
+function limitsPatch(limits: Json): Json {
+  if (!isObject(limits)) return limits;
+  return defined({
+    requestsPerMinute: limits.requests_per_minute,
+    tokensPerMinute: limits.tokens_per_minute,
+    concurrentRequests: limits.concurrent_requests,
+  });
+}
+
+function encodeLimits({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): Json {
+  return defined({
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrent_requests: concurrentRequests,
+  });
+}
+
+function invalid(param: string, message: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${message}.`, { param });
+}

@@ -1,0 +1,32 @@
+/** What a key has spent, and what it may still spend. */
+
+import { type KeySettings, PERIODS, type Period, periodStart } from '../../core/key-settings.ts';
+import { moneyOf } from '../../core/money.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Money is in 1e-12 USD. */
+export interface Spending {
+  spent: Record<Period, bigint>;
+  /** Of several budgets the one of which least is left. */
+  period?: Period;
+  limit?: bigint;
+  left?: bigint;
+}
+
+export async function spendingOf(
+  store: Pick<Store, 'call'>,
+  { id, settings }: { id: string; settings: KeySettings },
+  now: number,
+): Promise<Spending> {
+  const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));
+  const rows = await store.call('spentBy', { keyId: id, starts });
+  const sumOf = (name: Period) => BigInt(String(rows.find(({ period }) => period === name)?.spent ?? 0));
+  const spent = { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') };
+  const [tightest] = PERIODS.flatMap((period) => {
+    const text = settings.budgets?.[period];
+    if (text === undefined) return [];
+    const left = moneyOf(text) - spent[period];
+    return [{ period, limit: moneyOf(text), left: left > 0n ? left : 0n }];
+  }).toSorted((one, other) => (one.left < other.left ? -1 : 1));
+  return { spent, ...tightest };
+}

@@ -1,0 +1,340 @@
+/** The admin API: keys from their creation to their end, over HTTP, while the gateway runs. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
+import { KEY, PATHS, question, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
+
+const TOKEN = 'admin-token-0123456789-0123456789';
+const CONFIG = `
+admin: { token: ${TOKEN}, port: 0 }
+server: { trusted_proxies: ["127.0.0.0/8"] }
+`;
+const ID = '00000000-0000-4000-8000-000000000000';
+
+let gateway: TestGateway;
+before(async () => {
+  gateway = await startTestGateway(CONFIG);
+});
+after(() => gateway.close());
+
+interface Answer {
+  status: number;
+  body: Json;
+}
+
+async function admin(method: string, path: string, body?: Json, token: string | undefined = TOKEN): Promise<Answer> {
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+  const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+  const answer = await sendRaw(gateway.adminUrl, { method, path: `/admin/v1${path}`, headers, body: text });
+  return { status: answer.status, body: answer.text === '' ? undefined : JSON.parse(answer.text) };
+}
+
+async function made(fields: Json): Promise<Json> {
+  const { status, body } = await admin('POST', '/keys', fields);
+  assert.equal(status, 201, JSON.stringify(body));
+  return body;
+}
+
+async function chat(key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify(question('chat', 'sandbox/echo', 'hi'));
+  return (await sendRaw(gateway.url, { method: 'POST', path: PATHS.chat(), headers, body })).status;
+}
+
+describe('a key', () => {
+  test('is made in the shape that OpenRouter gives it, and works at once', async () => {
+    const { data, key, webhook_secret } = await made({ name: 'shape', limit: 12.5, limit_reset: 'monthly' });
+    const { hash, label, created_at, updated_at, ...rest } = data;
+    assert.match(hash, /^[0-9a-f-]{36}$/);
+    assert.equal(label, `${key.slice(0, 8)}...`);
+    assert.match(webhook_secret, /^whsec_/);
+    assert.equal(created_at, updated_at);
+    assert.deepEqual(rest, {
+      name: 'shape',
+      disabled: false,
+      limit: 12.5,
+      limit_remaining: 12.5,
+      limit_reset: 'monthly',
+      usage: 0,
+      usage_daily: 0,
+      usage_weekly: 0,
+      usage_monthly: 0,
+      expires_at: null,
+      models: null,
+      surfaces: null,
+      read_only: false,
+      cidrs: null,
+      limits: {},
+      model_limits: {},
+      budgets: { month: '12.5' },
+      state: 'active',
+      origin: 'store',
+      last_used_at: null,
+      revoked_at: null,
+      previous_until: null,
+    });
+    assert.equal(await chat(key), 200);
+    assert.deepEqual((await admin('GET', `/keys/${hash}`)).body.data.name, 'shape');
+  });
+
+  test('takes every setting, and a change takes single ones back', async () => {
+    const settings = {
+      models: ['sandbox/*'],
+      surfaces: ['chat', 'videos'],
+      read_only: true,
+      cidrs: ['10.0.0.0/8', '::1'],
+      limits: { requests_per_minute: 10, tokens_per_minute: 1000, concurrent_requests: 3 },
+      model_limits: { 'sandbox/*': { requests_per_minute: 2 } },
+      budgets: { day: '1', total: '20.25' },
+    };
+    const { data } = await made({ name: 'settings', expires_at: '2100-01-01', ...settings });
+    assert.deepEqual({ ...data, ...settings }, data);
+    assert.equal(data.expires_at, '2100-01-01T00:00:00.000Z');
+    assert.deepEqual([data.limit, data.limit_reset], [1, 'daily']);
+    const change = {
+      read_only: false,
+      cidrs: null,
+      limits: { tokens_per_minute: null },
+      expires_at: null,
+      name: 'other',
+    };
+    const { body } = await admin('PATCH', `/keys/${data.hash}`, change);
+    const { limits, cidrs, surfaces, expires_at, name } = body.data;
+    assert.deepEqual(limits, { requests_per_minute: 10, concurrent_requests: 3 });
+    assert.deepEqual([cidrs, surfaces, expires_at, name], [null, ['chat', 'videos'], null, 'other']);
+  });
+
+  test('has its one limit changed, moved and taken back', async () => {
+    const { data } = await made({ name: 'budget', limit: 3 });
+    const patch = async (body: Json) => (await admin('PATCH', `/keys/${data.hash}`, body)).body.data;
+    assert.deepEqual(data.budgets, { total: '3' });
+    assert.deepEqual((await patch({ limit_reset: 'weekly' })).budgets, { week: '3' });
+    assert.deepEqual((await patch({ limit: 0.1 })).budgets, { week: '0.1' });
+    assert.deepEqual((await patch({ limit_reset: null })).budgets, { total: '0.1' });
+    const none = await patch({ limit: null });
+    assert.deepEqual([none.limit, none.limit_remaining, none.budgets], [null, null, {}]);
+  });
+
+  test('is disabled, enabled and deleted, at once', async () => {
+    const { data, key } = await made({ name: 'switch' });
+    const path = `/keys/${data.hash}`;
+    assert.equal((await admin('PATCH', path, { disabled: true })).body.data.state, 'disabled');
+    assert.equal(await chat(key), 401);
+    await admin('PATCH', path, { disabled: false });
+    assert.equal(await chat(key), 200);
+    assert.deepEqual(await admin('DELETE', path), { status: 200, body: { deleted: true } });
+    assert.equal(await chat(key), 401);
+    assert.equal((await admin('GET', path)).body.data.state, 'revoked');
+    assert.equal((await admin('PATCH', path, { disabled: false })).status, 400);
+  });
+
+  test('is rotated with an overlap or without one', async () => {
+    const first = await made({ name: 'rotated' });
+    const path = `/keys/${first.data.hash}/rotate`;
+    const { body: second } = await admin('POST', path, { overlap: 3600 });
+    assert.ok(Date.parse(second.data.previous_until) - Date.now() > 3_500_000);
+    assert.deepEqual([await chat(first.key), await chat(second.key)], [200, 200]);
+    const { body: third } = await admin('POST', path, { overlap: 0 });
+    assert.deepEqual([await chat(first.key), await chat(second.key), await chat(third.key)], [401, 401, 200]);
+  });
+
+  test('has a webhook secret, which is rotated with an overlap', async () => {
+    const { data, webhook_secret } = await made({ name: 'hooks' });
+    const path = `/keys/${data.hash}/webhook-secret`;
+    const shown = async () => (await admin('GET', path)).body.data.map(({ secret }: Json) => secret);
+    assert.deepEqual(await shown(), [webhook_secret]);
+    const { body } = await admin('POST', `${path}/rotate`, { activate_in: 60 });
+    assert.deepEqual(await shown(), [webhook_secret, body.data.secret]);
+    const { body: leaked } = await admin('POST', `${path}/rotate`, { activate_in: 0 });
+    assert.deepEqual(await shown(), [leaked.data.secret]);
+  });
+
+  test('that leaked is revoked by its text', async () => {
+    const { data, key } = await made({ name: 'leaked' });
+    const { body } = await admin('POST', '/keys/revoke', { keys: [key, 'sk-pg-nothing', KEY] });
+    assert.deepEqual(
+      body.data.map(({ hash, state }: Json) => [hash, state]),
+      [
+        [data.hash, 'revoked'],
+        ['config:test', 'active'],
+      ],
+    );
+    assert.equal(body.unknown, 1);
+    assert.equal(await chat(key), 401);
+  });
+
+  test('of the configuration is shown and stays as it stands there', async () => {
+    const { body } = await admin('GET', '/keys/config:test');
+    assert.deepEqual([body.data.name, body.data.origin], ['test', 'configuration']);
+    for (const [method, path, fields] of [
+      ['PATCH', '', { surfaces: ['chat'] }],
+      ['DELETE', '', undefined],
+      ['POST', '/rotate', {}],
+      ['GET', '/webhook-secret', undefined],
+    ] as const) {
+      const answer = await admin(method, `/keys/config:test${path}`, fields);
+      assert.equal(answer.status, 400);
+      assert.match(answer.body.error.message, /configuration/);
+    }
+    assert.equal(await chat(KEY), 200);
+  });
+});
+
+test('lists leave out what is switched off unless they are asked, and have pages', async () => {
+  const { data: one } = await made({ name: 'page one' });
+  const { data: two } = await made({ name: 'page two' });
+  await admin('DELETE', `/keys/${one.hash}`);
+  await admin('PATCH', `/keys/${two.hash}`, { disabled: true });
+  const hashes = async (query: string) => (await admin('GET', `/keys${query}`)).body.data.map(({ hash }: Json) => hash);
+  const [shown, all] = [await hashes(''), await hashes('?include_disabled=true')];
+  for (const hash of [one.hash, two.hash]) assert.ok(!shown.includes(hash) && all.includes(hash));
+  assert.deepEqual(await hashes('?include_disabled=true&offset=1&limit=2'), all.slice(1, 3));
+});
+
+describe('a request that makes no sense', () => {
+  const cases: [name: string, body: Json, param: string | null, message: RegExp][] = [
+    ['an unknown field', { name: 'x', allowed_routes: ['/*'] }, 'allowed_routes', /is not a known field/],
+    ['an unknown limit', { name: 'x', limits: { rpm: 1 } }, 'limits.rpm', /is not a known field/],
+    ['no name', {}, 'name', /is required/],
+    ['an unknown surface', { name: 'x', surfaces: ['mail'] }, 'surfaces[0]', /chat.*messages.*generate.*videos/],
+    ['a malformed range', { name: 'x', cidrs: ['10.0.0.0/40'] }, 'cidrs[0]', /address range/],
+    ['a budget as a number', { name: 'x', budgets: { day: 5 } }, 'budgets.day', /must be/],
+    ['two ways to say a budget', { name: 'x', limit: 5, budgets: { day: '5' } }, 'budgets', /must not come with/],
+    ['a reset of nothing', { name: 'x', limit_reset: 'daily' }, 'limit', /is required/],
+    ['a moment that does not exist', { name: 'x', expires_at: '2030-02-31T99:00:00Z' }, 'expires_at', /date/],
+    ['a name that is taken', { name: 'test' }, 'name', /configuration has a key named "test"/],
+    ['no JSON', '{"name":', null, /JSON/],
+  ];
+  for (const [name, body, param, message] of cases) {
+    test(`is refused for ${name}`, async () => {
+      const answer = await admin('POST', '/keys', body);
+      assert.equal(answer.status, 400, JSON.stringify(answer.body));
+      assert.equal(answer.body.error.param, param);
+      assert.match(answer.body.error.message, message);
+    });
+  }
+
+  test('about a key that is not there is 404', async () => {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PATCH', ''],
+      ['DELETE', ''],
+      ['POST', '/rotate'],
+      ['GET', '/webhook-secret'],
+    ] as const) {
+      assert.equal((await admin(method, `/keys/${ID}${path}`, method.startsWith('P') ? {} : undefined)).status, 404);
+    }
+    // A name is no hash.
+    assert.equal((await admin('GET', '/keys/test')).status, 404);
+  });
+});
+
+describe('without the admin token', () => {
+  const routes: [string, string][] = [
+    ['GET', '/keys'],
+    ['POST', '/keys'],
+    ['POST', '/keys/revoke'],
+    ['GET', `/keys/${ID}`],
+    ['PATCH', `/keys/${ID}`],
+    ['DELETE', `/keys/${ID}`],
+    ['POST', `/keys/${ID}/rotate`],
+    ['GET', `/keys/${ID}/webhook-secret`],
+    ['POST', `/keys/${ID}/webhook-secret/rotate`],
+    ['GET', `/keys/${ID}/deliveries`],
+    ['GET', `/deliveries/${ID}`],
+    ['POST', `/deliveries/${ID}/replay`],
+    ['GET', '/audit'],
+    ['GET', '/usage'],
+    ['GET', '/nothing'],
+    ['HEAD', '/keys'],
+    ['PUT', '/keys'],
+  ];
+  for (const [method, path] of routes) {
+    test(`${method} ${path} is refused`, async () => {
+      assert.equal((await admin(method, path, undefined, '')).status, 401);
+      const forged = {
+        ...{
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-host': 'localhost',
+          'x-original-url': '/',
+          host: '127.0.0.1',
+        },
+        ...{ 'x-api-key': TOKEN, 'x-admin-token': TOKEN },
+      };
+      const answer = await sendRaw(gateway.adminUrl, {
+        method,
+        path: `/admin/v1${path}?token=${TOKEN}`,
+        headers: forged,
+      });
+      assert.equal(answer.status, 401);
+      // The token opens nothing on the listener of clients.
+      const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+      const body = method.startsWith('P') ? '{}' : undefined;
+      const elsewhere = await sendRaw(gateway.url, { method, path: `/admin/v1${path}`, headers, body });
+      assert.ok([404, 405].includes(elsewhere.status), String(elsewhere.status));
+    });
+  }
+
+  test('a key of a client does not help, nor does the token where keys are asked for', async () => {
+    assert.equal((await admin('GET', '/keys', undefined, KEY)).status, 401);
+    assert.equal(await chat(TOKEN), 401);
+  });
+
+  test('malformed paths say nothing', async () => {
+    for (const path of ['/%zz', '/admin/v1/keys/%2e%2e/%zz', '//admin/v1/keys', '/admin/v1/../v1/keys']) {
+      const { status } = await sendRaw(gateway.adminUrl, { method: 'GET', path });
+      assert.ok([401, 404].includes(status), `${path}: ${status}`);
+    }
+  });
+});
+
+test('secrets are in no list, in no entry of the log and in no line of the gateway’s', async () => {
+  const { data, key, webhook_secret } = await made({ name: 'canary' });
+  const { body } = await admin('POST', `/keys/${data.hash}/rotate`);
+  await admin('POST', '/keys/revoke', { keys: [key] });
+  const shown = [await admin('GET', '/keys?include_disabled=true'), await admin('GET', '/audit?limit=1000')];
+  const text = JSON.stringify([...shown, gateway.log]);
+  for (const secret of [key, body.key, webhook_secret, TOKEN]) assert.ok(!text.includes(secret.slice(10)), secret);
+  assert.ok(!text.includes('digest'));
+});
+
+test('the audit log names the request', async () => {
+  const { data, key } = await made({ name: 'audited' });
+  assert.equal(await chat(key), 200);
+  const { body } = await admin('GET', `/audit?subject=${data.hash}`);
+  assert.equal(body.data.length, 1);
+  assert.deepEqual([body.data[0].actor, body.data[0].action, body.data[0].subject], ['admin', 'key.create', data.hash]);
+  assert.match(body.data[0].request_id, /^req_/);
+  assert.ok(gateway.log.some(({ requestId }) => requestId === body.data[0].request_id));
+});
+
+test('webhooks can be looked up and sent again by the task', async () => {
+  assert.equal((await admin('GET', `/deliveries/${ID}`)).status, 404);
+  assert.equal((await admin('POST', `/deliveries/${ID}/replay`)).status, 404);
+  assert.deepEqual((await admin('GET', `/keys/${ID}/deliveries`)).body, { data: [] });
+});
+
+test('without a token there is no admin API', async () => {
+  const plain = await startTestGateway();
+  assert.equal(plain.adminUrl, '');
+  await plain.close();
+});
+
+test('who presents wrong tokens again and again is asked to wait; the right one still works', async () => {
+  const strict = await startTestGateway(CONFIG);
+  try {
+    const ask = (token: string) =>
+      sendRaw(strict.adminUrl, {
+        method: 'GET',
+        path: '/admin/v1/keys',
+        headers: { authorization: `Bearer ${token}` },
+      });
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 31; attempt++) statuses.push((await ask('wrong')).status);
+    assert.deepEqual([statuses[29], statuses[30]], [401, 429]);
+    assert.equal((await ask(TOKEN)).status, 200);
+  } finally {
+    await strict.close();
+  }
+});
