@@ -1,0 +1,32 @@
+/** All scenarios, in the order of the document. */
+
+import type { Scenario } from '../stage.ts';
+import { brokenStore } from './broken-store.ts';
+import { commitRate } from './commit-rate.ts';
+import { deadHost, storm } from './dead-host.ts';
+import { faultyReceivers } from './faulty-receivers.ts';
+import { frozenGateway } from './frozen-gateway.ts';
+import { killedAccounts } from './killed-accounts.ts';
+import { killedDeliveries } from './killed-deliveries.ts';
+import { killedTasks } from './killed-tasks.ts';
+import { manyOpenTasks } from './many-open-tasks.ts';
+import { powerLoss } from './power-loss.ts';
+import { stopUnderLoad } from './stop-under-load.ts';
+import { killedSteps, settlementRaces } from './test-files.ts';
+
+export const scenarios: readonly Scenario[] = [
+  killedDeliveries,
+  killedSteps,
+  settlementRaces,
+  frozenGateway,
+  powerLoss,
+  stopUnderLoad,
+  commitRate,
+  killedTasks,
+  killedAccounts,
+  manyOpenTasks,
+  deadHost,
+  storm,
+  faultyReceivers,
+  brokenStore,
+];

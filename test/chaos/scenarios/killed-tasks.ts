@@ -1,0 +1,145 @@
+/** Video tasks from their creation to their webhook, while the gateway is killed again and again. */
+
+import { randomUUID } from 'node:crypto';
+import { atLeast, atMost, exactly, type Figure, noted } from '../figures.ts';
+import { type FilmUpstream, startFilms } from '../film-upstream.ts';
+import { ask, freePort, startGateway } from '../gateway.ts';
+import { type Answerer, type Hooks, startHooks } from '../hooks.ts';
+import { between, pause, type Scenario, type Stage, within } from '../stage.ts';
+import { openData } from '../store.ts';
+
+const KILLS = 12;
+const CREATORS = 4;
+const DRAIN = 60_000;
+
+export const killedTasks: Scenario = {
+  id: 'killed-tasks',
+  title: 'Kill -9 while videos are made',
+  how:
+    `${CREATORS} clients create tasks and repeat what was not answered with the same \`Idempotency-Key\`, while the gateway is killed ${KILLS} times. The upstream ` +
+    'takes every submission for a new one and counts them. A submission that the upstream may or may not have received is looked for there; ' +
+    'that it never came is certain after four minutes only, so a few tasks may still wait at the end.',
+  async run(stage) {
+    const upstream = await startFilms(stage, { doneIn: 2000 });
+    const hooks = await startHooks(stage, 4, failingFirst());
+    const folder = stage.folder();
+    const port = await freePort();
+    const start = () => startGateway(stage, { folder, port, yaml: upstream.yaml });
+    const work = create(stage, `http://127.0.0.1:${port}`, hooks);
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const gateway = await start();
+      await pause(between(800, 2500));
+      await gateway.kill();
+      stage.say(`kill ${kill} of ${KILLS}, ${work.created.size} tasks`);
+    }
+    const last = await start();
+    await work.stop();
+    const finished = () => hooks.got.size >= work.created.size - uncertain(work, upstream);
+    await within(DRAIN, finished, () => stage.say(`${hooks.got.size} of ${work.created.size} told`));
+    await acknowledged(folder);
+    await last.kill();
+    return look(folder, { ...work, upstream, hooks });
+  },
+};
+
+/** Waits until every webhook is, the second and third attempts included. */
+async function acknowledged(folder: string): Promise<void> {
+  const store = await openData(folder, 'guest');
+  const pending = `SELECT count(*) AS n FROM delivery WHERE state = 'pending'`;
+  await within(40_000, async () => Number((await store.rows(pending))[0]?.n) === 0);
+  await store.close();
+}
+
+/** Created, but not known to the upstream. */
+function uncertain({ created }: Work, { submissions }: FilmUpstream): number {
+  return [...created.values()].filter((prompt) => !submissions.has(prompt)).length;
+}
+
+interface Work {
+  /** Prompts by the ids of their tasks. */
+  created: Map<string, string>;
+  stop(): Promise<void>;
+}
+
+function create(stage: Stage, url: string, hooks: Hooks): Work {
+  const created = new Map<string, string>();
+  let over = false;
+  stage.atEnd(() => {
+    over = true;
+  });
+  const creators = Array.from({ length: CREATORS }, async (_, index) => {
+    for (let number = 0; !over; number++) {
+      const prompt = `A paper boat, ${index}.${number}`;
+      const body = { model: 'up/film', prompt, duration: 4, callback_url: hooks.urls[index] };
+      const headers = { 'idempotency-key': randomUUID() };
+      for (;;) {
+        const answer = await ask(`${url}/v1/videos`, body, { headers, patience: 5000 }).catch(() => undefined);
+        if (answer?.status === 202) {
+          created.set(JSON.parse(answer.text).id, prompt);
+          break;
+        }
+        if (over) return;
+        await pause(100);
+      }
+      await pause(300);
+    }
+  });
+  return {
+    created,
+    async stop() {
+      over = true;
+      await Promise.all(creators);
+    },
+  };
+}
+
+/** Every third answer is none that acknowledges. */
+function failingFirst(): Answerer {
+  let count = 0;
+  return (response) => {
+    count += 1;
+    response.writeHead(count % 3 === 0 ? 503 : 204).end();
+  };
+}
+
+async function look(folder: string, seen: Work & { upstream: FilmUpstream; hooks: Hooks }): Promise<Figure[]> {
+  const { created, upstream, hooks } = seen;
+  const store = await openData(folder);
+  const count = async (sql: string) => Number((await store.rows(sql))[0]?.n);
+  const known = new Set((await store.rows('SELECT id FROM video_task')).map(({ id }) => String(id)));
+  const open = await store.rows(
+    `SELECT t.id, t.phase, a.state FROM video_task t JOIN video_attempt a ON a.task_id = t.id WHERE t.status IN ('queued', 'in_progress')`,
+  );
+  const waiting = open.filter(({ state }) => state === 'ambiguous' || state === 'sending');
+  const figures = [
+    atLeast('tasks acknowledged', created.size, 50),
+    exactly('acknowledged tasks missing', [...created.keys()].filter((id) => !known.has(id)).length, 0),
+    exactly('prompts submitted twice', [...upstream.submissions.values()].filter((times) => times > 1).length, 0),
+    noted('tasks that ended', await count('SELECT count(*) AS n FROM video_task WHERE settled_at IS NOT NULL')),
+    noted('waiting to be certain', waiting.length),
+    exactly('other open tasks', open.length - waiting.length, 0),
+    exactly(
+      'ended tasks without exactly one webhook',
+      await count(
+        'SELECT count(*) AS n FROM video_task t WHERE settled_at IS NOT NULL AND (SELECT count(*) FROM delivery d WHERE d.task_id = t.id) <> 1',
+      ),
+      0,
+    ),
+    exactly(
+      'ended tasks without exactly one entry of their cost',
+      await count(
+        'SELECT count(*) AS n FROM video_task t WHERE settled_at IS NOT NULL AND (SELECT count(*) FROM video_ledger l WHERE l.task_id = t.id) <> 1',
+      ),
+      0,
+    ),
+    exactly('tasks that failed', await count(`SELECT count(*) AS n FROM video_task WHERE status = 'failed'`), 0),
+    exactly('webhooks with other bytes the second time', [...hooks.got.values()].filter(({ same }) => !same).length, 0),
+    atMost(
+      'webhooks not acknowledged',
+      await count(`SELECT count(*) AS n FROM delivery WHERE state <> 'delivered'`),
+      0,
+    ),
+  ];
+  await store.close();
+  return figures;
+}

@@ -1,0 +1,68 @@
+/** A restart with very many open tasks, all of them due. */
+
+import { randomUUID } from 'node:crypto';
+import { createCredentials } from '../../../src/inference/credentials.ts';
+import { atMost, noted, percentile } from '../figures.ts';
+import { startFilms } from '../film-upstream.ts';
+import { ask, startGateway } from '../gateway.ts';
+import { pause, type Scenario, within } from '../stage.ts';
+import { openData } from '../store.ts';
+
+const TASKS = 10_000;
+const SECONDS = 20;
+const CHUNK = 1000;
+/** Polls of one key in a second, and at once after a rest. */
+const RATE = 10;
+const BURST = 20;
+
+export const manyOpenTasks: Scenario = {
+  id: 'many-open-tasks',
+  title: 'A restart with 10,000 open tasks',
+  how: `${TASKS.toLocaleString('en-US')} tasks of one provider key are due when the gateway starts. For ${SECONDS} s the upstream counts how often it is asked.`,
+  async run(stage) {
+    const upstream = await startFilms(stage, {});
+    const folder = stage.folder();
+    await fill(folder);
+    stage.say('the tasks are there');
+    const gateway = await startGateway(stage, { folder, yaml: upstream.yaml });
+    const answer = await ask(`${gateway.url}/v1/videos?limit=1`);
+    await within(5000, () => upstream.polls() > 0);
+    const seconds: number[] = [];
+    for (let second = 0; second < SECONDS; second++) {
+      const before = upstream.polls();
+      await pause(1000);
+      seconds.push(upstream.polls() - before);
+      stage.say(`${seconds.at(-1)} polls in the last second`);
+    }
+    await gateway.kill();
+    return [
+      noted('until it listened', gateway.startedIn / 1000, 's'),
+      noted('status of a list at once', answer.status),
+      atMost('polls in the busiest second', Math.max(...seconds), BURST + RATE + 1),
+      noted('in the median second', percentile(seconds, 0.5)),
+      atMost('polls in all', upstream.polls(), BURST + RATE * (SECONDS + 2)),
+    ];
+  },
+};
+
+async function fill(folder: string): Promise<void> {
+  const store = await openData(folder);
+  const now = Date.now() - 60_000;
+  const credential = createCredentials(['one']).all()[0]?.id ?? '';
+  const owner = 'key-1';
+  const task = {
+    ...{ owner, model: 'up/film', request: '{}', details: '{"count":1}', status: 'queued', phase: 'polling' },
+    ...{ version: 1, created_at: now, updated_at: now, deadline_at: now + 86_400_000 },
+  };
+  const attempt = { provider: 'up', credential, state: 'accepted', created_at: now, accepted_at: now };
+  const job = { kind: 'video', lane: `up/${credential}`, owner, due_at: now };
+  for (let start = 0; start < TASKS; start += CHUNK) {
+    const ids = Array.from({ length: CHUNK }, () => randomUUID());
+    const insert = (table: string, row: (id: string) => Record<string, string | number>) =>
+      store.do('insertRows', { table, rows: ids.map(row) });
+    await insert('video_task', (id) => ({ ...task, id }));
+    await insert('video_attempt', (id) => ({ ...attempt, id, task_id: id, upstream_ref: JSON.stringify({ id }) }));
+    await insert('job', (id) => ({ ...job, id, ref: id }));
+  }
+  await store.close();
+}
