@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Json } from '../../src/core/json.ts';
+import type { AdminOptions } from '../../src/http/admin/app.ts';
+import { keyRoutes } from '../../src/http/admin/keys.ts';
+import { recordRoutes } from '../../src/http/admin/records.ts';
 import { createDocument } from '../../src/http/openapi/document.ts';
 import { OWN_ROUTES } from '../../src/http/own-routes.ts';
 import { createPages } from '../../src/http/pages.ts';
@@ -110,12 +113,28 @@ describe('every page is in it', () => {
   }
 });
 
+const adminRoutes = [...keyRoutes({} as AdminOptions), ...recordRoutes({} as AdminOptions)].map((route) => ({
+  ...route,
+  template: route.path.replaceAll(/:(\w+)/g, '{$1}'),
+}));
+
+describe('every route of the admin API is in it', () => {
+  for (const { method, template, status = 200 } of adminRoutes) {
+    test(`${method} ${template}`, () => {
+      const operation = document.paths[template]?.[method.toLowerCase()];
+      assert.ok(operation?.responses[status]);
+      assert.deepEqual(operation.security, [{ adminToken: [] }]);
+    });
+  }
+});
+
 test('nothing else is in it', () => {
   const known = [
     ...protocols.flatMap((protocol) =>
       protocol.endpoints(prefixes).flatMap(({ operations }) => operations.map(({ path }) => path)),
     ),
     ...VIDEO_PATHS.map(({ template }) => template),
+    ...adminRoutes.map(({ template }) => template),
     ...OWN_ROUTES.keys(),
     ...['/healthz', '/readyz', '/metrics', '/openapi.json'],
   ];

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { ERRORS } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Prefixes, Protocol } from '../../core/protocol.ts';
+import { adminOperations } from './admin.ts';
 import { type ApiOperation, isNamed, type Named, type Parameter } from './operation.ts';
 import { pageOperations } from './pages.ts';
 import { protocolOperations } from './protocols.ts';
@@ -20,7 +21,12 @@ const DESCRIPTION =
   'What the bodies of the three protocols mean is described by their inventors; what the gateway adds, by its own documents.';
 
 export function createDocument({ protocols, prefixes, version }: DocumentOptions): Json {
-  const operations = [...protocolOperations(protocols, prefixes), ...videoOperations(), ...pageOperations];
+  const operations = [
+    ...protocolOperations(protocols, prefixes),
+    ...videoOperations(),
+    ...pageOperations,
+    ...adminOperations,
+  ];
   const named = [WEBHOOK, ...operations.flatMap(namedOf)];
   return {
     openapi: '3.1.0',
@@ -30,7 +36,7 @@ export function createDocument({ protocols, prefixes, version }: DocumentOptions
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, ...TAGS[name] })),
     paths: pathsOf(operations),
     webhooks: { 'video.generation': { post: webhook() } },
     components: {
@@ -39,6 +45,11 @@ export function createDocument({ protocols, prefixes, version }: DocumentOptions
     },
   };
 }
+
+/** What a name alone doesn't say. */
+const TAGS: Readonly<Record<string, { description: string }>> = {
+  admin: { description: "On the listener of the admin API, at the configuration's admin.host and admin.port." },
+};
 
 function pathsOf(operations: readonly ApiOperation[]): Json {
   const paths: Record<string, Json> = {};
