@@ -31,6 +31,7 @@ function program(): Command {
   addKeys(root);
   addAudit(root);
   addModels(root);
+  addUsage(root);
   addRoute(root);
   addVideos(root);
   return root;
@@ -62,6 +63,18 @@ function addAudit(root: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate audit --limit 20'))
     .action(async (options) => (await import('./audit.ts')).showAudit(options));
+}
+
+function addUsage(root: Command): void {
+  withConfig(root.command('usage'))
+    .description('show what requests used and cost')
+    .option('--by <list>', 'any of day, hour, model, provider, key (default: day)')
+    .option('--from <moment>', 'ISO date or time, or how long ago such as 7d (default: 30d)')
+    .option('--to <moment>', 'ISO date or time, not included (default: now)')
+    .option('--key <id-or-name>', 'only the requests of this key')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('polygate usage --by key,model --from 7d'))
+    .action(async (options) => (await import('./usage.ts')).showUsage(options));
 }
 
 function addModels(root: Command): void {

@@ -18,6 +18,7 @@ import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference } from './inference.ts';
 import type { MetricsOptions } from './metrics.ts';
 import { type Observation, observe } from './observation.ts';
+import { type OwnRoute, ownRoute } from './own-routes.ts';
 import { createPages, pageOf } from './pages.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
 import type { VideoOptions } from './video-options.ts';
@@ -33,7 +34,7 @@ export interface AppOptions {
   keys: Pick<KeyStore, 'authenticate'>;
   /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
-  store: Pick<Store, 'health'>;
+  store: Pick<Store, 'health' | 'call'>;
   /** Opens the account of every call for a model. */
   accounts: Accounts;
   models(): Models;
@@ -63,6 +64,7 @@ type Admission = { exchange: Exchange } & (
   | { area: 'inference'; action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
   | { area: 'catalog'; action: Extract<Action, { type: 'list-models' | 'get-model' }> }
   | { area: 'videos'; route: VideoRoute; key: Key | undefined }
+  | { area: 'own'; route: OwnRoute; key: Key }
 );
 
 /** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
@@ -106,6 +108,13 @@ export function createApp(options: AppOptions): FastifyInstance {
       observation.key = key?.id;
       return { exchange, area: 'videos', route: video, key };
     }
+    const own = ownRoute(request.method, path);
+    if (own) {
+      observation.route = own.name;
+      const key = await authenticate(exchange, { changes: false });
+      observation.key = key.id;
+      return { exchange, area: 'own', route: own, key };
+    }
     // Node leaves out the body of an answer to HEAD.
     const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
     const isCall = action.type === 'generate' || action.type === 'count';
@@ -125,6 +134,11 @@ export function createApp(options: AppOptions): FastifyInstance {
         return answerCatalog(exchange, admission.action, options.models().catalog());
       case 'videos':
         return await answerVideos(exchange, admission.route, admission.key);
+      case 'own': {
+        const { key, route } = admission;
+        const body = await route.answer(key, exchange.query, { store: options.store, now: options.videos.now });
+        return exchange.reply.headers(exchange.common).send(body);
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 /** An upstream's stream, written to the client as it comes, with signs of life in silence and a true ending. */
 
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { type Deadline, watch } from './deadlines.ts';
 import {
   answerHeaders,
@@ -57,7 +57,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
 
   /** The end of the answer waits for the end of its upstream, but not for long. */
   function linger(): void {
-    if (pipe.last().length === 0) return;
+    if (!pipe.closing()) return;
     lingering ??= watch(() => {
       delivery.hangUp();
       fail(new GatewayError('timeout', 'The upstream did not close its answer.'));
@@ -68,6 +68,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
   function end(): void {
     if (over) return;
     lingering?.cancel();
+    lingering = undefined;
     pass(pipe.end);
     const more = relayed ? undefined : rounds.next();
     if (more) {
@@ -89,16 +90,25 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
     delivery.resolve({ ...relation, facts, release: () => reply.end(joined(last), trailers) });
   }
 
-  /** What fails after the end of the answer changes nothing any more. */
   function fail(error: GatewayError): void {
-    if (over) return;
-    const isComplete = pipe.complete() && (silence || pipe.last().length > 0);
-    if (isComplete) {
+    if (!over) breakOff(pipe.complete() ? errorOfEnd() : error);
+  }
+
+  /** What fails after the end of the answer changes nothing any more, unless the end itself does. */
+  function errorOfEnd(): GatewayError | undefined {
+    try {
       end();
-      return;
+      return undefined;
+    } catch (thrown) {
+      return toGatewayError(thrown);
     }
+  }
+
+  function breakOff(error: GatewayError | undefined): void {
+    if (!error) return;
     lingering?.cancel();
     if (!silence) {
+      over = true;
       delivery.reject(error);
       return;
     }

@@ -60,7 +60,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
         count = Math.max(count, offset + event.index + 1);
         return offset === 0 ? event : { ...event, index: event.index + offset };
       case 'candidate-end':
-        if (event.candidate === 0) facts = { ...facts, finish: event.finish.raw ?? event.finish.reason };
+        if (event.candidate === 0) facts = { ...facts, finish: event.finish.raw };
         paused = event.candidate === 0 && pauses(event.finish) ? event.finish : paused;
         return paused ? undefined : event;
       case 'message-end':

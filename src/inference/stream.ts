@@ -21,6 +21,8 @@ export interface StreamPipe {
   end(out: Output[]): void;
   /** What completes the answer, kept back so far: it goes to the client when the answer is accounted for. */
   last(): Output[];
+  /** Nothing more is to be expected of the upstream but that it closes. */
+  closing(): boolean;
   /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
   complete(): boolean;
   facts(): AnswerFacts;
@@ -171,6 +173,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
       if (options.array) closing.push(']');
     },
     last: () => closing,
+    closing: () => closes,
     complete: isComplete,
     facts() {
       noteLast();
@@ -202,6 +205,8 @@ export function createTranslation({ plan, client, options, rounds }: Translation
   const closing: Output[] = [];
   let begun = false;
   let complete = false;
+  /** The upstream's own end was seen; its decoder may wait for more before it ends the message. */
+  let ended = false;
 
   function encode(event: ChatEvent, out: Output[]): void {
     if (event.type === 'error') throw event.error;
@@ -217,7 +222,9 @@ export function createTranslation({ plan, client, options, rounds }: Translation
 
   function decode(frame: Buffer, out: Output[]): void {
     const event = parseFrame(frame);
-    if (event) join(decoder.decode(event), out);
+    if (!event) return;
+    join(decoder.decode(event), out);
+    ended ||= frame.includes(plan.upstream.endMark) && plan.upstream.isEnd(event);
   }
 
   function join(events: ChatEvent[], out: Output[]): void {
@@ -231,14 +238,22 @@ export function createTranslation({ plan, client, options, rounds }: Translation
       for (const frame of framer.push(chunk)) decode(frame, out);
     },
     end(out) {
-      for (const frame of framer.end()) decode(frame, out);
-      join(decoder.end(), out);
+      try {
+        for (const frame of framer.end()) decode(frame, out);
+        // Now its decoder says whether that was the end.
+        ended = false;
+        join(decoder.end(), out);
+      } catch (error) {
+        // What fails after the end changes nothing any more.
+        if (!complete) throw error;
+      }
       framer = createFramer();
       decoder = plan.upstream.streamDecoder(plan.target);
       if (complete) closing.push(encoder.end());
     },
     last: () => closing,
-    complete: () => complete,
+    closing: () => ended,
+    complete: () => complete || ended,
     facts: rounds.facts,
     usage: () => usage,
     partialUsage() {

@@ -29,8 +29,6 @@ interface Fault {
   refused?: Kind;
   /** The answer begins and ends with an error of this kind. */
   broken?: Kind;
-  /** It fails like this after its end mark: only where there is no such mark, the client must hear of it. */
-  late?: Kind;
   /** Seconds that the client is told to wait. */
   retryAfter?: [number, number];
   /** The same can happen to an answer in one piece. */
@@ -113,14 +111,12 @@ const FAULTS: Record<string, Fault> = {
       await begin(response, wire, begun);
       response.write(wire.text('lo') + wire.tail, () => response.socket?.resetAndDestroy());
     },
-    late: 'upstream',
   },
   'ends and keeps the connection': {
     async answer(response, wire, begun) {
       await begin(response, wire, begun);
       response.write(wire.text('lo') + wire.tail);
     },
-    late: 'timeout',
   },
   'sends garbage between frames': {
     async answer(response, wire, begun) {
@@ -330,7 +326,7 @@ describe('upstreams fail', { concurrency: true }, () => {
       describe(pair, { concurrency: 4 }, () => {
         for (const [name, fault] of Object.entries(FAULTS)) {
           const id = `${pair}: ${name}`;
-          const kind = fault.refused ?? fault.broken ?? fault.late;
+          const kind = fault.refused ?? fault.broken;
           const request = { ...client, model: `${PROVIDERS[target]}/m`, text: `<${id}>`, kind };
 
           test(`a stream whose upstream ${name}`, async () => {
@@ -341,13 +337,12 @@ describe('upstreams fail', { concurrency: true }, () => {
             if (fault.refused) return assertRefused(response, protocol, fault.refused);
             assert.equal(response.status, 200);
             const heard = hear(protocol, await readAll(response, started.resolve), array);
-            const broken = fault.broken ?? (target === 'generate' && protocol !== 'generate' ? fault.late : undefined);
-            if (!broken) {
+            if (!fault.broken) {
               assert.deepEqual(heard, { text: 'Hello', success: true });
               return;
             }
             assert.ok(heard.text.startsWith('Hel'));
-            assert.equal(heard.error, NAMES[broken][protocol][1]);
+            assert.equal(heard.error, NAMES[fault.broken][protocol][1]);
             assert.equal(heard.success, false);
           });
 

@@ -12,6 +12,7 @@ import { openKeyStore } from '../../src/keys/store.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { openSecrets } from '../../src/secrets.ts';
 import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 export const KEY = 'sk-test-gateway-key-0123456789';
@@ -32,12 +33,14 @@ export interface TestGateway {
 export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock'> {
   /** More keys, in the file's own spelling. */
   keys?: string[];
+  /** Stands between the gateway and its store. */
+  wrapStore?(store: Store): Store;
 }
 
 /** Starts a gateway with a configuration file's text; one key is added to it. */
 export async function startTestGateway(
   yaml = '',
-  { keys: more = [], ...options }: TestGatewayOptions = {},
+  { keys: more = [], wrapStore = (store) => store, ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
   const known = providerTypes;
@@ -53,7 +56,14 @@ export async function startTestGateway(
   const keys = await openKeyStore({ store, folder, configured: config.keys, newWebhookSecret });
   const log: Json[] = [];
   const logger = createLog({ write: (line) => void log.push(JSON.parse(line)) }, 'debug');
-  const gateway = await startGateway({ config, keys, store, log: logger, version: 'test', ...options });
+  const gateway = await startGateway({
+    config,
+    keys,
+    store: wrapStore(store),
+    log: logger,
+    version: 'test',
+    ...options,
+  });
   const { host, port } = gateway.address;
   return {
     url: `http://${host}:${port}`,

@@ -34,7 +34,8 @@ const NATURAL: readonly FinishReason[] = ['stop', 'stop-sequence', 'calls', 'oth
 
 /** Undefined while the choice goes on; a whole answer has ended even if it doesn't say so. Throws for the reasons that mean failure. */
 export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
-  const raw = choice.finish_reason || (whole ? 'stop' : undefined);
+  const said = choice.finish_reason || undefined;
+  const raw = said ?? (whole ? 'stop' : undefined);
   if (typeof raw !== 'string') return undefined;
   if (raw === 'error') throw new GatewayError('upstream_error', 'The provider failed while it answered.');
   if (raw === 'insufficient_system_resource') {
@@ -42,7 +43,7 @@ export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
   }
   const stopSequence = [choice.stop_reason, choice.matched_stop].find((value) => typeof value === 'string');
   if (raw === 'stop' && stopSequence) return { reason: 'stop-sequence', raw, stopSequence };
-  return { reason: lookUp(REASONS, raw) ?? 'other', raw: choice.native_finish_reason ?? raw };
+  return { reason: lookUp(REASONS, raw) ?? 'other', raw: choice.native_finish_reason ?? said };
 }
 
 /** What the parts say wins over the upstream's word: calls are calls, a refusal is a refusal. */

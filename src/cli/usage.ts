@@ -1,0 +1,80 @@
+/** `polygate usage`: what requests used, beside a gateway that runs on the same store or without one. */
+
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/resolved.ts';
+import { parseDuration } from '../config/units.ts';
+import { GatewayError } from '../core/errors.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
+import { type ReportRow, readReportQuery, reportUse } from '../usage/report.ts';
+import { type ConfigOptions, configSource } from './source.ts';
+import { printJson, printTable } from './table.ts';
+
+export interface UsageOptions extends ConfigOptions {
+  by?: string;
+  /** ISO, or a duration that has passed since. */
+  from?: string;
+  to?: string;
+  /** Id or name. */
+  key?: string;
+  json?: boolean;
+}
+
+const GROUPINGS = ['day', 'hour', 'model', 'provider', 'key'] as const;
+const COUNTS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
+
+export async function showUsage(options: UsageOptions): Promise<void> {
+  const config = loadConfig(configSource(options));
+  const now = Date.now();
+  const asked = { from: since(options.from, now), to: options.to, by: options.by };
+  const query = readReportQuery(asked, GROUPINGS, now);
+  const store = await openStore({ ...config, role: 'guest' });
+  try {
+    const names = await keyNames(store, config);
+    const report = await reportUse(store, query, options.key === undefined ? undefined : idOf(options.key, names));
+    const data = report.data.map((row) => withKeyName(row, names));
+    if (options.json) printJson({ ...report, data });
+    else {
+      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? ''), ...cells(row)]);
+      const total = [...query.by.map((_, index) => (index === 0 ? 'total' : '')), ...cells(report.total)];
+      printTable([...query.by.map((name) => name.toUpperCase()), ...COUNTS], [...rows, total]);
+    }
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
+  } finally {
+    await store.close();
+  }
+}
+
+function since(from: string | undefined, now: number): string | undefined {
+  const duration = from === undefined ? undefined : parseDuration(from);
+  return duration === undefined ? from : new Date(now - duration).toISOString();
+}
+
+/** By id; revoked keys and those of the configuration included. */
+async function keyNames(store: Store, { keys }: Config): Promise<ReadonlyMap<string, string>> {
+  const stored = await store.call('readKeys', {});
+  return new Map([
+    ...stored.map(({ id, name }): [string, string] => [id, name]),
+    ...keys.map(({ name }): [string, string] => [`config:${name}`, name]),
+  ]);
+}
+
+/** Keys of earlier configurations have left their use behind under their id. */
+function idOf(idOrName: string, names: ReadonlyMap<string, string>): string {
+  if (names.has(idOrName) || idOrName.startsWith('config:')) return idOrName;
+  const [found, another] = [...names].filter(([, name]) => name === idOrName).map(([id]) => id);
+  if (found === undefined) throw new GatewayError('not_found', `There is no key with the id or name "${idOrName}".`);
+  if (another === undefined) return found;
+  throw new GatewayError('invalid_request', `Several keys are named "${idOrName}"; give the id of one.`);
+}
+
+function withKeyName(row: ReportRow, names: ReadonlyMap<string, string>): ReportRow {
+  return row.key === undefined ? row : { ...row, key: names.get(row.key) ?? row.key };
+}
+
+function cells(row: Omit<ReportRow, 'day'>): string[] {
+  const { requests, failures, input_tokens, output_tokens, cached_tokens, cost } = row;
+  return [...[requests, failures, input_tokens, output_tokens, cached_tokens].map(String), cost];
+}

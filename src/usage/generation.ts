@@ -1,0 +1,81 @@
+/** The record of one request as `GET /v1/generation` shows it: OpenRouter's shape, and what only we know beside it. */
+
+import type { Json } from '../core/json.ts';
+import { decimalOf } from '../core/money.ts';
+import { lookUp } from '../core/table.ts';
+
+type Row = Record<string, unknown>;
+
+/** Words of all protocols for why an answer ended, in those of chat completions. */
+const FINISHES: Record<string, string> = {
+  stop: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  calls: 'tool_calls',
+  tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
+  content_filter: 'content_filter',
+  refusal: 'content_filter',
+  safety: 'content_filter',
+  recitation: 'content_filter',
+  prohibited_content: 'content_filter',
+  blocklist: 'content_filter',
+  spii: 'content_filter',
+};
+
+const API_TYPES: Record<string, string> = { chat: 'completions', messages: 'messages', generate: 'generate' };
+
+export function encodeGeneration(row: Row): Json {
+  const count = (name: string): number => Number(row[name]);
+  const cost = Number(decimalOf(BigInt(String(row.cost))));
+  const protocol = String(row.protocol_in);
+  return {
+    id: row.id,
+    upstream_id: row.upstream_id,
+    request_id: row.id,
+    api_type: lookUp(API_TYPES, protocol) ?? protocol,
+    model: `${row.endpoint_provider}/${row.endpoint_model}`,
+    requested_model: row.model,
+    provider_name: row.endpoint_provider,
+    created_at: new Date(count('started_at')).toISOString(),
+    streamed: row.stream === 1,
+    cancelled: row.status === 'cancelled',
+    ...endOf(row),
+    ...timesOf(row),
+    tokens_prompt: count('input_tokens'),
+    tokens_completion: count('output_tokens'),
+    native_tokens_prompt: count('input_tokens'),
+    native_tokens_completion: count('output_tokens'),
+    native_tokens_reasoning: count('reasoning_tokens'),
+    native_tokens_cached: count('cached_tokens'),
+    native_tokens_cache_write: count('cache_write_tokens'),
+    native_tokens_audio: count('audio_tokens'),
+    num_search_results: count('searches'),
+    tokens_estimated: row.estimated === 1,
+    attempts: count('attempts'),
+    usage: cost,
+    total_cost: cost,
+    upstream_inference_cost: cost,
+    is_byok: false,
+  };
+}
+
+/** An answer without an end has none to be named. */
+function endOf({ finish, status, error_code }: Row): Json {
+  const word = typeof finish === 'string' ? finish : undefined;
+  return {
+    status,
+    error_code,
+    finish_reason: word === undefined ? null : (lookUp(FINISHES, word.toLowerCase()) ?? 'stop'),
+    native_finish_reason: word ?? null,
+  };
+}
+
+/** Milliseconds. */
+function timesOf({ first_byte_ms, total_ms }: Row): Json {
+  const first = first_byte_ms === null ? undefined : Number(first_byte_ms);
+  return { latency: first ?? null, generation_time: first === undefined ? null : Number(total_ms) - first };
+}

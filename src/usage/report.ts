@@ -1,0 +1,128 @@
+/** Sums of what requests used, for whoever asks: what the question may be, and the answer. */
+
+import { GatewayError } from '../core/errors.ts';
+import { decimalOf } from '../core/money.ts';
+import type { Store } from '../store/store.ts';
+import type { Grouping } from '../store/usage-rows.ts';
+
+export interface ReportQuery {
+  /** Unix milliseconds of whole hours, the last one not included. */
+  from: number;
+  to: number;
+  by: Grouping[];
+}
+
+/** Counts of a group, which is named by the members that were asked for. */
+export interface ReportRow extends Counts {
+  /** `2026-11-21`, UTC. */
+  day?: string;
+  /** When it begins, ISO. */
+  hour?: string;
+  /** `<provider>/<model_id>` of what answered. */
+  model?: string;
+  provider?: string;
+  /** The id of a key. */
+  key?: string;
+}
+
+interface Counts {
+  requests: number;
+  failures: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  /** USD, exact. */
+  cost: string;
+}
+
+export interface Report {
+  object: 'usage';
+  from: string;
+  to: string;
+  by: Grouping[];
+  data: ReportRow[];
+  total: Counts;
+}
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const USUAL_SPAN = 30 * DAY;
+/** Longer lists are for several questions. */
+const LONGEST_HOURLY = 366 * DAY;
+const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+export interface Asked {
+  from?: string | undefined;
+  to?: string | undefined;
+  by?: string | undefined;
+}
+
+/** Throws `invalid_request` naming the parameter. Moments without a zone are UTC; without any it is the last 30 days by the day. */
+export function readReportQuery(asked: Asked, allowed: readonly Grouping[], now: number): ReportQuery {
+  const to = Math.ceil((asked.to === undefined ? now + 1 : moment('to', asked.to)) / HOUR) * HOUR;
+  const usual = Math.floor((to - USUAL_SPAN) / DAY) * DAY;
+  const from = asked.from === undefined ? usual : Math.floor(moment('from', asked.from) / HOUR) * HOUR;
+  if (from >= to) throw invalid('from', 'must be before to');
+  const names = (asked.by ?? 'day').split(',').filter((name) => name !== '');
+  const by = names.map((name) => {
+    const found = allowed.find((one) => one === name);
+    if (found === undefined) throw invalid('by', `must be a list of ${allowed.join(', ')}, not "${name}"`);
+    return found;
+  });
+  if (by.includes('hour') && to - from > LONGEST_HOURLY) throw invalid('from', 'must be within a year by the hour');
+  return { from, to, by: [...new Set(by)] };
+}
+
+/** Without a key it is of all keys together. */
+export async function reportUse(
+  store: Pick<Store, 'call'>,
+  { from, to, by }: ReportQuery,
+  keyId?: string,
+): Promise<Report> {
+  const span = { from: from / HOUR, to: to / HOUR };
+  const [rows, [total = {}]] = await Promise.all([
+    store.call('usageSums', { ...span, by, keyId }),
+    store.call('usageSums', { ...span, by: [], keyId }),
+  ]);
+  const data = rows.map((row) => ({ ...groupOf(row, by), ...countsOf(row) }));
+  const [start, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+  return { object: 'usage', from: start, to: end, by, data, total: countsOf(total) };
+}
+
+type Row = Record<string, unknown>;
+
+function groupOf(row: Row, by: readonly Grouping[]): Partial<ReportRow> {
+  return Object.fromEntries(by.map((name) => [name, nameOf(name, row[name])]));
+}
+
+function nameOf(grouping: Grouping, value: unknown): string {
+  if (grouping === 'day') return new Date(Number(value) * DAY).toISOString().slice(0, 10);
+  return grouping === 'hour' ? new Date(Number(value) * HOUR).toISOString() : String(value);
+}
+
+function countsOf(row: Row): Counts {
+  const count = (name: string): number => Number(row[name] ?? 0);
+  return {
+    requests: count('requests'),
+    failures: count('failures'),
+    input_tokens: count('input_tokens'),
+    output_tokens: count('output_tokens'),
+    cached_tokens: count('cached_tokens'),
+    cache_write_tokens: count('cache_write_tokens'),
+    reasoning_tokens: count('reasoning_tokens'),
+    cost: decimalOf(BigInt(String(row.cost ?? 0))),
+  };
+}
+
+function moment(param: string, text: string): number {
+  const zoned = /[Z+]|T.*-/.test(text) || text.length === 10 ? text : `${text}Z`;
+  const value = MOMENT.test(text) ? Date.parse(zoned) : Number.NaN;
+  if (Number.isNaN(value)) throw invalid(param, 'must be an ISO date or time such as 2026-11-21 or 2026-11-21T08:00Z');
+  return value;
+}
+
+function invalid(param: string, words: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${words}.`, { param });
+}
