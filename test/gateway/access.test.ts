@@ -91,6 +91,18 @@ describe('who may do what', () => {
   });
 });
 
+test('what another key made is not there', async () => {
+  const body = { model: 'sandbox/video', prompt: 'waves' };
+  const made = await send({ method: 'POST', path: '/v1/videos', body, allowed: 202, open: [] }, KEY);
+  assert.equal(made.status, 202, made.text);
+  const { id } = JSON.parse(made.text);
+  for (const route of ROUTES.filter(({ path }) => path.includes(ID))) {
+    const { status } = await send({ ...route, path: route.path.replace(ID, id) }, KEYS.videos);
+    assert.equal(status, 404, `${route.method} ${route.path}`);
+  }
+  assert.equal((await send({ method: 'GET', path: `/v1/videos/${id}`, allowed: 200, open: [] }, KEY)).status, 200);
+});
+
 describe('a refusal', () => {
   const [chat, messages, create] = [ROUTES[0], ROUTES[1], ROUTES[4]] as [Route, Route, Route];
 
