@@ -1,6 +1,6 @@
 /** Webhooks owed, as rows inside the transaction that settles their task. */
 
-import { addJob } from './job-rows.ts';
+import { addJob, removeJob } from './job-rows.ts';
 import type { Transaction } from './operation.ts';
 
 /** The kind of the jobs that deliver. */
@@ -24,6 +24,16 @@ export async function addDelivery(transaction: Transaction, delivery: NewDeliver
   const row = { id, task_id: taskId, owner, url, body, state: 'pending', created_at: createdAt };
   const added = await transaction.insert('delivery', [row], { ignoreDuplicates: true });
   if (added > 0) await addJob(transaction, { kind: WEBHOOK, ref: id, lane: laneOf(url), owner, dueAt: createdAt });
+}
+
+/** With its log, and without another attempt. */
+export async function removeDelivery(transaction: Transaction, taskId: string): Promise<void> {
+  const [delivery] = await transaction.all('SELECT id FROM delivery WHERE task_id = :taskId', { taskId });
+  if (!delivery) return;
+  const id = String(delivery.id);
+  for (const ref of [id, replayOf(id)]) await removeJob(transaction, WEBHOOK, ref);
+  await transaction.run('DELETE FROM delivery_attempt WHERE delivery_id = :id', { id });
+  await transaction.run('DELETE FROM delivery WHERE id = :id', { id });
 }
 
 /** Receivers share a limit by their host and port. */

@@ -7,6 +7,7 @@ import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
+import * as videoRetention from './video-retention.ts';
 import * as videos from './videos.ts';
 import * as webhookSecrets from './webhook-secrets.ts';
 
@@ -16,6 +17,7 @@ export const operations = {
   ...audit,
   ...jobs,
   ...videos,
+  ...videoRetention,
   ...deliveries,
   ...instances,
   ...usage,

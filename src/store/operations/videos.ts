@@ -276,46 +276,5 @@ export const deleteVideo = writing<{ id: string; owner: string; now: number }, b
   },
 );
 
-export const expiredVideoMedia = reading<{ now: number; limit: number }, VideoTask[]>(
-  'state',
-  async (transaction, values) => {
-    const sql = `SELECT ${TASK_COLUMNS} FROM video_task WHERE media_expires_at <= :now
-      ORDER BY media_expires_at LIMIT :limit`;
-    return (await transaction.all(sql, values)).map(taskOf);
-  },
-);
-
-/** After the erasure: `assets` without what was kept. */
-export const forgetVideoMedia = writing<{ id: string; assets: string }, void>('state', async (transaction, values) => {
-  const sql = `UPDATE video_task SET assets = :assets, media_expires_at = NULL, version = version + 1 WHERE id = :id`;
-  await transaction.run(sql, values);
-});
-
-/** Removes up to `limit` old records whose media are gone; the ledger and the deliveries stay. */
-export const pruneVideos = writing<{ settledBefore: number; limit: number }, number>(
-  'state',
-  async (transaction, values) => {
-    const rows = await transaction.all(
-      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL
-       ORDER BY settled_at LIMIT :limit ${transaction.skipLocked}`,
-      values,
-    );
-    for (const { id = null } of rows) {
-      await transaction.run('DELETE FROM video_attempt WHERE task_id = :id', { id });
-      await transaction.run("DELETE FROM job WHERE kind = 'video-booking' AND ref = :id", { id });
-      await transaction.run('DELETE FROM video_task WHERE id = :id', { id });
-    }
-    return rows.length;
-  },
-);
-
-export const pruneIdempotency = writing<{ before: number; limit: number }, number>('state', (transaction, values) =>
-  transaction.run(
-    `DELETE FROM idempotency WHERE (owner, key) IN (
-       SELECT owner, key FROM idempotency WHERE created_at < :before ORDER BY created_at LIMIT :limit)`,
-    values,
-  ),
-);
-
 /** Makes sure that there is a job; it does nothing when there is one. */
 export const ensureJob = writing<NewJob, void>('state', addJob);
