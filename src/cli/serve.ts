@@ -1,7 +1,7 @@
 /** `polygate serve`: the gateway from its start to its end. */
 
 import { isatty } from 'node:tty';
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/reload.ts';
 import type { Config, ServerConfig } from '../config/resolved.ts';
@@ -27,7 +27,7 @@ export interface ServeOptions extends ConfigOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
-  const log = createLog(pino.destination({ fd: 2, sync: true }));
+  const log = createLog(standardError());
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
   const store = await openStore({ ...config, role: 'owner' });
@@ -57,6 +57,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   await keys.close();
   await store.close();
   process.exit(0);
+}
+
+/** A log that cannot be written, such as one on a full disk, ends no gateway. */
+function standardError(): DestinationStream {
+  return pino.destination({ fd: 2, sync: true }).on('error', () => undefined);
 }
 
 /** Throws `unavailable` in words where the address cannot be had. */

@@ -1,8 +1,10 @@
-/** A reader that leaves early, such as `head`, is no failure. */
+/** A reader that leaves early, such as `head`, is no failure, nor is a log that cannot be written. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -18,4 +20,27 @@ test('a list whose reader is gone ends quietly', async () => {
   const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   assert.equal(errors, '');
   assert.equal(code, 0);
+});
+
+test('a gateway whose log is on a full disk goes on', { skip: !existsSync('/dev/full') }, async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-full-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [main, 'serve', '--port', '0'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    stdio: ['ignore', 'pipe', full],
+  });
+  closeSync(full);
+  context.after(() => child.kill('SIGKILL'));
+  let words = '';
+  for await (const chunk of child.stdout ?? []) {
+    words += chunk;
+    if (/Ctrl-C/.test(words)) break;
+  }
+  const url = /listens on (http:\S+)\n/.exec(words)?.[1];
+  for (let time = 0; time < 3; time++) {
+    assert.equal((await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' })).status, 401);
+  }
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
 });
