@@ -299,7 +299,7 @@ test('secrets are in no list, in no entry of the log and in no line of the gatew
   assert.ok(!text.includes('digest'));
 });
 
-test('the audit log names the request', async () => {
+test('the audit log names the request, and use can be summed over all keys', async () => {
   const { data, key } = await made({ name: 'audited' });
   assert.equal(await chat(key), 200);
   const { body } = await admin('GET', `/audit?subject=${data.hash}`);
@@ -307,6 +307,10 @@ test('the audit log names the request', async () => {
   assert.deepEqual([body.data[0].actor, body.data[0].action, body.data[0].subject], ['admin', 'key.create', data.hash]);
   assert.match(body.data[0].request_id, /^req_/);
   assert.ok(gateway.log.some(({ requestId }) => requestId === body.data[0].request_id));
+  const usage = await admin('GET', '/usage?by=key');
+  assert.equal(usage.status, 200);
+  assert.ok(usage.body.data.some(({ key: id, requests }: Json) => id === data.hash && requests >= 1));
+  assert.equal((await admin('GET', '/usage?by=cat')).status, 400);
 });
 
 test('webhooks can be looked up and sent again by the task', async () => {

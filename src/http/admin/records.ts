@@ -1,7 +1,9 @@
-/** What the operator may look up: who changed what, what became of webhooks. */
+/** What the operator may look up: who changed what, what was used, and what became of webhooks. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { GROUPINGS, type Grouping } from '../../store/usage-rows.ts';
+import { readReportQuery, reportUse } from '../../usage/report.ts';
 import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/log.ts';
 import type { AdminOptions, AdminRequest, AdminRoute } from './app.ts';
 import { iso } from './key-object.ts';
@@ -10,7 +12,7 @@ import { whole } from './query.ts';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function recordRoutes({ store, replay }: AdminOptions): AdminRoute[] {
+export function recordRoutes({ store, now, replay }: AdminOptions): AdminRoute[] {
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });
@@ -22,6 +24,12 @@ export function recordRoutes({ store, replay }: AdminOptions): AdminRoute[] {
       request_id: requestId ?? null,
     }));
     return { data };
+  }
+
+  function usage({ query }: AdminRequest): Promise<Json> {
+    const [from, to, by, key] = ['from', 'to', 'by', 'key'].map((name) => query.get(name) ?? undefined);
+    const asked = readReportQuery({ from, to, by }, Object.keys(GROUPINGS) as Grouping[], now());
+    return reportUse(store, asked, key);
   }
 
   async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {
@@ -47,6 +55,7 @@ export function recordRoutes({ store, replay }: AdminOptions): AdminRoute[] {
 
   return [
     { method: 'GET', path: '/admin/v1/audit', answer: audit },
+    { method: 'GET', path: '/admin/v1/usage', answer: usage },
     { method: 'GET', path: '/admin/v1/keys/:hash/deliveries', answer: deliveries },
     { method: 'GET', path: '/admin/v1/deliveries/:task', answer: delivery },
     { method: 'POST', path: '/admin/v1/deliveries/:task/replay', answer: sendAgain, status: 202 },
