@@ -213,6 +213,8 @@ describe('answers have none but what is the client’s own', () => {
 test('figures have none', () => {
   const figures = seen.find(({ what }) => what === 'figures');
   assert.equal(figures?.answer.status, 200);
+  assert.match(figures.answer.text, /^polygate_webhook_attempts_total\{outcome="ack"\} 1$/m);
+  assert.match(figures.answer.text, /^polygate_webhook_attempts_total\{outcome="connect"\} [1-9]/m);
   assertWithout(figures.answer.text, { ...HIDDEN, ...PRIVATE });
 });
 

@@ -61,6 +61,8 @@ export interface Rig {
   object: ObjectOptions;
   /** Kinds of jobs that the scheduler was told about. */
   woken: string[];
+  /** What telemetry was told. */
+  events: string[];
   create(changes?: Partial<NewTask['creation']>, more?: Partial<NewTask>): Promise<VideoTask>;
   /** Does all that is due now. */
   work(): Promise<void>;
@@ -90,6 +92,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
   const client = createUpstream({ connect: 2000, firstByte: 5000, idle: 5000, total: 10_000 });
   context.after(() => client.close());
   const woken: string[] = [];
+  const events: string[] = [];
   const provider = scriptedProvider(options.url ?? upstream.url, options.video ?? scriptedApi);
   const credentials = createCredentials(options.keys ?? ['one'], () => clock.now());
   const videos = createVideos({
@@ -110,6 +113,11 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
     random: () => 0.5,
     log: { info() {}, warn() {}, error() {} } as never,
     wake: (kind) => woken.push(kind),
+    events: {
+      videoReached: (status) => events.push(status),
+      videoUnmirrored: () => events.push('unmirrored'),
+      statusUnknown: (provider) => events.push(`unknown at ${provider}`),
+    },
     pollRate: options.pollRate,
   });
   const work = () => workOff(store, videos.handlers, clock);
@@ -124,7 +132,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
   }
 
   return {
-    ...{ store, upstream, clock, videos, object, woken, work, until, get },
+    ...{ store, upstream, clock, videos, object, woken, events, work, until, get },
     async create(changes = {}, more = {}) {
       const { task } = await videos.create(newTask(changes, more));
       return task;
