@@ -13,7 +13,7 @@ import { createPolicy, type Policy } from './net/policy.ts';
 import { createLookup } from './net/resolver.ts';
 import { createTrustedClient } from './net/trusted.ts';
 import { openSecrets } from './secrets.ts';
-import { watchGateways } from './store/instance.ts';
+import { type Gateways, watchGateways } from './store/instance.ts';
 import type { Store } from './store/store.ts';
 import type { Events } from './telemetry/watch.ts';
 import { createMirror, expireHourly, type FullMirror } from './videos/mirror/index.ts';
@@ -69,9 +69,9 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   let scheduler: Scheduler | undefined;
   let stopExpiring = () => {};
   const wake = (kind: string) => scheduler?.wake(kind);
-  const gateways = watchGateways(store, log);
+  let gateways: Gateways | undefined;
   const videos = createVideos({
-    gateways: gateways.count,
+    gateways: () => gateways?.count() ?? 1,
     ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake, events: eventsOf(options) },
     ...{
       providers: () => options.models().providers,
@@ -106,10 +106,11 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       await videos.start();
       scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
       stopExpiring = expireHourly(mirror, clock, log);
+      gateways = watchGateways(store, log);
     },
     async stop(grace) {
       stopExpiring();
-      gateways.close();
+      gateways?.close();
       await scheduler?.stop(grace);
       await clients.trusted.close();
     },

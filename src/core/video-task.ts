@@ -90,6 +90,8 @@ export interface TaskMemory {
   empty?: true;
   /** What the upstream answered when it was asked to cancel it. */
   cancellation?: 'accepted' | 'too-late';
+  /** Times that the inputs could not be fetched. */
+  fetches?: number;
   /** Credentials that refused the submission in this round. */
   refused?: string[];
   /** `since`: from when on the task waits for its mirror. */

@@ -24,7 +24,7 @@ export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
     },
     { signal },
   );
-  if (result && !result.changed && isTerminal(result.task.status)) {
+  if (result && !result.changed && result.attempt.state !== 'accepted' && isTerminal(result.task.status)) {
     const attempt = { ...result.attempt, ...accepted };
     const booking = bookingJob(result.task, laneOf(attempt), now);
     await context.store.call('bookVideoLater', { attempt, job: booking });

@@ -48,7 +48,10 @@ async function send(step: Step): Promise<Progress> {
   if (!target) return changeCredential(step);
   const prepared = await prepare(step, target);
   if (prepared.type === 'failed') return conclude(step, (now) => fail(step, now, prepared.error));
-  if (prepared.type === 'later') return conclude(step, (now) => backOff(step, now));
+  if (prepared.type === 'later') {
+    const fetches = (loaded.task.memory.fetches ?? 0) + 1;
+    return conclude(step, (now) => backOff(step, now, { task: { memory: { fetches } } }));
+  }
   if (!(await announce(step))) return 'over';
   const request = { ...prepared.request, alone: true };
   const outcome = await exchange(context, request, { signal: step.signal, deadline: SUBMISSION_DEADLINE });
@@ -69,7 +72,7 @@ async function prepare({ context, loaded, signal }: Step, target: Target): Promi
   if (target.video.inlinesMedia) {
     const inlined = await inlineInputs(request, context.fetchBytes, signal);
     if (inlined.type === 'failed') {
-      const isLast = !inlined.passing || (task.memory.failures ?? 0) + 1 >= FETCHES;
+      const isLast = !inlined.passing || (task.memory.fetches ?? 0) + 1 >= FETCHES;
       return isLast
         ? { type: 'failed', error: { code: 'invalid_input', message: inlined.message } }
         : { type: 'later' };

@@ -7,7 +7,7 @@ import { startTestGateway } from './harness.ts';
 test('another secret for callbacks needs a restart, the same one does not', async (context) => {
   const secret = (end: string) => `callbacks: { secret: "a-secret-for-callbacks-of-the-tests-${end}" }`;
   const gateway = await startTestGateway(secret('one'));
-  context.after(gateway.close);
+  context.after(() => gateway.close());
   assert.deepEqual(gateway.reload(secret('one')), []);
   assert.deepEqual(gateway.reload(secret('two')), ['callbacks']);
   assert.equal(JSON.stringify(gateway.log).includes('of-the-tests'), false);

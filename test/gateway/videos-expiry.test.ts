@@ -22,7 +22,7 @@ async function waitFor(client: VideoClient, id: string, step: () => void, isDone
 test('a video answers 410 from the moment it expires', async (context) => {
   const clock = createManualClock(Date.now());
   const gateway = await startTestGateway('videos: { url_lifetime: 7d }', { clock });
-  context.after(gateway.close);
+  context.after(() => gateway.close());
   const client = videoClient(gateway);
   const { id } = await client.create();
   const content = (method = 'GET') => client.send(method, `/v1/videos/${id}/content`);

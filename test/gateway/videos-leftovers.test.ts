@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 test('a part that nobody goes on with is removed within an hour after a day', async (context) => {
   const clock = createManualClock(Date.now());
   const gateway = await startTestGateway('', { clock });
-  context.after(gateway.close);
+  context.after(() => gateway.close());
   const folder = join(gateway.folder, 'videos', '0b9e6c1e-5d0f-4a53-9a0c-6a2f5f1f0e11');
   mkdirSync(folder, { recursive: true });
   const [old, fresh] = [join(folder, '0.part'), join(folder, '1.part')];

@@ -248,7 +248,7 @@ test('media go away after a week, records after three months, and the ledger sta
     ['video_task', 0],
     ['video_attempt', 0],
     ['video_ledger', 1],
-    ['delivery', 1],
+    ['delivery', 0],
   ] as const) {
     assert.equal(await rig.store.do('countRows', { table }), rows, table);
   }
@@ -277,6 +277,19 @@ test('the mirror gets fifteen minutes and no more, and every video its try', asy
   await work;
   const body = encodeTask(await rig.get(id), object);
   assert.deepEqual([body.status, body.mirror_urls.length, body.unsigned_urls.length], ['completed', 1, 2]);
+});
+
+test('a video that waits for its mirror cannot be cancelled, only abandoned', async (context) => {
+  const mirror = mirrorOf(broken(), broken());
+  const rig = await createRig(context, { mirror });
+  const { id } = await rig.create();
+  await rig.until(() => mirror.sources.length === 1);
+  const cancel = (abandon: boolean) => rig.videos.cancel(OWNER, id, { abandon });
+  await assert.rejects(cancel(false), { code: 'cancel_not_possible', message: /has finished it/ });
+  assert.equal((await rig.get(id)).cancelRequested, false);
+  const task = await cancel(true);
+  assert.deepEqual([task.status, task.error?.code, task.cost], ['cancelled', 'abandoned', 3_200_000_000_000n]);
+  assert.equal(rig.upstream.cancels, 0);
 });
 
 const rest = () => new Promise((resolve) => setTimeout(resolve, 5));

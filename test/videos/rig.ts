@@ -7,6 +7,7 @@ import type { VideoApi } from '../../src/core/video.ts';
 import { createCredentials } from '../../src/inference/credentials.ts';
 import { createUpstream } from '../../src/inference/upstream.ts';
 import type { Handler, Job } from '../../src/jobs/job.ts';
+import type { FetchBytes } from '../../src/net/fetch.ts';
 import type { Operation } from '../../src/store/operation.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Mirror } from '../../src/videos/mirror.ts';
@@ -48,6 +49,7 @@ export interface RigOptions {
   video?: VideoApi;
   keys?: string[];
   mirror?: Mirror;
+  fetchBytes?: FetchBytes;
   pollRate?: number;
   dedupeWindow?: number;
   url?: string;
@@ -101,7 +103,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
     upstream: client,
     userAgent: 'test',
     mirror: options.mirror,
-    fetchBytes: async () => ({ bytes: Buffer.alloc(0) }),
+    fetchBytes: options.fetchBytes ?? (async () => ({ bytes: Buffer.alloc(0) })),
     object,
     settings: {
       expires: 24 * HOUR,

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FetchFailure } from '../../src/net/failure.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, HOUR, MINUTE, OWNER, openVideoStore, SECOND } from './rig.ts';
 import { completed, type Reply, says, scriptedApi, startUpstream, taken } from './scripted.ts';
@@ -196,6 +197,25 @@ test('inputs are fetched before anything is sent, and a bad one ends the task', 
   };
   assert.equal((await rig.ended((await rig.create({ request })).id)).status, 'completed');
   assert.equal(bodies.length, 1);
+});
+
+test('an input that cannot be fetched for a moment gets four tries, whatever else went wrong before', async (context) => {
+  let tries = 0;
+  const rig = await createRig(context, {
+    video: { ...scriptedApi, inlinesMedia: true },
+    async fetchBytes() {
+      tries += 1;
+      if (rig.upstream.posts < 5 || tries % 4 === 0) return { bytes: Buffer.alloc(4) };
+      throw new FetchFailure('timeout');
+    },
+  });
+  rig.upstream.onSubmit = (take) => (rig.upstream.posts <= 5 ? { status: 503 } : taken(take()));
+  const request = {
+    ...{ model: 'video', prompt: 'x', duration: 8, references: [], count: 1 },
+    frames: [{ type: 'first_frame' as const, input: { url: 'https://pictures.example/a.png' } }],
+  };
+  assert.equal((await rig.ended((await rig.create({ request })).id)).status, 'completed');
+  assert.equal(rig.upstream.posts, 6);
 });
 
 test('a stop in the middle of a poll is no outcome', async (context) => {
