@@ -55,14 +55,16 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
       every(REST, () => limits.rest()),
     );
   }
-  clear({ store, log, now }, config().usage).catch((error) => log.warn({ problem: error.message }, 'not cleared'));
+  const firstClearing = clear({ store, log, now }, config().usage).catch((error) =>
+    log.warn({ problem: error.message }, 'old records of use could not be removed'),
+  );
 
   return {
     accounts: createAccounts({ recorder, limits, now }),
     recorder,
     async close() {
       for (const timer of timers) clearInterval(timer);
-      await recorder.close(PATIENCE);
+      await Promise.all([recorder.close(PATIENCE), firstClearing]);
       await instance.close();
     },
   };

@@ -45,7 +45,8 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
       const [version, id = '', ...parts] = envelope.split(':');
       const key = known.get(id);
       if (version !== 'v1' || parts.length !== 3) throw unreadable('it has an unknown form');
-      if (!key) throw unreadable(`it was encrypted with the key ${id}, which is not there`);
+      if (!key)
+        throw unreadable(`it was encrypted with the key ${id}, which belongs in encryption.key or previous_keys`);
       const [nonce, text, tag] = parts.map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer, Buffer];
       try {
         const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });

@@ -102,6 +102,19 @@ describe('a start is refused in one line', () => {
     );
   });
 
+  test('for a store with secrets of another encryption key', async (context) => {
+    const { folder, run } = program(context);
+    assert.equal((await run(['keys', 'create', '--name', 'a'])).code, 0);
+    const file = join(folder, 'data/encryption.key');
+    writeFileSync(file, `${Buffer.alloc(32, 1).toString('base64')}\n`);
+    const { code, stderr } = await run(['serve', '--port', '0']);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^A stored secret cannot be decrypted: it was encrypted with the key \w+, [^\n]+previous_keys\.\n$/,
+    );
+  });
+
   test('for an address that others can reach while there is no key', async (context) => {
     const { code, stderr } = await program(context).run(['serve', '--host', '0.0.0.0', '--port', '0']);
     assert.equal(code, 1);
