@@ -1,5 +1,6 @@
 /** Builds a running gateway from a configuration: the only place that knows how the pieces fit. */
 
+import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
@@ -45,8 +46,8 @@ export interface RunningGateway {
   providers(): ProviderState[];
   /** Takes over providers, models and deadlines at once; names what needs a restart instead. */
   reload(config: Config): string[];
-  /** Stops accepting, lets running requests finish, and resolves when the last is done. */
-  close(): Promise<void>;
+  /** Stops accepting, ends requests that run for more than `grace` milliseconds, and resolves when the last is done. */
+  close(grace?: number): Promise<void>;
 }
 
 interface Parts {
@@ -69,6 +70,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     };
   }
 
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
   const memory = createStateMemory();
   const telemetry = await openTelemetry({
     ...{ ...config.telemetry, version, log },
@@ -88,6 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     upstream: parts.upstream,
     keepAlive: parts.config.server.keepAlive,
     userAgent,
+    stopping: stopping.signal,
     async prepare(request, { provider }, signal) {
       refusePrivateUrls(request);
       await inlineMedia(
@@ -151,9 +155,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       // Its upstream stays for calls that are on their way; unused connections end by themselves.
       return needsRestart(before.config, next);
     },
-    async close() {
+    async close(grace) {
       parts.models.close();
+      const timer = grace === undefined ? undefined : setTimeout(() => stopping.abort(), grace);
       await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
+      clearTimeout(timer);
       await accounting.close();
       await parts.upstream.close();
       await telemetry.close();

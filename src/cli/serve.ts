@@ -18,6 +18,8 @@ import { version } from './version.ts';
 
 /** Milliseconds that running requests get to finish. */
 const GRACE = 30_000;
+/** Milliseconds to tell the others that they were ended, and to write down what they used. */
+const LAST = 4000;
 /** Milliseconds within which a second signal is the same key press, passed on by npm and by the starting script. */
 const ECHO = 500;
 
@@ -53,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   await stopped;
   process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
-  await Promise.race([gateway.close(), after(GRACE)]);
+  await Promise.race([gateway.close(GRACE), after(GRACE + LAST)]);
   await keys.close();
   await store.close();
   process.exit(0);

@@ -19,7 +19,11 @@ export interface RelayOptions {
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
   userAgent: string;
+  /** Aborted when the gateway can wait no longer for what is under way. */
+  stopping?: AbortSignal;
 }
+
+const STOPPED = 'The gateway was stopped before the end; try again.';
 
 /** What became of an answer that was begun. */
 export interface Relayed {
@@ -53,7 +57,8 @@ export interface Bounds {
 export function relay(carried: Carried, options: RelayOptions, { client, until }: Bounds): Promise<Relayed> {
   const { call, endpoint, planned } = carried;
   const { memory, keepAlive, upstream } = options;
-  return new Promise((resolve, reject) => {
+  const over = new AbortController();
+  return new Promise<Relayed>((resolve, reject) => {
     let exchange: Exchange | undefined;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
     const send = (body: Buffer): void => {
@@ -71,12 +76,14 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
       sendAgain: send,
       hangUp: () => exchange?.abort(),
     });
-    send(planned.body);
-    client.addEventListener('abort', () => {
+    const end = (error: GatewayError) => () => {
       exchange?.abort();
-      receiver.fail(new GatewayError('client_closed', 'The client left before the end.'));
-    });
-  });
+      receiver.fail(error);
+    };
+    send(planned.body);
+    client.addEventListener('abort', end(new GatewayError('client_closed', 'The client left before the end.')));
+    options.stopping?.addEventListener('abort', end(new GatewayError('unavailable', STOPPED)), over);
+  }).finally(() => over.abort());
 }
 
 function numberOf(cost: bigint | undefined): number | undefined {

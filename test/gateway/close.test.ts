@@ -55,3 +55,28 @@ test('closing lets a running answer finish, and waits no longer for its kept-ali
   agent.destroy();
   await upstream.close();
 });
+
+test('closing ends what runs longer than its grace, in words that the client understands', {
+  timeout: 10_000,
+}, async () => {
+  const gateway = await startTestGateway();
+  const errors = { chat: /"error":\{[^}]*"code":/, messages: /event: error\n/, generate: /"status":"UNAVAILABLE"/ };
+  const asked = (['chat', 'messages', 'generate'] as const).map(async (protocol) => {
+    const answer = await ask(gateway, { protocol, model: 'sandbox/faulty', text: 'hang after 2', stream: true });
+    const reader = answer.body?.getReader();
+    const first = await reader?.read();
+    return { protocol, reader, text: Buffer.from(first?.value ?? '').toString() };
+  });
+  const streams = await Promise.all(asked);
+  const closed = gateway.close(100);
+  for (const { protocol, reader, text } of streams) {
+    let whole = text;
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      whole += Buffer.from(part.value).toString();
+    }
+    assert.match(whole, errors[protocol]);
+    assert.match(whole, /The gateway was stopped before the end/);
+    assert.ok(!whole.includes('[DONE]') || protocol === 'chat', whole);
+  }
+  await closed;
+});

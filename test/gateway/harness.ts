@@ -27,7 +27,8 @@ export interface TestGateway {
   log: Json[];
   /** `key` is one more key, in the file's own spelling. */
   reload(yaml: string, key?: string): string[];
-  close(): Promise<void>;
+  /** Ends what runs for more than `grace` milliseconds. */
+  close(grace?: number): Promise<void>;
 }
 
 export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock'> {
@@ -75,8 +76,8 @@ export async function startTestGateway(
       keys.configure(next.keys);
       return gateway.reload(next);
     },
-    async close() {
-      await gateway.close();
+    async close(grace) {
+      await gateway.close(grace);
       await keys.close();
       await store.close();
       rmSync(folder, { recursive: true });
