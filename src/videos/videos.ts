@@ -100,7 +100,9 @@ export function createVideos(options: VideosOptions): Videos {
       if (!isTerminal(task.status)) {
         throw new GatewayError('video_not_terminal', 'The task is not finished; cancel it first, or wait for its end.');
       }
-      if (!(await store.call('deleteVideo', { id, owner, now: clock.now() }))) throw notFound(id);
+      const { metadata: _metadata, user: _user, ...details } = task.details;
+      const deletion = { id, owner, details: JSON.stringify(details), now: clock.now() };
+      if (!(await store.call('deleteVideo', deletion))) throw notFound(id);
       // The sweep does what is left undone here.
       await eraseMedia(context, task).catch((error) =>
         context.log.warn({ err: error, task: id }, 'media not erased yet'),

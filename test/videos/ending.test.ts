@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { AssetSource, Kept, Mirror } from '../../src/videos/mirror.ts';
 import { encodeTask } from '../../src/videos/object.ts';
@@ -196,11 +197,13 @@ test('a video below the base URL is fetched with the key that made it, and named
 test('a deleted task is gone with its media, its webhook stays', async (context) => {
   const mirror = mirrorOf();
   const rig = await createRig(context, { mirror });
-  const { id } = await rig.create();
+  const { id } = await rig.create({ metadata: { place: 'garden' }, user: 'gardener' });
   await assert.rejects(rig.videos.remove(OWNER, id), { code: 'video_not_terminal' });
   await rig.ended(id);
   await rig.videos.remove(OWNER, id);
   await assert.rejects(rig.videos.get(OWNER, id), { code: 'video_not_found' });
+  const left = inspect(await rig.store.call('loadVideo', { id }));
+  assert.equal(/a quiet lake|garden|gardener/.test(left), false, left);
   await assert.rejects(rig.videos.remove(OWNER, id), { code: 'video_not_found' });
   assert.deepEqual((await rig.videos.list(OWNER, { limit: 10, order: 'desc' })).tasks, []);
   assert.deepEqual(mirror.erased, [id]);

@@ -265,12 +265,12 @@ export const readVideoLedger = reading<{ taskId: string }, LedgerEntry | undefin
   },
 );
 
-/** Hides a terminal task for good and forgets its content; false when it is not terminal. Its media are due for erasure. */
-export const deleteVideo = writing<{ id: string; owner: string; now: number }, boolean>(
+/** Hides a terminal task for good and forgets its content, leaving `details`; false when it is not terminal. Its media are due for erasure. */
+export const deleteVideo = writing<{ id: string; owner: string; details: string; now: number }, boolean>(
   'state',
   async (transaction, values) => {
     const sql = `UPDATE video_task SET deleted_at = :now, media_expires_at = :now, prompt = NULL, request = '{}',
-      version = version + 1
+      details = :details, version = version + 1
       WHERE id = :id AND owner = :owner AND deleted_at IS NULL AND NOT (${OPEN})`;
     return (await transaction.run(sql, values)) > 0;
   },
