@@ -38,7 +38,7 @@ export function createMinute({ subject, quota, now }: MinuteOptions): Minute {
   let others = 0;
 
   function roll(): number {
-    const at = now() - (now() % MINUTE);
+    const at = Math.floor(now() / MINUTE) * MINUTE;
     if (at !== windowAt) [windowAt, granted, used, others] = [at, 0, 0, 0];
     return at;
   }

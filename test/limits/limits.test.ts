@@ -46,6 +46,15 @@ async function spend(store: Store, cost: bigint, startedAt: number): Promise<voi
 }
 
 describe('one gateway', () => {
+  test('counts on while its clock ticks', async (context) => {
+    let moment = NOON;
+    const quota = createQuota({ store: await openTestSqlite(context), instance: 'one' });
+    const keeper = createLimitKeeper({ quota, defaults: () => ({}), now: () => moment++ });
+    const settings = { limits: { requestsPerMinute: 5 } };
+    for (let count = 0; count < 5; count++) await keeper.admit(wish(settings));
+    assert.equal((await refusal(keeper.admit(wish(settings)))).code, 'rate_limit_exceeded');
+  });
+
   test('counts requests by the minute and says when the next begins', async (context) => {
     const time = { now: NOON + 20_000 };
     const keeper = keeperOn(await openTestSqlite(context), time);

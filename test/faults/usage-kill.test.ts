@@ -1,0 +1,150 @@
+/** A gateway is killed under load: what its upstream served and what it recorded are the same, request by request. */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  HEADERS,
+  KEY,
+  PATHS,
+  type ProtocolId,
+  post,
+  question,
+  startUpstream,
+  type TestUpstream,
+} from '../gateway/harness.ts';
+import { get, recordOf } from '../gateway/usage-client.ts';
+import { WIRES } from './wires.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const PROTOCOLS = Object.keys(PATHS) as ProtocolId[];
+const ROUNDS = 2;
+const CLIENTS = 12;
+/** Answers in one piece and streams that are complete; then as many streams that never end. */
+const COMPLETE = 30;
+
+let upstream: TestUpstream;
+let folder: string;
+let config: string;
+let served = 0;
+const hanging = new Set<ServerResponse>();
+
+before(async () => {
+  upstream = await startUpstream((call, response) => {
+    served += 1;
+    const wire = WIRES.chat;
+    if (call.bytes.includes('hang')) {
+      hanging.add(response.writeHead(200, { 'content-type': 'text/event-stream' }));
+      response.write(wire.head);
+    } else if (call.body.stream) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(wire.head + wire.tail);
+    } else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(wire.whole));
+  });
+  folder = mkdtempSync(join(tmpdir(), 'polygate-kill-'));
+  config = join(folder, 'polygate.yaml');
+  writeFileSync(
+    config,
+    `data: ${folder}/data
+keys: [{ name: test, key: ${KEY} }]
+providers:
+  a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m, pricing: { prompt: "0.001", completion: "0.001" } }] }
+`,
+  );
+});
+
+after(async () => {
+  await upstream.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Running {
+  child: ChildProcess;
+  url: string;
+}
+
+async function startProcess(): Promise<Running> {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--config', config], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let text = '';
+  for await (const chunk of child.stdout ?? []) {
+    text += chunk;
+    const url = /listens on (http:\S+)/.exec(text)?.[1];
+    if (url) return { child, url };
+  }
+  throw new Error(`The gateway ended: ${text}`);
+}
+
+interface Answer {
+  id: string;
+  complete: boolean;
+}
+
+/** One request; its id is known as soon as its answer begins. */
+async function send(url: string, index: number, text: string, onBegun?: (id: string) => void): Promise<Answer> {
+  const protocol = PROTOCOLS[index % PROTOCOLS.length] as ProtocolId;
+  const stream = text === 'hang' || index % 2 === 0;
+  const body = question(protocol, 'a/m', text, stream);
+  const response = await post(url + PATHS[protocol]('a/m', stream), body, HEADERS[protocol]);
+  const id = String(response.headers.get('x-polygate-generation-id'));
+  const reader = response.body?.getReader();
+  await reader?.read();
+  onBegun?.(id);
+  try {
+    while (!(await reader?.read())?.done);
+    return { id, complete: true };
+  } catch {
+    return { id, complete: false };
+  }
+}
+
+test('records are what was served, through several kills', { timeout: 60_000 }, async () => {
+  const completed: string[] = [];
+  const interrupted: string[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const { child, url } = await startProcess();
+    let next = 0;
+    const client = async (): Promise<void> => {
+      while (next < COMPLETE) {
+        const { id, complete } = await send(url, next++, 'Hi');
+        assert.ok(complete);
+        completed.push(id);
+      }
+    };
+    const begun: Promise<void>[] = [];
+    const ends = Array.from({ length: CLIENTS }, (_, index) => {
+      const first = Promise.withResolvers<void>();
+      begun.push(first.promise);
+      return send(url, index, 'hang', (id) => {
+        interrupted.push(id);
+        first.resolve();
+      });
+    });
+    await Promise.all([...Array.from({ length: CLIENTS }, client), ...begun]);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    for (const { complete } of await Promise.all(ends)) assert.equal(complete, false);
+  }
+  const { child, url } = await startProcess();
+  try {
+    const { total } = (await get(url, '/v1/usage')).body;
+    assert.equal(total.requests, served);
+    assert.equal(served, completed.length + interrupted.length);
+    for (const id of completed) assert.equal((await recordOf(url, id)).status, 'completed');
+    for (const id of interrupted) {
+      const record = await recordOf(url, id);
+      assert.deepEqual([record.status, record.tokens_estimated], ['interrupted', true]);
+      assert.ok(record.tokens_prompt > 0);
+    }
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+});

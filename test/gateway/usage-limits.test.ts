@@ -1,0 +1,193 @@
+/** Limits and budgets of keys, from the first request to the last one that is refused, in the words of each protocol. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { WIRES } from '../faults/wires.ts';
+import {
+  answerJson,
+  PATHS,
+  type ProtocolId,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
+import { get, headersWith, hear, recordOf } from './usage-client.ts';
+
+const IDS = Object.keys(PATHS) as ProtocolId[];
+const keyOf = (name: string): string => `sk-test-limited-${name}-0123456789`;
+const entry = (name: string, settings: string): string => `{ name: ${name}, key: ${keyOf(name)}, ${settings} }`;
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+let release = Promise.withResolvers<void>();
+
+before(async () => {
+  upstream = await startUpstream(async (call, response) => {
+    if (call.bytes.includes('wait')) await release.promise;
+    if (call.bytes.includes('fail')) answerJson(response, WIRES.chat.error('upstream'), 500);
+    else answerJson(response, WIRES.chat.whole);
+  });
+  // 1 input and 2 output tokens: 2 USD an answer.
+  const model = '{ id: m, pricing: { prompt: "0", completion: "1" } }';
+  const keys = IDS.flatMap((id) => [
+    entry(`rpm-${id}`, 'limits: { requests_per_minute: 2 }'),
+    entry(`tpm-${id}`, 'limits: { tokens_per_minute: 150 }'),
+    entry(`poor-${id}`, 'budgets: { day: "25" }'),
+  ]);
+  gateway = await startTestGateway(
+    `providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [${model}, { id: n }] } }`,
+    {
+      keys: [
+        ...keys,
+        entry('one', 'limits: { concurrent_requests: 1 }'),
+        entry('model', 'model_limits: { "a/m": { requests_per_minute: 1 } }'),
+        entry('reader', 'read_only: true'),
+      ],
+      clock: minuteClock(),
+    },
+  );
+});
+
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+/** Minutes are long enough for a test, whenever it begins. */
+function minuteClock() {
+  const start = Date.now() - (Date.now() % 60_000) + 1000 - performance.now();
+  const now = (): number => Math.floor(start + performance.now());
+  return {
+    now,
+    after(milliseconds: number, wake: () => void) {
+      const timer = setTimeout(wake, milliseconds);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+const LIMITED = { chat: 'rate_limit_exceeded', messages: 'rate_limit_error', generate: 'RESOURCE_EXHAUSTED' };
+const SPENT = { chat: 'insufficient_quota', messages: 'billing_error', generate: 'RESOURCE_EXHAUSTED' };
+
+function nameIn(protocol: ProtocolId, text: string): string {
+  const { error } = JSON.parse(text);
+  return { chat: error.code, messages: error.type, generate: error.status }[protocol];
+}
+
+for (const protocol of IDS) {
+  describe(protocol, () => {
+    const asked = { protocol, model: 'a/m', text: 'Hi' };
+    /** `messages` asks for 1000 tokens by itself. */
+    const short = {
+      chat: { max_tokens: 10 },
+      messages: { max_tokens: 10 },
+      generate: { generationConfig: { maxOutputTokens: 10 } },
+    }[protocol];
+
+    test('requests a minute', async () => {
+      const key = keyOf(`rpm-${protocol}`);
+      const left = [];
+      for (let count = 0; count < 2; count++) {
+        const { status, headers } = await hear(gateway.url, { ...asked, key });
+        assert.equal(status, 200);
+        assert.equal(headers['x-ratelimit-limit-requests'], '2');
+        assert.match(headers['x-ratelimit-reset-requests'] ?? '', /^\d+s$/);
+        left.push(headers['x-ratelimit-remaining-requests']);
+      }
+      assert.deepEqual(left, ['1', '0']);
+      const refused = await hear(gateway.url, { ...asked, key });
+      assert.equal(refused.status, 429);
+      assert.equal(nameIn(protocol, refused.text), LIMITED[protocol]);
+      assert.equal(refused.headers['x-ratelimit-remaining-requests'], '0');
+      const wait = Number(refused.headers['retry-after']);
+      assert.ok(wait > 0 && wait <= 60);
+    });
+
+    test('tokens a minute, of which what was not used comes back', async () => {
+      const key = keyOf(`tpm-${protocol}`);
+      const wish = { ...asked, key, more: short };
+      for (let count = 0; count < 8; count++) {
+        const { status, headers } = await hear(gateway.url, wish);
+        assert.equal(status, 200);
+        assert.equal(headers['x-ratelimit-limit-tokens'], '150');
+      }
+      const long = {
+        chat: { max_tokens: 140 },
+        messages: { max_tokens: 140 },
+        generate: { generationConfig: { maxOutputTokens: 140 } },
+      };
+      const refused = await hear(gateway.url, { ...wish, more: long[protocol] });
+      assert.equal(refused.status, 429);
+      assert.match(refused.text, /150 tokens a minute/);
+    });
+
+    test('a budget: reserved by what is asked for, settled by what was used', async () => {
+      const key = keyOf(`poor-${protocol}`);
+      const wish = { ...asked, key, more: short };
+      // 10 USD are reserved, 2 are used.
+      for (let count = 0; count < 8; count++) {
+        assert.equal((await hear(gateway.url, wish)).status, 200);
+      }
+      const refused = await hear(gateway.url, wish);
+      assert.equal(refused.status, { chat: 402, messages: 402, generate: 429 }[protocol], refused.text);
+      assert.equal(nameIn(protocol, refused.text), SPENT[protocol]);
+      assert.match(refused.text, /25 USD a day; 9 USD are left/);
+      assert.equal(refused.headers['x-should-retry'], 'false');
+      const { data } = (await get(gateway.url, '/v1/key', key)).body;
+      assert.deepEqual([data.limit, data.limit_remaining, data.limit_reset, data.usage_daily], [25, 9, 'daily', 16]);
+    });
+  });
+}
+
+test('requests at once', async () => {
+  const key = keyOf('one');
+  release = Promise.withResolvers();
+  const seen = upstream.calls.length;
+  const first = hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'wait', key });
+  while (upstream.calls.length === seen) await new Promise(setImmediate);
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key })).status, 429);
+  release.resolve();
+  assert.equal((await first).status, 200);
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'fail', key })).status, 502);
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/none', text: 'Hi', key })).status, 404);
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key })).status, 200);
+});
+
+test('a limit of a model leaves the others alone', async () => {
+  const key = keyOf('model');
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key })).status, 200);
+  const refused = await hear(gateway.url, { protocol: 'messages', model: 'a/m', text: 'Hi', key });
+  assert.equal(refused.status, 429);
+  assert.match(refused.text, /This key with a\/m/);
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/n', text: 'Hi', key })).status, 200);
+});
+
+test('headers stand on errors too', async () => {
+  const key = keyOf('rpm-chat');
+  const body = JSON.stringify({ model: 'a/m', messages: 'none' });
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: headersWith('chat', key),
+    body,
+  });
+  assert.equal(response.status, 400);
+  assert.equal(response.headers.get('x-ratelimit-limit-requests'), '2');
+});
+
+test('a key that may only look sees its use', async () => {
+  const key = keyOf('reader');
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key })).status, 403);
+  assert.equal((await get(gateway.url, '/v1/usage', key)).status, 200);
+  assert.equal((await get(gateway.url, '/v1/key', key)).body.data.read_only, true);
+});
+
+test('limits change with the configuration', async () => {
+  const { id } = await hear(gateway.url, { protocol: 'chat', model: 'a/n', text: 'Hi' });
+  assert.equal((await recordOf(gateway.url, id)).total_cost, 0);
+  gateway.reload(
+    `providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: n }] } }\nlimits: { requests_per_minute: 1 }`,
+  );
+  const { headers } = await hear(gateway.url, { protocol: 'chat', model: 'a/n', text: 'Hi' });
+  assert.equal(headers['x-ratelimit-limit-requests'], '1');
+});
