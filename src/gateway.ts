@@ -103,6 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
 
   const { host, port, prefixes, bodyLimit, trustedProxies } = config.server;
+  let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
   const tasks = await createTasks({
     ...{ config, store, log, userAgent, models, clock, events: telemetry.metrics.events },
@@ -129,23 +130,37 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     watch: telemetry.watch,
     metrics: { metrics: telemetry.metrics, token: config.admin?.token, local: isLoopback(host) },
   });
-  await app.listen({ host, port });
-  const address = addressOf(app.server);
-  const admin = config.admin && (await administer(config.admin));
-  await tasks.start();
+  let admin: RunningAdmin | undefined;
 
-  async function administer(settings: AdminConfig): Promise<RunningAdmin> {
+  async function close(grace?: number): Promise<void> {
+    parts.models.close();
+    const timer = grace === undefined ? undefined : setTimeout(() => stopping.abort(), grace);
+    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
+    clearTimeout(timer);
+    await accounting.close();
+    await parts.upstream.close();
+    await telemetry.close();
+  }
+
+  try {
+    await app.listen({ host, port });
+    address = addressOf(app.server);
+    admin = config.admin && (await administer(config.admin));
+    await tasks.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  function administer(settings: AdminConfig): Promise<RunningAdmin> {
     const { secrets, video } = tasks;
     const now = clock?.now ?? store.now;
     const options = { keys, secrets, store, protocol: protocolOf('chat'), log, now, replay: video.deliveries.replay };
-    return startAdmin(settings, options).catch(async (error) => {
-      await Promise.all([app.close(), accounting.close()]);
-      throw error;
-    });
+    return startAdmin(settings, options);
   }
 
   return {
-    address: { host: address.address, port: address.port },
+    address,
     admin: admin?.address,
     providers: () => parts.models.states(),
     reload(next) {
@@ -155,15 +170,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       // Its upstream stays for calls that are on their way; unused connections end by themselves.
       return needsRestart(before.config, next);
     },
-    async close(grace) {
-      parts.models.close();
-      const timer = grace === undefined ? undefined : setTimeout(() => stopping.abort(), grace);
-      await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
-      clearTimeout(timer);
-      await accounting.close();
-      await parts.upstream.close();
-      await telemetry.close();
-    },
+    close,
   };
 }
 
@@ -173,10 +180,9 @@ function tellRest({ metrics }: Telemetry, id: string): void {
   metrics.events.endpointRested(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
 }
 
-function addressOf(server: Server): AddressInfo {
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('the server has no address');
-  return address;
+function addressOf(server: Server): RunningGateway['address'] {
+  const { address: host, port } = server.address() as AddressInfo;
+  return { host, port };
 }
 
 function needsRestart(before: Config, next: Config): string[] {
