@@ -34,23 +34,32 @@ export interface Machine {
   postgres?: string;
 }
 
-/** Replaces what stands between the markers. */
-export function writeDocument(path: string, results: readonly Result[], machine: Machine): void {
+/** Replaces what stands between the markers; sections of scenarios that did not run stay as they are. */
+export function writeDocument(
+  path: string,
+  results: readonly Result[],
+  { all, machine }: { all: readonly Scenario[]; machine: Machine },
+): void {
   const text = readFileSync(path, 'utf8');
-  const [before, rest] = text.split(START);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`${path} lacks its markers`);
-  writeFileSync(path, `${before}${START}\n\n${document(results, machine)}\n${END}${after}`);
+  const [before = '', rest] = text.split(START);
+  const [generated, after] = rest?.split(END) ?? [];
+  if (generated === undefined || after === undefined) throw new Error(`${path} lacks its markers`);
+  const known = new Map(generated.split(/^(?=### )/m).map((part) => [titleOf(part), part.trim()]));
+  for (const result of results) known.set(result.scenario.title, section(result));
+  const sections = all.flatMap(({ title }) => known.get(title) ?? []);
+  writeFileSync(path, [before + START, head(sections, machine), ...sections, END + after].join('\n\n'));
 }
 
-function document(results: readonly Result[], machine: Machine): string {
-  const missed = results.flatMap(({ figures }) => figures).filter(({ verdict }) => verdict === 'MISSED').length;
-  const left = results.flatMap(({ figures }) => figures).filter(({ verdict }) => verdict === 'NOT RUN').length;
-  const verdict = `${missed === 0 ? 'Every target was met' : `${missed} targets were missed`}${left === 0 ? '' : `; ${left} figures could not be taken on this machine`}.`;
-  return [
-    `Measured on ${new Date().toISOString().slice(0, 10)} on ${describe(machine)}. ${verdict}`,
-    ...results.map(section),
-  ].join('\n\n');
+function titleOf(part: string): string {
+  return /^### (.*)$/m.exec(part)?.[1] ?? '';
+}
+
+function head(sections: readonly string[], machine: Machine): string {
+  const count = (verdict: string) => sections.join('\n').split(`| ${verdict} `).length - 1;
+  const missed = count('MISSED');
+  const left = count('NOT RUN');
+  const verdict = `${missed === 0 ? 'Every target was met' : `Targets missed: ${missed}`}${left === 0 ? '' : `; figures that could not be taken: ${left}`}.`;
+  return `Measured on ${describe(machine)}. ${verdict}`;
 }
 
 function describe({ load, sqlite, postgres }: Machine): string {
@@ -72,5 +81,6 @@ function section({ scenario, seconds, figures }: Result): string {
   );
   const line = (row: string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   const table = [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...cells.map(line)];
-  return `### ${scenario.title}\n\n${scenario.how} Took ${seconds.toFixed(0)} s; \`npm run test:chaos -- ${scenario.id}\`.\n\n${table.join('\n')}`;
+  const run = `On ${new Date().toISOString().slice(0, 10)}, in ${seconds.toFixed(0)} s: \`npm run test:chaos -- ${scenario.id}\`.`;
+  return `### ${scenario.title}\n\n${scenario.how} ${run}\n\n${table.join('\n')}`;
 }

@@ -40,7 +40,8 @@ function withMore(store: Store): ChaosStore {
   return { ...store, do: perform, rows: (sql) => perform('askState', { sql }) };
 }
 
-const CHUNK = 500;
+/** Few enough for one transaction on a machine that is busy. */
+const CHUNK = 100;
 const OWNERS = 64;
 
 export interface Owed {

@@ -68,7 +68,7 @@ test('closing ends what runs longer than its grace, in words that the client und
     return { protocol, reader, text: Buffer.from(first?.value ?? '').toString() };
   });
   const streams = await Promise.all(asked);
-  const closed = gateway.close(100);
+  const closed = gateway.stop(100);
   for (const { protocol, reader, text } of streams) {
     let whole = text;
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {

@@ -27,8 +27,9 @@ export interface TestGateway {
   log: Json[];
   /** `key` is one more key, in the file's own spelling. */
   reload(yaml: string, key?: string): string[];
-  /** Ends what runs for more than `grace` milliseconds. */
-  close(grace?: number): Promise<void>;
+  close(): Promise<void>;
+  /** Closes it, and ends what runs for more than `grace` milliseconds. */
+  stop(grace?: number): Promise<void>;
 }
 
 export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock'> {
@@ -66,6 +67,12 @@ export async function startTestGateway(
     ...options,
   });
   const { host, port } = gateway.address;
+  async function stop(grace?: number): Promise<void> {
+    await gateway.close(grace);
+    await keys.close();
+    await store.close();
+    rmSync(folder, { recursive: true });
+  }
   return {
     url: `http://${host}:${port}`,
     adminUrl: gateway.admin ? `http://${gateway.admin.host}:${gateway.admin.port}` : '',
@@ -76,12 +83,8 @@ export async function startTestGateway(
       keys.configure(next.keys);
       return gateway.reload(next);
     },
-    async close(grace) {
-      await gateway.close(grace);
-      await keys.close();
-      await store.close();
-      rmSync(folder, { recursive: true });
-    },
+    close: () => stop(),
+    stop,
   };
 }
 
