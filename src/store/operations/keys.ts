@@ -33,7 +33,7 @@ export interface StoredKey extends KeyRow, SecretRow {
 }
 
 /** Every change says who makes it, and when. */
-interface Change {
+export interface Change {
   author: Author;
   now: number;
 }
