@@ -32,12 +32,9 @@ if (chosen.length === 0 || positionals.some((id) => !scenarios.some((scenario) =
   process.exit(2);
 }
 
+const described = values.keep ? undefined : await machine();
 const results = await perform();
 process.stdout.write(`\n${terminalTable(results)}`);
-if (!values.keep) {
-  writeDocument(DOCUMENT, results, { all: scenarios, machine: await machine() });
-  process.stdout.write('\nThe figures are in docs/reliability.md.\n');
-}
 const isFine = results.every(({ figures }) => figures.every(({ verdict }) => verdict !== 'MISSED'));
 await drained();
 process.exit(isFine ? 0 : 1);
@@ -45,7 +42,11 @@ process.exit(isFine ? 0 : 1);
 /** Those that mostly wait run side by side; the others would disturb each other's figures. */
 async function perform(): Promise<Result[]> {
   const results = new Map<Scenario, Result>();
-  const one = async (scenario: Scenario) => void results.set(scenario, await attempt(scenario));
+  const one = async (scenario: Scenario) => {
+    const result = await attempt(scenario);
+    results.set(scenario, result);
+    if (described) writeDocument(DOCUMENT, [result], { all: scenarios, machine: described });
+  };
   await Promise.all(chosen.filter(({ patient }) => patient).map(one));
   for (const scenario of chosen.filter(({ patient }) => !patient)) await one(scenario);
   return chosen.flatMap((scenario) => results.get(scenario) ?? []);
