@@ -53,6 +53,19 @@ forEachStore((name, open) => {
     assert.equal((await claim(store, { owner: 9 })).jobs.length, 4);
   });
 
+  test(`limits hold however many gateways claim at the same moment (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const stores = [store, ...(await Promise.all([1, 2, 3].map(() => store.beside())))];
+    // Each has its connections.
+    await Promise.all(stores.flatMap((one) => [claim(one), claim(one)]));
+    for (let round = 0; round < 5; round++) {
+      const kind = `round-${round}`;
+      await store.do('addJobs', { jobs: jobs(20, { kind, lane: 'a', dueAt: NOW }) });
+      const claims = stores.flatMap((one) => [claim(one, { kind, slots: 2 }), claim(one, { kind, slots: 2 })]);
+      assert.equal((await Promise.all(claims)).flatMap(lanesOf).length, 8);
+    }
+  });
+
   test(`slots are shared out lane by lane, and late jobs get their part only (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     await store.do('addJobs', { jobs: jobs(20, { lane: 'busy', dueAt: NOW - 1000 }) });

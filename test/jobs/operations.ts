@@ -28,6 +28,10 @@ export const operations = {
     const rows = await transaction.all('SELECT lane FROM job_lane WHERE kind = :kind AND failures >= 20', { kind });
     return rows.map(({ lane }) => String(lane));
   }),
+  begunOf: reading<{ taskId: string }, number>('state', async (transaction, values) => {
+    const [row] = await transaction.all('SELECT begun FROM delivery WHERE task_id = :taskId', values);
+    return Number(row?.begun);
+  }),
   listJobs: reading<{ kind: string }, Record<string, number | string>[]>('state', async (transaction, values) => {
     const rows = await transaction.all('SELECT * FROM job WHERE kind = :kind ORDER BY ref', values);
     return rows as Record<string, number | string>[];

@@ -154,5 +154,6 @@ test('what is our own fault is not charged to the receiver', async (context) => 
     async () => (await rig.log(taskId))?.state === 'delivered',
   );
   assert.equal((await rig.log(taskId))?.attempts.length, 1);
+  assert.equal(await rig.store.do('begunOf', { taskId }), 1);
   assert.ok(clock.now() - START >= 5_000 + 10_000 + 20_000, 'in growing pauses');
 });
