@@ -36,7 +36,9 @@ async function acknowledged(id: string, times: number): Promise<Json> {
   for (;;) {
     const { body } = await client.send('GET', `/v1/videos/${id}/deliveries`);
     const [delivery] = body.data;
-    if (delivery?.attempts.filter(({ outcome }: Json) => outcome === 'ack').length >= times) return delivery;
+    const acks = delivery?.attempts.filter(({ outcome }: Json) => outcome === 'ack');
+    // The state is read a moment before the attempts.
+    if (delivery?.state === 'delivered' && acks.length >= times) return delivery;
     await pause(100);
   }
 }
