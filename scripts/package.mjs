@@ -54,7 +54,7 @@ async function install() {
 async function useProgram(node) {
   const program = join(folder, 'node_modules', 'polygate', 'dist', 'main.js');
   await succeed(node, [program, 'check']);
-  const child = spawn(node, [program, 'serve', '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(node, [program, 'serve', '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
   try {
     const banner = await greeting(child);
     const [, url] = /listens on (\S+)/.exec(banner);
