@@ -62,7 +62,11 @@ export async function startGateway(stage: Stage, options: GatewayOptions): Promi
     stdio: ['ignore', 'pipe', log],
   });
   closeSync(log);
-  stage.atEnd(() => void (child.exitCode === null && child.kill('SIGKILL')));
+  const end = () => void child.kill('SIGKILL');
+  stage.atEnd(end);
+  // Also where this process is ended before its time.
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
   const ended = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal, at: performance.now() }));
   let words = '';
   const listening = new Promise<string>((resolve) => {

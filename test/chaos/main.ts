@@ -32,6 +32,8 @@ if (chosen.length === 0 || positionals.some((id) => !scenarios.some((scenario) =
   process.exit(2);
 }
 
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
+process.setMaxListeners(0);
 const described = values.keep ? undefined : await machine();
 const results = await perform();
 process.stdout.write(`\n${terminalTable(results)}`);

@@ -165,7 +165,12 @@ async function full(stage: Stage): Promise<Figure[]> {
   const folder = stage.folder();
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'polygate-chaos', folder]);
   if (mounted.status !== 0) return [notRun('full disk', 'this user may not mount a tmpfs')];
-  stage.atEnd(() => spawnSync('umount', ['-l', folder]));
+  const unmount = () => void spawnSync('umount', ['-l', folder]);
+  process.once('exit', unmount);
+  stage.atEnd(() => {
+    process.off('exit', unmount);
+    unmount();
+  });
   const filler = join(folder, 'filler');
   return endure(
     stage,
