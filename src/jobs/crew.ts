@@ -93,7 +93,9 @@ export function createCrew(options: CrewOptions): Crew {
   function begin(job: ClaimedJob, leaseUntil: number): void {
     const run = createRun({ ...options, job, leaseUntil, lifetime });
     runs.add(run);
+    // What was claimed while the gateway began to stop goes back undone.
     if (state === 'stopped') run.stop();
+    else run.start();
     run.ended.then(() => {
       runs.delete(run);
       wake();

@@ -20,6 +20,8 @@ export interface RunOptions {
 
 export interface Run {
   readonly job: ClaimedJob;
+  /** At its moment. */
+  start(): void;
   /** Makes the lease last a lifetime from now. */
   renew(): Promise<void>;
   /** Gives the job back if it has not begun. */
@@ -127,6 +129,5 @@ export function createRun({ store, handler, log, clock, job, leaseUntil, lifetim
     controller.abort(new Error('the gateway stops'));
   }
 
-  hold();
-  return { job, renew, stop, abort, ended };
+  return { job, start: hold, renew, stop, abort, ended };
 }
