@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
@@ -214,6 +214,20 @@ describe('an engine that cannot write now', () => {
     await wait(600);
     await store.call('put', { subject: 'a', value: 1 });
     assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('because pages of the file are damaged says so', async (context) => {
+    const folder = temporaryData(context);
+    const store = await open(context, folder);
+    const items = Array.from({ length: 20_000 }, (_, value) => ({ subject: `row ${value}`, value }));
+    await store.call('putMany', { items, ignoreDuplicates: false });
+    await store.close();
+    const file = join(folder, 'state.db');
+    const bytes = readFileSync(file);
+    const middle = Math.floor(bytes.length / 8192) * 4096;
+    writeFileSync(file, bytes.fill(0xff, middle, middle + 40 * 4096));
+    const damaged = await open(context, folder);
+    await assert.rejects(damaged.call('list', { prefix: 'row ' }), unavailable(/the file is damaged/));
   });
 
   test('because another process holds the lock still reads, and writes when it is free', async (context) => {
