@@ -113,6 +113,23 @@ test('a webhook is signed with the secret of its key at the moment it is sent', 
   assert.equal(headers['webhook-signature'], standard.join(' '));
 });
 
+test('what a key that is revoked by now is owed is still signed with its secret', async (context) => {
+  const receiver = await startReceiver();
+  context.after(receiver.close);
+  const rig = await startRig(context, openTestSqlite);
+  const { secret, stored } = createSecrets({ store: rig.store, cipher }).first(OWNER);
+  const now = rig.store.now();
+  const change = { author: { actor: 'admin' }, now } as const;
+  const moments = { createdAt: now, expiresAt: null, revokedAt: null };
+  const key = { id: OWNER, name: 'one', settings: '{}', ...moments };
+  await rig.store.call('createKey', { ...change, key, secret: { digest: 'd', prefix: 'p' }, webhookSecret: stored });
+  await rig.store.call('revokeKey', { ...change, id: OWNER });
+  await rig.owe(receiver.url());
+  await until(() => receiver.received.length === 1);
+  const [{ headers, body } = assert.fail()] = receiver.received;
+  assert.equal(headers['x-service-signature'], createHmac('sha256', secret).update(body).digest('base64url'));
+});
+
 test('a ciphertext means nothing in another place, nor after a change', () => {
   const place = { table: 'webhook_secret', id: 'a', column: 'ciphertext' };
   const envelope = cipher.encrypt('geheim ü', place);
