@@ -57,7 +57,9 @@ export interface Bounds {
 export function relay(carried: Carried, options: RelayOptions, { client, until }: Bounds): Promise<Relayed> {
   const { call, endpoint, planned } = carried;
   const { memory, keepAlive, upstream } = options;
-  const over = new AbortController();
+  let stop: ((error: GatewayError) => void) | undefined;
+  const onLeft = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
+  const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
   return new Promise<Relayed>((resolve, reject) => {
     let exchange: Exchange | undefined;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
@@ -76,14 +78,14 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
       sendAgain: send,
       hangUp: () => exchange?.abort(),
     });
-    const end = (error: GatewayError) => () => {
+    stop = (error) => {
       exchange?.abort();
       receiver.fail(error);
     };
     send(planned.body);
-    client.addEventListener('abort', end(new GatewayError('client_closed', 'The client left before the end.')));
-    options.stopping?.addEventListener('abort', end(new GatewayError('unavailable', STOPPED)), over);
-  }).finally(() => over.abort());
+    client.addEventListener('abort', onLeft);
+    options.stopping?.addEventListener('abort', onStopping);
+  }).finally(() => options.stopping?.removeEventListener('abort', onStopping));
 }
 
 function numberOf(cost: bigint | undefined): number | undefined {

@@ -35,16 +35,20 @@ export function createStatistics(now: () => number = Date.now): Statistics {
 
   function samples(endpoint: string): Measured[] {
     const oldest = now() - WINDOW;
-    return measured.get(endpoint)?.filter(({ at }) => at >= oldest) ?? [];
+    const lately = measured.get(endpoint)?.slice(-MOST_SAMPLES) ?? [];
+    return lately.filter(({ at }) => at >= oldest);
   }
 
   return {
     record(endpoint, { firstByte, total, tokens }) {
       const seconds = (total - firstByte) / 1000;
       const throughput = tokens !== undefined && tokens > 0 ? tokens / Math.max(seconds, 0.001) : undefined;
-      const kept = samples(endpoint).slice(1 - MOST_SAMPLES);
+      const kept = measured.get(endpoint) ?? [];
+      // Old ones go in heaps, because this is done for every answer.
+      if (kept.length >= 2 * MOST_SAMPLES) kept.splice(0, MOST_SAMPLES);
+      kept.push({ at: now(), latency: firstByte / 1000, throughput });
       measured.delete(endpoint);
-      measured.set(endpoint, [...kept, { at: now(), latency: firstByte / 1000, throughput }]);
+      measured.set(endpoint, kept);
       const [stalest] = measured.size > MOST_ENDPOINTS ? measured.keys() : [];
       if (stalest !== undefined) measured.delete(stalest);
     },
