@@ -32,6 +32,8 @@ if (chosen.length === 0 || positionals.some((id) => !scenarios.some((scenario) =
   process.exit(2);
 }
 
+// The server of the tests waits for the disk, as one in earnest does.
+process.env.POSTGRES_FSYNC = 'on';
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
 process.setMaxListeners(0);
 const described = values.keep ? undefined : await machine();

@@ -16,10 +16,11 @@ const IDLE = 2000;
 /** Milliseconds for an orderly end. */
 const GRACE = 5000;
 
+/** Nothing of it is kept, so only who measures it waits for the disk. */
+const { POSTGRES_FSYNC = 'off' } = process.env;
 const SETTINGS = {
-  // Nothing of it is kept.
-  fsync: 'off',
-  full_page_writes: 'off',
+  fsync: POSTGRES_FSYNC,
+  full_page_writes: POSTGRES_FSYNC,
   shared_buffers: '32MB',
   max_connections: '200',
   unix_socket_directories: '',
