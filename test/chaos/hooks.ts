@@ -24,7 +24,8 @@ export interface Hooks {
   busiest(): number;
 }
 
-export type Answerer = (response: ServerResponse) => void;
+/** Hears how often the webhook came, this time included. */
+export type Answerer = (response: ServerResponse, times: number) => void;
 
 /** Answers in 5 to 25 milliseconds. */
 export const promptly: Answerer = (response) =>
@@ -49,17 +50,15 @@ export async function startHooks(stage: Stage, receivers: number, answer: Answer
       return;
     }
     requests += 1;
-    note(String(request.headers['x-service-idempotency-key']), hash.digest('base64'));
-    answer(response);
+    answer(response, note(String(request.headers['x-service-idempotency-key']), hash.digest('base64')));
   }
 
-  function note(key: string, body: string): void {
-    const count = got.get(key);
-    if (!count) got.set(key, { times: 1, body, same: true, firstAt: Date.now() });
-    else {
-      count.times += 1;
-      count.same &&= count.body === body;
-    }
+  function note(key: string, body: string): number {
+    const count = got.get(key) ?? { times: 0, body, same: true, firstAt: Date.now() };
+    count.times += 1;
+    count.same &&= count.body === body;
+    got.set(key, count);
+    return count.times;
   }
 
   const servers = await Promise.all(Array.from({ length: receivers }, () => startHttps(receive)));
