@@ -63,10 +63,14 @@ export function openAccount({ recorder, request, free, estimate, settle }: Accou
   return {
     begin(served) {
       if (begun) return begun;
-      const input = free ? 0 : estimate();
-      const cost = free ? 0n : (priceOf(served.model, { input, output: 0 }) ?? 0n);
       first = served;
-      intent = { ...request, ...whereOf(served), estimate: { input, cost } };
+      intent = {
+        ...{ ...request, ...whereOf(served) },
+        get estimate() {
+          const input = free ? 0 : estimate();
+          return { input, cost: free ? 0n : (priceOf(served.model, { input, output: 0 }) ?? 0n) };
+        },
+      };
       begun = recorder.begin(intent);
       return begun;
     },

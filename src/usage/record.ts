@@ -18,8 +18,8 @@ export interface Intent {
   protocolIn: string;
   protocolOut: string;
   stream: boolean;
-  /** What is recorded if the gateway dies before the end: the input as estimated, no output. */
-  estimate: { input: number; cost: bigint };
+  /** What is recorded if the gateway dies before the end: the input as estimated, no output. Read where an intent is written. */
+  readonly estimate: { input: number; cost: bigint };
 }
 
 /** How it ended. */
@@ -39,6 +39,8 @@ export interface Completion {
   total: number;
   upstreamId?: string;
 }
+
+const LONGEST_NAME = 300;
 
 export function intendedRow(intent: Intent): UsageRow {
   const { endpoint, protocolOut, estimate } = intent;
@@ -60,7 +62,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     id: intent.id,
     started_at: intent.startedAt,
     key_id: intent.keyId,
-    model: intent.model,
+    model: plain(intent.model),
     endpoint_provider: endpoint.provider,
     endpoint_model: endpoint.model,
     protocol_in: intent.protocolIn,
@@ -68,14 +70,14 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     stream: Number(intent.stream),
     status: completion.status,
     error_code: completion.errorCode ?? null,
-    finish: completion.finish ?? null,
+    finish: plain(completion.finish),
     estimated: Number(usage?.estimated === true),
     attempts: completion.attempts,
     ...counts(usage),
     cost: completion.cost,
     first_byte_ms: completion.firstByte === undefined ? null : Math.round(completion.firstByte),
     total_ms: Math.round(completion.total),
-    upstream_id: completion.upstreamId ?? null,
+    upstream_id: plain(completion.upstreamId),
   };
 }
 
@@ -89,6 +91,13 @@ function counts(usage: Usage | undefined) {
     audio_tokens: count(usage?.audioInput) + count(usage?.audioOutput),
     searches: count(usage?.searches),
   };
+}
+
+/** Clients and upstreams may name things by anything; PostgreSQL keeps no text with NUL in it. */
+function plain(text: string): string;
+function plain(text: string | undefined): string | null;
+function plain(text: string | undefined): string | null {
+  return text === undefined ? null : text.slice(0, LONGEST_NAME).replaceAll('\0', '');
 }
 
 /** An upstream's count may be anything. */

@@ -48,6 +48,8 @@ interface Batch {
 }
 
 const CAPACITY = 20_000;
+/** Milliseconds that a record may wait for others where nobody waits for it: an intent for the end of a quick answer too. */
+const GATHERING = { strict: 1, batched: 50 };
 /** Milliseconds between two tries, doubling up to the second. */
 const PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
@@ -56,6 +58,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   const strict = durability === 'strict';
   let waiting: Batch = { begun: [], finished: [] };
   let running: Promise<void> | undefined;
+  let gathering: NodeJS.Timeout | undefined;
   let failing = false;
   let closing = false;
   let lost = 0;
@@ -63,10 +66,18 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   const size = () => waiting.begun.length + waiting.finished.length;
 
   function flush(): void {
+    clearTimeout(gathering);
+    gathering = undefined;
     running ??= run().finally(() => {
       running = undefined;
-      if (size() > 0 && !closing) flush();
+      if (size() === 0 || closing) return;
+      if (strict) flush();
+      else flushSoon();
     });
+  }
+
+  function flushSoon(): void {
+    gathering ??= setTimeout(flush, GATHERING[durability]).unref();
   }
 
   async function run(): Promise<void> {
@@ -95,11 +106,11 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
     return !failing;
   }
 
-  function add(put: (done: () => void) => void): Promise<void> {
+  function add(put: (done: () => void) => void, soon: () => void): Promise<void> {
     return new Promise((resolve) => {
       put(resolve);
       if (failing) resolve();
-      flush();
+      if (!running) soon();
     });
   }
 
@@ -114,20 +125,23 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
       return lost;
     },
     begin(intent) {
-      return strict ? add((done) => waiting.begun.push({ intent, done })) : Promise.resolve();
+      return strict ? add((done) => waiting.begun.push({ intent, done }), flushSoon) : Promise.resolve();
     },
     finish(intent, completion) {
       if (!strict && size() >= capacity) {
         lost += 1;
         return Promise.resolve();
       }
-      const written = add((done) => waiting.finished.push({ intent, completion, done }));
+      const written = add((done) => waiting.finished.push({ intent, completion, done }), strict ? flush : flushSoon);
       return strict ? written : Promise.resolve();
     },
     async close(patience) {
       const enough = new Promise<void>((resolve) => setTimeout(resolve, patience).unref());
       let late = false;
-      while (running && !late) late = await Promise.race([running.then(() => false), enough.then(() => true)]);
+      while ((running || size() > 0) && !late) {
+        flush();
+        late = (await Promise.race([running?.then(() => false), enough.then(() => true)])) === true;
+      }
       closing = true;
     },
   };

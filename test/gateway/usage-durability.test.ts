@@ -6,7 +6,6 @@ import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { WIRES } from '../faults/wires.ts';
 import {
-  answerEvents,
   answerJson,
   ask,
   type ProtocolId,
@@ -60,12 +59,17 @@ function createGate() {
 }
 
 let upstream: TestUpstream;
+/** The ends of streams come after it. */
+let tail: Promise<void> | undefined;
 
 before(async () => {
-  upstream = await startUpstream((call, response) => {
+  upstream = await startUpstream(async (call, response) => {
     const wire = WIRES[IDS.find((name) => call.path.toLowerCase().includes(name)) ?? 'chat'];
-    if (call.path.includes('stream') || call.body.stream) answerEvents(response, wire.head + wire.tail);
-    else answerJson(response, wire.whole);
+    if (call.path.includes('stream') || call.body.stream) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head);
+      await tail;
+      response.end(wire.tail);
+    } else answerJson(response, wire.whole);
   });
 });
 
@@ -115,6 +119,8 @@ describe('strict', () => {
       test(`${protocol} from ${target}: a stream waits for its intent, and its end for its record`, async () => {
         gate.state.closed = true;
         const intent = gate.arrival();
+        const end = Promise.withResolvers<void>();
+        tail = end.promise;
         let begun = false;
         const asking = ask(gateway, { ...asked, stream: true }).then((response) => {
           begun = true;
@@ -126,6 +132,7 @@ describe('strict', () => {
         const record = gate.arrival();
         gate.letThrough();
         const heard = collect(await asking);
+        end.resolve();
         await record;
         await turns();
         assert.match(heard.text, /Hel/);

@@ -164,11 +164,61 @@ forEachStore((name, open) => {
   });
 });
 
+/** What would be written, write by write. */
+function counting() {
+  const writes: { begun: unknown[]; finished: unknown[] }[] = [];
+  const call = (async (_name: 'recordUsage', rows: (typeof writes)[number]) => {
+    writes.push(rows);
+    await new Promise(setImmediate);
+  }) as unknown as Store['call'];
+  return { writes, store: { call } };
+}
+
+test('a quick answer is one write without an intent, whose estimate nobody makes', async () => {
+  const { writes, store } = counting();
+  const recorder = recorderOn(store);
+  const quick = intent('quick');
+  Object.defineProperty(quick, 'estimate', { get: () => assert.fail('estimated') });
+  void recorder.begin(quick);
+  await new Promise(setImmediate);
+  await recorder.finish(quick, completion());
+  assert.equal(writes.length, 1);
+  assert.deepEqual([writes[0]?.begun.length, writes[0]?.finished.length], [0, 1]);
+});
+
+test('batched records gather, and the last ones are written before the end', async () => {
+  const { writes, store } = counting();
+  const recorder = recorderOn(store, 'batched');
+  for (let index = 0; index < 5; index++) {
+    await recorder.finish(intent(`r${index}`), completion());
+    await new Promise(setImmediate);
+  }
+  assert.equal(writes.length, 0);
+  const closed = recorder.close(1000);
+  void recorder.finish(intent('late'), completion());
+  await closed;
+  assert.equal(writes.flatMap(({ finished }) => finished).length, 6);
+});
+
+forEachStore((name, open) => {
+  test(`names that no text can hold are shortened to what it can (${name})`, async (context) => {
+    const store = await open(context);
+    const recorder = recorderOn(store);
+    const odd = intent('odd', { model: `\0${'x'.repeat(1000)}/auto` });
+    await recorder.begin(odd);
+    await recorder.close(1000);
+    assert.equal(await store.call('recoverUsage', { now: NOON }), 1);
+    const next = recorderOn(store);
+    await next.begin(intent('b'));
+    await next.finish(intent('b'), completion({ finish: 's\0top', upstreamId: 'id\0' }));
+    assert.equal((await store.call('usageRecord', { id: 'b', keyId: 'key-1' }))?.finish, 'stop');
+  });
+});
+
 test('batched records beyond what may wait are counted as lost', async () => {
   const never = { call: () => new Promise(() => {}) } as unknown as Pick<Store, 'call'>;
   const recorder = createRecorder({ store: never, instance: 'one', durability: 'batched', log, capacity: 2 });
-  // The first is on its way and does not count.
-  for (const id of ['1', '2', '3', '4']) await recorder.finish(intent(id), completion());
+  for (const id of ['1', '2', '3']) await recorder.finish(intent(id), completion());
   assert.equal(recorder.lost, 1);
   const strict = createRecorder({ store: never, instance: 'one', durability: 'strict', log, capacity: 2 });
   void strict.begin(intent('1'));
