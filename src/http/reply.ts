@@ -5,6 +5,8 @@ import type { Reply } from '../inference/call.ts';
 
 /** `common` are headers of every answer, such as the request id. */
 export function createReply(response: ServerResponse, common: Record<string, string>): Reply {
+  let drained = (): void => undefined;
+  response.on('drain', () => drained());
   return {
     head(status, headers) {
       const { trailer, ...others } = headers;
@@ -18,7 +20,7 @@ export function createReply(response: ServerResponse, common: Record<string, str
       return response.writableNeedDrain;
     },
     onDrain(listener) {
-      response.on('drain', listener);
+      drained = listener;
     },
     end(chunk, trailers = {}) {
       if (response.destroyed) return;

@@ -81,6 +81,7 @@ export interface Reply {
   write(chunk: string | Buffer): void;
   /** The client reads too slowly: what is written now waits in memory. `onDrain` tells when to go on. */
   readonly full: boolean;
+  /** In place of the listener before: one attempt writes at a time. */
   onDrain(listener: () => void): void;
   /** Trailers are left out where the client's HTTP has none. */
   end(chunk?: string | Buffer, trailers?: Record<string, string>): void;

@@ -13,7 +13,8 @@ export interface HeldReply extends Reply {
 export function createHeldReply(reply: Reply): HeldReply {
   let waiting: ((reply: Reply) => void)[] | undefined = [];
   let bytes = 0;
-  const drains: (() => void)[] = [];
+  let drained = (): void => undefined;
+  reply.onDrain(() => drained());
 
   function pass(write: (reply: Reply) => void, length = 0): void {
     bytes += length;
@@ -29,15 +30,14 @@ export function createHeldReply(reply: Reply): HeldReply {
       return waiting ? bytes > ENOUGH : reply.full;
     },
     onDrain(listener) {
-      drains.push(listener);
-      reply.onDrain(listener);
+      drained = listener;
     },
     onClose: (listener) => reply.onClose(listener),
     open() {
       const held = waiting ?? [];
       waiting = undefined;
       for (const write of held) write(reply);
-      if (!reply.full) for (const listener of drains) listener();
+      if (!reply.full) drained();
     },
   };
 }

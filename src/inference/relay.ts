@@ -85,7 +85,10 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
     send(planned.body);
     client.addEventListener('abort', onLeft);
     options.stopping?.addEventListener('abort', onStopping);
-  }).finally(() => options.stopping?.removeEventListener('abort', onStopping));
+  }).finally(() => {
+    client.removeEventListener('abort', onLeft);
+    options.stopping?.removeEventListener('abort', onStopping);
+  });
 }
 
 function numberOf(cost: bigint | undefined): number | undefined {

@@ -52,9 +52,10 @@ after(async () => {
 async function offer(response: ServerResponse): Promise<void> {
   taken = 0;
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(WIRES.chat.head);
+  const closed = once(response, 'close');
   for (let sent = 0; sent < COUNT; sent++) {
     taken += FILLER.length;
-    if (!response.write(frameOf(sent))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (!response.write(frameOf(sent))) await Promise.race([once(response, 'drain'), closed]);
     if (response.destroyed) return;
   }
   response.end(WIRES.chat.tail);

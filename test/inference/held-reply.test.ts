@@ -44,3 +44,15 @@ test('it is full when much waits, and tells when it goes on', () => {
     assert.equal(drained, full ? 0 : 1);
   }
 });
+
+test('however many attempts there are, the client is listened to once, and only the last attempt hears of it', () => {
+  const listeners: (() => void)[] = [];
+  const { reply } = createReply();
+  const held = createHeldReply({ ...reply, onDrain: (listener) => void listeners.push(listener) });
+  const heard: number[] = [];
+  for (const attempt of [1, 2, 3]) held.onDrain(() => heard.push(attempt));
+  held.open();
+  for (const listener of listeners) listener();
+  assert.equal(listeners.length, 1);
+  assert.deepEqual(heard, [3, 3]);
+});
