@@ -8,6 +8,7 @@ import type { Policy } from '../routing/policy.ts';
 import { type LeftOut, rank, type Situation } from '../routing/ranking.ts';
 import { POLICY_HEADER, readPolicy } from '../routing/request.ts';
 import { createSlugs } from '../routing/slugs.ts';
+import { holdsState } from './bound-state.ts';
 import type { Call, Endpoint } from './call.ts';
 import type { Models } from './models.ts';
 import { type Place, placesOf } from './places.ts';
@@ -55,11 +56,10 @@ export async function routeOf(call: Call, requested: string, options: RouteOptio
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
   const others = await fallbackPlaces(named, policy, options);
-  const candidates = distinct([...own, ...others]);
-  checkPin(policy, candidates, model);
-
   const conversation = call.protocol.conversation(call.body, call.headers);
   const key = `${call.owner} ${model} ${conversation}`;
+  const candidates = withHolder(distinct([...own, ...others]), call, () => state.bindings.endpointOf(key));
+  checkPin(policy, candidates, model);
   const { ranked, leftOut } = rank(candidates, policy, situationOf(call, candidates, { state, conversation, key }));
   const places = ranked.flatMap(({ endpoint, ...place }) =>
     endpoint ? [{ ...place, endpoint: withOptions(endpoint, place, policy) }] : [],
@@ -71,6 +71,20 @@ export async function routeOf(call: Call, requested: string, options: RouteOptio
 function distinct(places: readonly Place[]): Place[] {
   const first = new Map(places.toReversed().map((place) => [place.id, place]));
   return places.filter((place) => first.get(place.id) === place);
+}
+
+/** What one account of a provider keeps for a conversation, the others cannot read. */
+function withHolder(places: Place[], call: Call, holderOf: () => string | undefined): Place[] {
+  if (!places.some(({ siblings }) => siblings > 1)) return places;
+  const holder = holderOf();
+  const provider = places.find(({ id }) => id === holder)?.provider;
+  if (provider === undefined || !holdsState(call)) return places;
+  const account = holder?.split('#').at(-1) ?? '';
+  return places.map((place) =>
+    place.unusable === undefined && place.provider === provider && !place.id.endsWith(`#${account}`)
+      ? { ...place, unusable: 'what the conversation refers to is kept by another account of this provider' }
+      : place,
+  );
 }
 
 /** An explicit order of providers wants no other. */
@@ -135,7 +149,9 @@ function situationOf(call: Call, candidates: readonly Place[], { state, conversa
       throughput: (id, percentile) => statistics.throughput(measuredAs(id, call.stream), percentile),
     },
     conversation,
-    holder: bindings.endpointOf(key),
+    get holder() {
+      return bindings.endpointOf(key);
+    },
   };
 }
 

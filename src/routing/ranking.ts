@@ -13,8 +13,8 @@ export interface Situation {
   /** Of answers of the kind that is asked for. */
   statistics: Pick<Statistics, 'latency' | 'throughput'>;
   conversation: string;
-  /** The candidate that holds the conversation's state. */
-  holder?: string;
+  /** The candidate that holds the conversation's state. Read where there is a choice. */
+  readonly holder?: string;
 }
 
 export interface LeftOut<Any> {
@@ -61,6 +61,7 @@ function reasonToWait({ id }: Candidate, { health }: Situation): string {
 
 /** Lists of numbers compare from the first that differs, lower first. */
 function sort<Any extends Candidate>(candidates: readonly Any[], policy: Policy, situation: Situation): Any[] {
+  if (candidates.length < 2) return [...candidates];
   const places = placesIn(policy, candidates);
   const weights = weightsOf(candidates);
   const keys = new Map(

@@ -49,7 +49,7 @@ interface Batch {
 
 const CAPACITY = 20_000;
 /** Milliseconds that a record may wait for others where nobody waits for it: an intent for the end of a quick answer too. */
-const GATHERING = { strict: 1, batched: 50 };
+const GATHERING = { strict: 2, batched: 50 };
 /** Milliseconds between two tries, doubling up to the second. */
 const PAUSE = 100;
 const LONGEST_PAUSE = 5_000;

@@ -244,6 +244,48 @@ describe('weights and conversations', () => {
   });
 });
 
+describe('a conversation whose account is limited', () => {
+  const HELD: [what: string, protocol: ProtocolId, turns: Json][] = [
+    [
+      'reasoning that only it can read',
+      'chat',
+      {
+        role: 'assistant',
+        content: 'Yes.',
+        reasoning_details: [{ type: 'reasoning.encrypted', data: 'c2VjcmV0', format: 'openai-responses-v1' }],
+      },
+    ],
+    [
+      'a signature',
+      'messages',
+      { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 'c2ln' }] },
+    ],
+    ['a file', 'chat', { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }],
+    ['nothing of it', 'chat', { role: 'assistant', content: 'Yes.' }],
+  ];
+
+  for (const [what, protocol, turn] of HELD) {
+    test(`with ${what}`, async () => {
+      const { kept } = upstreams;
+      assert.ok(kept);
+      const text = `held ${what}`;
+      const keyOf = (): unknown => kept.calls.at(-1)?.headers.authorization;
+      assert.equal((await send({ model: 'kept/m', protocol, text })).status, 200);
+      const first = keyOf();
+      kept.behaves = ({ headers }) => (headers.authorization === first ? 429 : 'well');
+      const [said] = question(protocol, 'kept/m', text).messages;
+      const next = await send({
+        model: 'kept/m',
+        protocol,
+        more: { messages: [said, turn, { role: 'user', content: 'And?' }] },
+      });
+      const moved = what === 'nothing of it';
+      assert.equal(next.status, moved ? 200 : 429);
+      assert.equal(keyOf() !== first, moved);
+    });
+  }
+});
+
 describe('health', () => {
   const both = { more: { provider: { order: ['dear'] } } };
 
