@@ -57,6 +57,22 @@ export async function addUsage(transaction: Transaction, records: readonly Usage
   }
 }
 
+/** Gives a record that is there another cost, and its sums the difference. */
+export async function correctUsage(
+  transaction: Transaction,
+  record: UsageRow & { revision: number },
+  before: bigint,
+): Promise<void> {
+  const { id, cost, revision } = record;
+  const sql = 'UPDATE usage_record SET cost = :cost, revision = :revision WHERE id = :id';
+  await transaction.run(sql, { id, cost, revision });
+  const difference = { ...record, cost: cost - before };
+  if (difference.cost === 0n) return;
+  const { key, counts } = hourOf(difference);
+  await addToHour(transaction, { ...key, ...counts, requests: 0, failures: 0 });
+  for (const row of sums(spendings(difference), spendingOf)) await addToBudget(transaction, row);
+}
+
 const HOUR_COUNTS = [
   ...['requests', 'failures', 'input_tokens', 'output_tokens'],
   ...['cached_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'],

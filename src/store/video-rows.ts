@@ -2,6 +2,7 @@
 
 import type { TaskErrorCode } from '../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../core/video-task.ts';
+import { addJob, type NewJob } from './job-rows.ts';
 import type { Row, Transaction, Value } from './operation.ts';
 
 /** The request with its media is read only where it is needed. */
@@ -104,12 +105,19 @@ export async function saveAttempt(transaction: Transaction, attempt: VideoAttemp
   await transaction.run(sql, attemptRow(attempt));
 }
 
-/** A task has one entry; a later figure replaces an earlier one. */
+/** A task has one entry; a later figure replaces an earlier one. Each is owed to the records of use. */
 export async function saveLedgerEntry(transaction: Transaction, entry: LedgerEntry): Promise<void> {
   const sql = `INSERT INTO video_ledger (task_id, owner, model, provider, seconds, cost, source, created_at)
     VALUES (:taskId, :owner, :model, :provider, :seconds, :cost, :source, :createdAt)
-    ON CONFLICT (task_id) DO UPDATE SET seconds = excluded.seconds, cost = excluded.cost, source = excluded.source`;
+    ON CONFLICT (task_id) DO UPDATE SET seconds = excluded.seconds, cost = excluded.cost, source = excluded.source,
+      revision = video_ledger.revision + 1`;
   await transaction.run(sql, { ...entry });
+  await addJob(transaction, useJob(entry.taskId, entry.owner, entry.createdAt));
+}
+
+/** Carries what the ledger says of a task to the records of use, which may lie in another database. */
+export function useJob(taskId: string, owner: string, now: number): NewJob {
+  return { kind: 'video-use', ref: taskId, lane: '', owner, dueAt: now };
 }
 
 function text(value: Value | undefined): string {

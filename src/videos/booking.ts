@@ -24,18 +24,22 @@ export function createBookingHandler(context: VideoContext): Handler {
   async function run(job: Job, signal: AbortSignal): Promise<void> {
     const lease = { id: job.id, lease: job.lease };
     const loaded = await store.call('loadVideo', { id: job.ref });
-    const found = loaded && (await locate(context, loaded, signal));
-    if (!found) return store.call('finishVideoJob', { lease });
+    if (!loaded) return store.call('finishVideoJob', { lease });
+    const { task } = loaded;
+    const found = await locate(context, loaded, signal);
+    if (!found) return store.call('bookVideo', { lease, task, now: clock.now() });
     const report = await askState({ context, loaded: found, signal });
+    const { attempt } = found;
+    const now = clock.now();
     const bill = billOfReport(found, report);
     if (bill) {
-      const { task, attempt } = found;
-      const entry = ledgerEntry(task, attempt.provider, bill, clock.now());
-      return store.call('bookVideo', { lease, attempt, entry });
+      const entry = ledgerEntry(task, attempt.provider, bill, now);
+      await store.call('bookVideo', { lease, task, attempt, entry, now });
+      return context.wake('video-use');
     }
     const isGone = report.type === 'missing' && job.attempt + 1 >= MISSES;
-    if (isGone || job.attempt + 1 >= LOOKS) return store.call('bookVideo', { lease, attempt: found.attempt });
-    const dueAt = clock.now() + (job.attempt < QUICK_LOOKS ? QUICK_PAUSE : PAUSE);
+    if (isGone || job.attempt + 1 >= LOOKS) return store.call('bookVideo', { lease, task, attempt, now });
+    const dueAt = now + (job.attempt < QUICK_LOOKS ? QUICK_PAUSE : PAUSE);
     await store.call('rescheduleVideoJob', { lease, dueAt, attempts: 1 });
   }
 

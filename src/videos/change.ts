@@ -49,6 +49,7 @@ function announce(
   before: VideoTask,
   { task, settlement, job }: VideoChange,
 ): void {
+  if (settlement) wake('video-use');
   if (settlement?.delivery) wake('webhook');
   if (settlement?.booking) wake('video-booking');
   if (job && 'hasten' in job) wake('video');

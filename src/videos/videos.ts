@@ -13,6 +13,7 @@ import type { AssetSource } from './mirror.ts';
 import { askAssets, sourceOf } from './source.ts';
 import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from './task.ts';
+import { createUseHandler } from './use.ts';
 
 export interface NewTask {
   /** The id of the caller's key. */
@@ -116,7 +117,10 @@ export function createVideos(options: VideosOptions): Videos {
       return sourceOf(context, loaded.attempt, { asset, fresh: reported?.[index] }, signal);
     },
     start: () => store.call('ensureJob', { ...SWEEP_JOB, dueAt: clock.now() }),
-    handlers: [createVideoHandler(context), createBookingHandler(context), createSweepHandler(context)],
+    handlers: [
+      ...[createVideoHandler(context), createBookingHandler(context)],
+      ...[createUseHandler(context), createSweepHandler(context)],
+    ],
   };
 }
 

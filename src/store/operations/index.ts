@@ -8,6 +8,7 @@ import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
 import * as videoRetention from './video-retention.ts';
+import * as videoUse from './video-use.ts';
 import * as videos from './videos.ts';
 import * as webhookSecrets from './webhook-secrets.ts';
 
@@ -18,6 +19,7 @@ export const operations = {
   ...jobs,
   ...videos,
   ...videoRetention,
+  ...videoUse,
   ...deliveries,
   ...instances,
   ...usage,

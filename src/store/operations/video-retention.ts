@@ -20,12 +20,15 @@ export const forgetVideoMedia = writing<{ id: string; assets: string }, void>('s
   await transaction.run(sql, values);
 });
 
+/** What it cost is not in the records of use yet. */
+const USE_OWED = "SELECT id FROM job WHERE kind = 'video-use' AND ref = video_task.id";
+
 /** Removes up to `limit` old records whose media are gone; the ledger stays. */
 export const pruneVideos = writing<{ settledBefore: number; limit: number }, number>(
   'state',
   async (transaction, values) => {
     const rows = await transaction.all(
-      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL
+      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL AND NOT EXISTS (${USE_OWED})
        ORDER BY settled_at LIMIT :limit ${transaction.skipLocked}`,
       values,
     );

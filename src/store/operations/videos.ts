@@ -15,6 +15,7 @@ import {
   TASK_COLUMNS,
   taskOf,
   taskRow,
+  useJob,
 } from '../video-rows.ts';
 
 const OPEN = "status IN ('queued', 'in_progress')";
@@ -228,15 +229,17 @@ async function forgetRequest(transaction: Transaction, id: string): Promise<void
 }
 
 /** Ends the booking of a settled task, with the figure that was learned, if any. */
-export const bookVideo = writing<{ lease: Lease; attempt?: VideoAttempt; entry?: LedgerEntry }, void>(
-  'state',
-  async (transaction, { lease, attempt, entry }) => {
-    if (!(await finishJob(transaction, lease))) return;
-    if (attempt) await saveAttempt(transaction, attempt);
-    if (attempt) await forgetRequest(transaction, attempt.taskId);
-    if (entry) await saveLedgerEntry(transaction, entry);
-  },
-);
+export const bookVideo = writing<
+  { lease: Lease; task: VideoTask; attempt?: VideoAttempt; entry?: LedgerEntry; now: number },
+  void
+>('state', async (transaction, { lease, task, attempt, entry, now }) => {
+  if (!(await finishJob(transaction, lease))) return;
+  if (attempt) await saveAttempt(transaction, attempt);
+  if (attempt) await forgetRequest(transaction, attempt.taskId);
+  if (entry) return saveLedgerEntry(transaction, entry);
+  await transaction.run('UPDATE video_ledger SET revision = revision + 1 WHERE task_id = :id', { id: task.id });
+  await addJob(transaction, useJob(task.id, task.owner, now));
+});
 
 export const finishVideoJob = writing<{ lease: Lease }, void>('state', async (transaction, { lease }) => {
   await finishJob(transaction, lease);

@@ -94,5 +94,7 @@ CREATE TABLE video_ledger (
   cost {int} NOT NULL,
   -- Where the figure is from: upstream, catalog or none.
   source text NOT NULL,
-  created_at {int} NOT NULL
+  created_at {int} NOT NULL,
+  -- Raised by every new figure.
+  revision {int} NOT NULL DEFAULT 1
 );

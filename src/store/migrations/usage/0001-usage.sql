@@ -49,6 +49,8 @@ CREATE TABLE usage_record (
   total_ms {int} NOT NULL,
   -- What the upstream called its answer.
   upstream_id text,
+  -- Of a video task: which figure of its ledger this is.
+  revision {int} NOT NULL DEFAULT 0,
   PRIMARY KEY (day, id)
 );
 CREATE INDEX usage_record_id ON usage_record (id);
@@ -80,6 +82,16 @@ CREATE TABLE budget (
   spent {int} NOT NULL DEFAULT 0,
   PRIMARY KEY (key_id, period, starts_at)
 );
+
+-- What video tasks may still cost, in 1e-12 USD, until their records say what they did: it counts as spent.
+CREATE TABLE task_hold (
+  task_id text PRIMARY KEY,
+  key_id text NOT NULL,
+  amount {int} NOT NULL,
+  -- When the task was made: it counts in the periods of that moment.
+  created_at {int} NOT NULL
+);
+CREATE INDEX task_hold_key ON task_hold (key_id, created_at);
 
 -- What gateways hold of limits that are not by the minute; void when the gateway is dead.
 CREATE TABLE hold (

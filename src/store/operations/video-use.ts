@@ -1,0 +1,116 @@
+/** How what video tasks cost gets from the ledger to the records of use, and what they may still cost is held meanwhile. */
+
+import type { TaskErrorCode } from '../../core/video.ts';
+import type { TerminalStatus } from '../../core/video-task.ts';
+import { finishJob, type Lease, rescheduleJob } from '../job-rows.ts';
+import { reading, writing } from '../operation.ts';
+import { addUsage, correctUsage, type UsageRow } from '../usage-rows.ts';
+
+/** A settled task and the latest figure of its ledger. Moments are Unix milliseconds. */
+export interface VideoUse {
+  owner: string;
+  model: string;
+  provider: string;
+  status: TerminalStatus;
+  errorCode: TaskErrorCode | undefined;
+  createdAt: number;
+  settledAt: number;
+  /** In 1e-12 USD. */
+  cost: bigint;
+  revision: number;
+  /** Its upstream may go on, and the figure change. */
+  open: boolean;
+}
+
+const BOOKING = "SELECT id FROM job WHERE kind = 'video-booking' AND ref = task.id";
+
+export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state', async (transaction, values) => {
+  const [row] = await transaction.all(
+    `SELECT ledger.owner, ledger.model, ledger.provider, CAST(ledger.cost AS text) AS cost, ledger.revision,
+       task.status, task.error_code, task.created_at, task.settled_at,
+       CASE WHEN EXISTS (${BOOKING}) THEN 1 ELSE 0 END AS open
+     FROM video_ledger AS ledger JOIN video_task AS task ON task.id = ledger.task_id WHERE task.id = :id`,
+    values,
+  );
+  return (
+    row && {
+      ...{ owner: String(row.owner), model: String(row.model), provider: String(row.provider) },
+      ...{
+        status: row.status as TerminalStatus,
+        errorCode: (row.error_code ?? undefined) as TaskErrorCode | undefined,
+      },
+      ...{ createdAt: Number(row.created_at), settledAt: Number(row.settled_at) },
+      ...{ cost: BigInt(String(row.cost)), revision: Number(row.revision), open: Number(row.open) === 1 },
+    }
+  );
+});
+
+/** `held`: what the task may still cost stays reserved. */
+export interface TaskUse {
+  row: UsageRow & { revision: number };
+  held: boolean;
+}
+
+/** A task has one record. May be repeated, and come late: an older figure never replaces a newer one. */
+export const recordTask = writing<TaskUse, void>('usage', async (transaction, { row, held }) => {
+  const { id, revision } = row;
+  const [known] = await transaction.all(
+    `SELECT revision, CAST(cost AS text) AS cost FROM usage_record WHERE id = :id ${transaction.forUpdate}`,
+    { id },
+  );
+  if (!known) await addUsage(transaction, [row]);
+  else if (Number(known.revision) < revision) await correctUsage(transaction, row, BigInt(String(known.cost)));
+  if (!held) await transaction.run('DELETE FROM task_hold WHERE task_id = :id', { id });
+});
+
+/** Ends the job that carried a figure; where there is a newer one by now, the job comes back for it. */
+export const finishVideoUse = writing<{ lease: Lease; id: string; revision: number; now: number }, void>(
+  'state',
+  async (transaction, { lease, id, revision, now }) => {
+    const sql = `SELECT revision FROM video_ledger WHERE task_id = :id ${transaction.forUpdate}`;
+    const [row] = await transaction.all(sql, { id });
+    if (row && Number(row.revision) > revision) await rescheduleJob(transaction, lease, now);
+    else await finishJob(transaction, lease);
+  },
+);
+
+export interface TaskHold {
+  taskId: string;
+  keyId: string;
+  /** In 1e-12 USD. */
+  amount: bigint;
+  createdAt: number;
+}
+
+/** From now on what a task may cost counts as spent by its key. */
+export const holdForTask = writing<TaskHold, void>(
+  'usage',
+  async (transaction, { taskId, keyId, amount, createdAt }) => {
+    const row = { task_id: taskId, key_id: keyId, amount, created_at: createdAt };
+    await transaction.insert('task_hold', [row]);
+  },
+);
+
+export const releaseTask = writing<{ id: string }, void>('usage', async (transaction, values) => {
+  await transaction.run('DELETE FROM task_hold WHERE task_id = :id', values);
+});
+
+/** Up to `limit` ids of tasks made before a moment that something is held for, in order, after one of them. */
+export const heldTasks = reading<{ before: number; after: string; limit: number }, string[]>(
+  'usage',
+  async (transaction, values) => {
+    const sql = `SELECT task_id FROM task_hold WHERE created_at < :before AND task_id > :after
+      ORDER BY task_id LIMIT :limit`;
+    return (await transaction.all(sql, values)).map(({ task_id: id }) => String(id));
+  },
+);
+
+/** Whether the cost of a task may still change: it is open, or something of it is yet to be recorded. */
+export const mayCostMore = reading<{ id: string }, boolean>('state', async (transaction, values) => {
+  const [row] = await transaction.all(
+    `SELECT id FROM video_task WHERE id = :id AND settled_at IS NULL
+     UNION ALL SELECT id FROM job WHERE kind IN ('video-use', 'video-booking') AND ref = :id LIMIT 1`,
+    values,
+  );
+  return row !== undefined;
+});
