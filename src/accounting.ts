@@ -42,7 +42,8 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   const { durability } = config().usage;
   const recorder = createRecorder({ store, instance: instance.id, durability, log });
   const defaults = (): Limits => config().limits;
-  const limits = createLimitKeeper({ quota: createQuota({ store, instance: instance.id }), defaults, now });
+  const quota = createQuota({ store: settledFirst(store, recorder), instance: instance.id });
+  const limits = createLimitKeeper({ quota, defaults, now });
 
   const every = (milliseconds: number, work: () => Promise<void>): NodeJS.Timeout =>
     setInterval(() => {
@@ -68,6 +69,15 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
       await instance.close();
     },
   };
+}
+
+/** What is left of a budget is asked for when everything that is spent is written down. */
+function settledFirst(store: Store, recorder: Pick<Recorder, 'written'>): Pick<Store, 'call' | 'engine'> {
+  const call: Store['call'] = async (name, parameters) => {
+    if (name === 'setHold') await recorder.written();
+    return store.call(name, parameters);
+  };
+  return { engine: store.engine, call };
 }
 
 async function recover(store: Store, log: Logger): Promise<void> {

@@ -23,8 +23,12 @@ export interface Recorder {
   readonly ready: boolean;
   /** Settles when the intent is durable; at once when batched. */
   begin(intent: Intent): Promise<void>;
+  /** Nothing was sent after all: there will be no record. */
+  withdraw(intent: Intent): void;
   /** Settles when the record is durable; at once when batched. */
   finish(intent: Intent, completion: Completion): Promise<void>;
+  /** Settles when what is finished so far is written, or cannot be for now. */
+  written(): Promise<void>;
   /** Records that are to be written. */
   readonly waiting: number;
   /** Records that could not be kept. */
@@ -45,6 +49,8 @@ interface Finished extends Begun {
 interface Batch {
   begun: Begun[];
   finished: Finished[];
+  /** Ids of intents that came to nothing. */
+  withdrawn: string[];
 }
 
 const CAPACITY = 20_000;
@@ -56,14 +62,15 @@ const LONGEST_PAUSE = 5_000;
 
 export function createRecorder({ store, instance, durability, log, capacity = CAPACITY }: RecorderOptions): Recorder {
   const strict = durability === 'strict';
-  let waiting: Batch = { begun: [], finished: [] };
+  let waiting = emptyBatch();
   let running: Promise<void> | undefined;
   let gathering: NodeJS.Timeout | undefined;
+  let last: Promise<void> = Promise.resolve();
   let failing = false;
   let closing = false;
   let lost = 0;
 
-  const size = () => waiting.begun.length + waiting.finished.length;
+  const size = () => waiting.begun.length + waiting.finished.length + waiting.withdrawn.length;
 
   function flush(): void {
     clearTimeout(gathering);
@@ -84,7 +91,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
     // Everything of this turn of the loop goes along.
     await Promise.resolve();
     const batch = waiting;
-    waiting = { begun: [], finished: [] };
+    waiting = emptyBatch();
     const written = rowsOf(batch, { instance, strict });
     for (let pause = PAUSE; !(await write(written)); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       release(batch);
@@ -127,13 +134,22 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
     begin(intent) {
       return strict ? add((done) => waiting.begun.push({ intent, done }), flushSoon) : Promise.resolve();
     },
+    withdraw(intent) {
+      if (!strict) return;
+      waiting.withdrawn.push(intent.id);
+      flush();
+    },
     finish(intent, completion) {
       if (!strict && size() >= capacity) {
         lost += 1;
         return Promise.resolve();
       }
-      const written = add((done) => waiting.finished.push({ intent, completion, done }), strict ? flush : flushSoon);
-      return strict ? written : Promise.resolve();
+      last = add((done) => waiting.finished.push({ intent, completion, done }), strict ? flush : flushSoon);
+      return strict ? last : Promise.resolve();
+    },
+    written() {
+      if (size() > 0) flush();
+      return last;
     },
     async close(patience) {
       const enough = new Promise<void>((resolve) => setTimeout(resolve, patience).unref());
@@ -151,11 +167,16 @@ function release({ begun, finished }: Batch): void {
   for (const { done } of [...begun, ...finished]) done();
 }
 
+function emptyBatch(): Batch {
+  return { begun: [], finished: [], withdrawn: [] };
+}
+
 /** What has begun and ended within one flush needs no intent. */
-function rowsOf({ begun, finished }: Batch, { instance, strict }: { instance: string; strict: boolean }) {
-  const ended = new Set(finished.map(({ intent }) => intent.id));
+function rowsOf({ begun, finished, withdrawn }: Batch, { instance, strict }: { instance: string; strict: boolean }) {
+  const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn]);
   const inOneFlush = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
   return {
+    withdrawn,
     begun: begun.filter(({ intent }) => !inOneFlush.has(intent.id)).map(({ intent }) => begunRow(intent, instance)),
     finished: finished.map(({ intent, completion }) => ({
       row: completedRow(intent, completion),
