@@ -36,6 +36,13 @@ export async function removeDelivery(transaction: Transaction, taskId: string): 
   await transaction.run('DELETE FROM delivery WHERE id = :id', { id });
 }
 
+/** Forgets what the webhook of a task that was just deleted says, unless it is owed: then that is done when it is settled. */
+export async function forgetBody(transaction: Transaction, taskId: string): Promise<void> {
+  // Whoever is settling it cannot see the deletion yet: wait, and see theirs.
+  await transaction.all(`SELECT id FROM delivery WHERE task_id = :taskId ${transaction.forUpdate}`, { taskId });
+  await transaction.run("UPDATE delivery SET body = NULL WHERE task_id = :taskId AND state <> 'pending'", { taskId });
+}
+
 /** Receivers share a limit by their host and port. */
 export function laneOf(url: string): string {
   const { hostname, port } = new URL(url);

@@ -49,7 +49,7 @@ export async function deliveriesOf(
   { owner, taskId }: { owner: string; taskId: string },
 ): Promise<DeliveryView[]> {
   const row = await store.call('readDelivery', { taskId });
-  return row?.owner === owner ? [await view(store, row, tenantAttempt)] : [];
+  return row?.owner === owner ? [view(row, tenantAttempt)] : [];
 }
 
 /** A page of an owner's deliveries, the newest first, those before a moment. */
@@ -58,13 +58,13 @@ export async function deliveriesOfOwner(
   { owner, before, limit }: { owner: string; before: number; limit: number },
 ): Promise<DeliveryView[]> {
   const rows = await store.call('listDeliveries', { owner, before, limit });
-  return Promise.all(rows.map((row) => view(store, row, tenantAttempt)));
+  return rows.map((row) => view(row, tenantAttempt));
 }
 
 /** With all details, whoever owns it. */
 export async function deliveryForOperator(store: Reader, taskId: string): Promise<DeliveryView | undefined> {
   const row = await store.call('readDelivery', { taskId });
-  return row && view(store, row, operatorAttempt);
+  return row && view(row, operatorAttempt);
 }
 
 export interface ReplayOptions {
@@ -89,18 +89,13 @@ export async function replayDelivery({ store, scheduler, owner, taskId }: Replay
     case 'not_found':
       throw new GatewayError(
         'not_found',
-        'There is no webhook for this video: it has no callback_url, or has not ended.',
+        'There is no webhook for this video: it has no callback_url, has not ended, or was deleted.',
       );
   }
 }
 
-async function view(
-  store: Reader,
-  row: DeliveryRow,
-  attemptView: (attempt: AttemptRow) => AttemptView,
-): Promise<DeliveryView> {
-  const attempts = await store.call('listAttempts', { deliveryId: row.id });
-  const { id, taskId, url, state, createdAt, settledAt, nextDueAt } = row;
+function view(row: DeliveryRow, attemptView: (attempt: AttemptRow) => AttemptView): DeliveryView {
+  const { id, taskId, url, state, createdAt, settledAt, nextDueAt, attempts } = row;
   return {
     ...{ id, taskId, url, state, createdAt },
     ...(settledAt !== null && { settledAt }),

@@ -24,6 +24,9 @@ export const operations = {
   hasten: writing<{ kind: string }, void>('state', async (transaction, { kind }) => {
     await transaction.run('UPDATE job SET due_at = 0 WHERE kind = :kind', { kind });
   }),
+  dropJobs: writing<{ kind: string }, void>('state', async (transaction, { kind }) => {
+    await transaction.run('DELETE FROM job WHERE kind = :kind', { kind });
+  }),
   brokenLanes: reading<{ kind: string }, string[]>('state', async (transaction, { kind }) => {
     const rows = await transaction.all('SELECT lane FROM job_lane WHERE kind = :kind AND failures >= 20', { kind });
     return rows.map(({ lane }) => String(lane));
@@ -31,6 +34,10 @@ export const operations = {
   begunOf: reading<{ taskId: string }, number>('state', async (transaction, values) => {
     const [row] = await transaction.all('SELECT begun FROM delivery WHERE task_id = :taskId', values);
     return Number(row?.begun);
+  }),
+  keepsBody: reading<{ taskId: string }, boolean>('state', async (transaction, values) => {
+    const [row] = await transaction.all('SELECT body FROM delivery WHERE task_id = :taskId', values);
+    return row?.body !== null;
   }),
   listJobs: reading<{ kind: string }, Record<string, number | string>[]>('state', async (transaction, values) => {
     const rows = await transaction.all('SELECT * FROM job WHERE kind = :kind ORDER BY ref', values);

@@ -31,6 +31,31 @@ forEachStore((name, open) => {
     assert.equal((await deliveriesOfOwner(rig.store, { owner: 'stranger', ...page })).length, 0);
   });
 
+  test(`what is shown is of one moment (${name})`, async (context) => {
+    const receiver = await startReceiver();
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    await rig.scheduler.stop(0);
+    const taskId = await rig.owe(receiver.url());
+    const begun = { id: '', lease: 'test', deliveryId: `${taskId}-completed`, trigger: 'schedule' } as const;
+    const [at, leaseUntil] = [rig.store.now(), rig.store.now() + 60_000];
+    const slots = { slots: 1, lateSlots: 1, lane: 1, owner: 1 };
+    const claim = { kind: 'webhook', now: at, until: at, lease: 'test', leaseUntil, ...slots };
+    const { jobs } = await rig.store.do('claimJobs', claim);
+    const result = { scheduledAt: at, startedAt: at, endedAt: at, outcome: 'ack', status: 200 } as const;
+    const record = { ...begun, id: jobs[0]?.id ?? '', lane: '', late: false, result };
+    const delivering: typeof rig.store.call = async (...asked) => {
+      const answer = await rig.store.call(...asked);
+      await rig.store.do('recordAttempt', record);
+      return answer;
+    };
+    const seen = [];
+    for (let look = 0; look < 2; look++)
+      seen.push(...(await deliveriesOf({ call: delivering }, { owner: OWNER, taskId })));
+    const shown = seen.map(({ state, attempts }) => [state, ...attempts.map(({ outcome }) => outcome)]);
+    assert.deepEqual(shown, [['pending'], ['delivered', 'ack']]);
+  });
+
   test(`a replay sends the same once, and its failure changes nothing (${name})`, async (context) => {
     let status = 500;
     const receiver = await startReceiver((response) => response.writeHead(status).end());

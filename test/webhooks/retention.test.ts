@@ -4,8 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VideoTask } from '../../src/core/video-task.ts';
 import { deliveryOf } from '../../src/webhooks/envelope.ts';
-import { openJobStore } from '../jobs/rig.ts';
+import { replayDelivery } from '../../src/webhooks/log.ts';
+import { type JobStore, openJobStore, until } from '../jobs/rig.ts';
 import { forEachStore } from '../store/stores.ts';
+import { startReceiver } from './receiver.ts';
+import { OWNER, startRig } from './rig.ts';
 
 const AT = 1_800_000_000_000;
 
@@ -17,29 +20,68 @@ function newTask(id: string): VideoTask {
   } as VideoTask;
 }
 
+/** Makes a task that has ended and owes its webhook. */
+async function settle(store: JobStore, id: string, { settledAt = AT, url = 'https://example.org/' }): Promise<void> {
+  const task = newTask(id);
+  const attempt = { id, taskId: id, provider: 'p', credential: 'c', state: 'intent', createdAt: AT } as const;
+  const job = { kind: 'video', ref: id, lane: '', owner: OWNER, dueAt: AT };
+  const idempotency = { key: id, digest: id, window: 0 };
+  await store.do('createVideo', { task, request: '{}', attempt, job, idempotency });
+  const shown = { id, status: 'cancelled', prompt: task.prompt };
+  const settled = { taskId: id, status: 'cancelled', url, owner: OWNER, createdAt: AT, task: shown } as const;
+  const figures = { taskId: id, owner: OWNER, model: task.model, provider: 'p', seconds: 0, cost: 0n };
+  const ledger = { ...figures, source: 'none', createdAt: AT } as const;
+  const ended = { ...task, status: 'cancelled', phase: 'done', seconds: 0, cost: 0n, settledAt } as const;
+  await store.do('saveVideo', { task: ended, settlement: { ledger, delivery: deliveryOf(settled) } });
+}
+
 forEachStore((name, open) => {
   test(`a webhook and its log go with the record of their task (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     for (const id of ['old', 'young']) {
-      const task = newTask(id);
-      const attempt = { id, taskId: id, provider: 'p', credential: 'c', state: 'intent', createdAt: AT } as const;
-      const job = { kind: 'video', ref: id, lane: '', owner: 'key-1', dueAt: AT };
-      const idempotency = { key: id, digest: id, window: 0 };
-      await store.do('createVideo', { task, request: '{}', attempt, job, idempotency });
-      const settledAt = id === 'old' ? AT : AT + 2;
-      const shown = { id, status: 'cancelled', prompt: task.prompt };
-      const url = 'https://example.org/';
-      const settled = { taskId: id, status: 'cancelled', url, owner: 'key-1', createdAt: AT, task: shown } as const;
-      const figures = { taskId: id, owner: 'key-1', model: task.model, provider: 'p', seconds: 0, cost: 0n };
-      const ledger = { ...figures, source: 'none', createdAt: AT } as const;
-      const ended = { ...task, status: 'cancelled', phase: 'done', seconds: 0, cost: 0n, settledAt } as const;
-      await store.do('saveVideo', { task: ended, settlement: { ledger, delivery: deliveryOf(settled) } });
-      await store.do('startReplay', { deliveryId: `${id}-cancelled`, owner: 'key-1', now: AT });
+      await settle(store, id, { settledAt: id === 'old' ? AT : AT + 2 });
+      await store.do('startReplay', { deliveryId: `${id}-cancelled`, owner: OWNER, now: AT });
     }
+    await store.do('dropJobs', { kind: 'video-use' });
     assert.equal(await store.do('pruneVideos', { settledBefore: AT + 1, limit: 10 }), 1);
     assert.equal(await store.do('readDelivery', { taskId: 'old' }), undefined);
     assert.ok(await store.do('readDelivery', { taskId: 'young' }));
     const left = await store.do('listJobs', { kind: 'webhook' });
     assert.deepEqual(left.map(({ ref }) => ref).sort(), ['young-cancelled', 'young-cancelled/replay']);
+  });
+
+  test(`what a webhook says of a deleted task is owed, and then forgotten (${name})`, async (context) => {
+    let status = 500;
+    const receiver = await startReceiver((response) => response.writeHead(status).end());
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const { store } = rig;
+    const erase = (id: string) => store.do('deleteVideo', { id, owner: OWNER, details: '{}', now: store.now() });
+    const hasten = async () => {
+      await store.do('hasten', { kind: 'webhook' });
+      rig.scheduler.wake('webhook');
+    };
+    const owe = (id: string) => settle(store, id, { url: receiver.url() }).then(hasten);
+    const replay = (taskId: string) => replayDelivery({ ...rig, owner: OWNER, taskId });
+
+    await owe('owed');
+    await until(async () => (await rig.log('owed'))?.attempts.length === 1);
+    assert.equal(await erase('owed'), true);
+    assert.equal(await store.do('keepsBody', { taskId: 'owed' }), true);
+    status = 200;
+    await hasten();
+    await until(async () => (await rig.log('owed'))?.state === 'delivered');
+    assert.equal(await store.do('keepsBody', { taskId: 'owed' }), false);
+    assert.match(String(receiver.received[1]?.body), /a secret of its owner/);
+
+    await owe('sent');
+    await until(async () => (await rig.log('sent'))?.state === 'delivered');
+    assert.equal(await store.do('keepsBody', { taskId: 'sent' }), true);
+    await erase('sent');
+    for (const taskId of ['owed', 'sent']) {
+      assert.equal(await store.do('keepsBody', { taskId }), false);
+      await assert.rejects(replay(taskId), { code: 'not_found' });
+    }
+    assert.equal(receiver.received.length, 3);
   });
 });

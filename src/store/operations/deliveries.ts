@@ -37,14 +37,14 @@ export const beginAttempt = writing<Begin, Begun>('state', async (transaction, b
   if (!(await holdsJob(transaction, begin))) return { state: 'lost' };
   const [row] = await transaction.all('SELECT owner, url, body, state, begun FROM delivery WHERE id = :id', { id });
   const isAutomatic = trigger === 'schedule';
-  if (!row || (isAutomatic && (row.state !== 'pending' || Number(row.begun) >= most))) {
+  const isSpent = isAutomatic && (row?.state !== 'pending' || Number(row.begun) >= most);
+  if (!(row?.body instanceof Uint8Array) || isSpent) {
     await finishJob(transaction, begin);
-    const settled = `UPDATE delivery SET state = 'exhausted', settled_at = :now WHERE id = :id AND state = 'pending'`;
-    await transaction.run(settled, { id, now });
+    if (row?.state === 'pending') await settle(transaction, { id, state: 'exhausted', now });
     return { state: 'over' };
   }
   if (isAutomatic) await transaction.run('UPDATE delivery SET begun = begun + 1 WHERE id = :id', { id });
-  return { state: 'send', owner: String(row.owner), url: String(row.url), body: row.body as Uint8Array };
+  return { state: 'send', owner: String(row.owner), url: String(row.url), body: row.body };
 });
 
 /** Takes an automatic attempt back that was not made after all. */
@@ -96,12 +96,15 @@ export const recordAttempt = writing<Result, boolean>('state', async (transactio
   return true;
 });
 
+/** What was owed of a deleted task is not kept beyond that. */
 async function settle(
   transaction: Transaction,
   { id, state, now }: { id: string; state: DeliveryState; now: number },
 ): Promise<void> {
   const sql = `UPDATE delivery SET state = :state, settled_at = :now WHERE id = :id AND state <> 'delivered'`;
   await transaction.run(sql, { id, state, now });
+  const deleted = 'SELECT id FROM video_task WHERE id = delivery.task_id AND deleted_at IS NOT NULL';
+  await transaction.run(`UPDATE delivery SET body = NULL WHERE id = :id AND EXISTS (${deleted})`, { id });
 }
 
 async function logAttempt(transaction: Transaction, { deliveryId, trigger, result }: Result): Promise<void> {
@@ -126,7 +129,7 @@ export type ReplayStart = 'started' | 'in_flight' | 'not_found';
 export const startReplay = writing<{ deliveryId: string; owner: string; now: number }, ReplayStart>(
   'state',
   async (transaction, { deliveryId: id, owner, now }) => {
-    const sql = `SELECT url FROM delivery WHERE id = :id AND owner = :owner ${transaction.forUpdate}`;
+    const sql = `SELECT url FROM delivery WHERE id = :id AND owner = :owner AND body IS NOT NULL ${transaction.forUpdate}`;
     const [delivery] = await transaction.all(sql, { id, owner });
     if (!delivery) return 'not_found';
     const busy = `SELECT id FROM job WHERE kind = :kind AND (ref = :replay OR (ref = :id AND lease_until > :now))`;
@@ -148,6 +151,7 @@ export interface DeliveryRow {
   settledAt: number | null;
   /** When the next automatic attempt is due. */
   nextDueAt: number | null;
+  attempts: AttemptRow[];
 }
 
 export interface AttemptRow {
@@ -163,14 +167,17 @@ export interface AttemptRow {
   nextDueAt: number | null;
 }
 
-const SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at
-  FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK}' AND j.ref = d.id`;
+/** One statement, so that the state and the attempts are those of one moment. */
+const SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at, a.n,
+    a.trigger_kind, a.scheduled_at, a.started_at, a.ended_at, a.outcome, a.status, a.address, a.retry_after, a.next_due_at
+  FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK}' AND j.ref = d.id
+    LEFT JOIN delivery_attempt a ON a.delivery_id = d.id`;
 
 export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>(
   'state',
-  async (transaction, { taskId }) => {
-    const [row] = await transaction.all(`${SELECT} WHERE d.task_id = :taskId`, { taskId });
-    return row && deliveryRow(row);
+  async (transaction, values) => {
+    const rows = await transaction.all(`${SELECT} WHERE d.task_id = :taskId ORDER BY a.n`, values);
+    return deliveryRows(rows)[0];
   },
 );
 
@@ -178,21 +185,29 @@ export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>
 export const listDeliveries = reading<{ owner: string; before: number; limit: number }, DeliveryRow[]>(
   'state',
   async (transaction, values) => {
-    const sql = `${SELECT} WHERE d.owner = :owner AND d.created_at < :before ORDER BY d.created_at DESC, d.id LIMIT :limit`;
-    return (await transaction.all(sql, values)).map(deliveryRow);
+    const page = `SELECT id FROM delivery WHERE owner = :owner AND created_at < :before
+      ORDER BY created_at DESC, id LIMIT :limit`;
+    const sql = `${SELECT} WHERE d.id IN (${page}) ORDER BY d.created_at DESC, d.id, a.n`;
+    return deliveryRows(await transaction.all(sql, values));
   },
 );
 
-export const listAttempts = reading<{ deliveryId: string }, AttemptRow[]>('state', async (transaction, values) => {
-  const sql = 'SELECT * FROM delivery_attempt WHERE delivery_id = :deliveryId ORDER BY n';
-  return (await transaction.all(sql, values)).map(attemptRow);
-});
+/** From a row for each attempt, or one without any. */
+function deliveryRows(rows: Row[]): DeliveryRow[] {
+  const deliveries = new Map<string, DeliveryRow>();
+  for (const row of rows) {
+    const delivery = deliveries.get(String(row.id)) ?? deliveryRow(row);
+    deliveries.set(delivery.id, delivery);
+    if (row.n !== null) delivery.attempts.push(attemptRow(row));
+  }
+  return [...deliveries.values()];
+}
 
 function deliveryRow(row: Row): DeliveryRow {
   return {
     ...{ id: String(row.id), taskId: String(row.task_id), owner: String(row.owner), url: String(row.url) },
     ...{ state: row.state as DeliveryState, createdAt: Number(row.created_at) },
-    ...{ settledAt: optional(row.settled_at), nextDueAt: optional(row.due_at) },
+    ...{ settledAt: optional(row.settled_at), nextDueAt: optional(row.due_at), attempts: [] },
   };
 }
 

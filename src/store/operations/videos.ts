@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.ts';
 import type { VideoRef } from '../../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../core/video-task.ts';
-import { addDelivery, type NewDelivery } from '../delivery-rows.ts';
+import { addDelivery, forgetBody, type NewDelivery } from '../delivery-rows.ts';
 import { addJob, finishJob, hastenJob, type Lease, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import {
@@ -275,7 +275,9 @@ export const deleteVideo = writing<{ id: string; owner: string; details: string;
     const sql = `UPDATE video_task SET deleted_at = :now, media_expires_at = :now, prompt = NULL, request = '{}',
       details = :details, version = version + 1
       WHERE id = :id AND owner = :owner AND deleted_at IS NULL AND NOT (${OPEN})`;
-    return (await transaction.run(sql, values)) > 0;
+    if ((await transaction.run(sql, values)) === 0) return false;
+    await forgetBody(transaction, values.id);
+    return true;
   },
 );
 

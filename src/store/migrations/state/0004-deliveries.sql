@@ -4,8 +4,8 @@ CREATE TABLE delivery (
   task_id text NOT NULL UNIQUE,
   owner text NOT NULL,
   url text NOT NULL,
-  -- The bytes that are signed and sent at every attempt.
-  body {blob} NOT NULL,
+  -- The bytes that are signed and sent at every attempt; gone when the task is deleted and nothing is owed any more.
+  body {blob},
   state text NOT NULL CHECK (state IN ('pending', 'delivered', 'exhausted')),
   -- Automatic attempts begun, so that a crash amid one cannot lead to more than there may be.
   begun {int} NOT NULL DEFAULT 0,
