@@ -61,7 +61,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   );
 
   return {
-    accounts: createAccounts({ recorder, limits, now }),
+    accounts: createAccounts({ recorder, limits, store, now }),
     recorder,
     async close() {
       for (const timer of timers) clearInterval(timer);

@@ -8,12 +8,15 @@ import { type Expectation, expectationOf } from '../inference/expectation.ts';
 import type { Route } from '../inference/route.ts';
 import type { Key } from '../keys/store.ts';
 import type { LimitKeeper } from '../limits/limits.ts';
+import type { Store } from '../store/store.ts';
 import { type Account, openAccount } from '../usage/account.ts';
 import type { Recorder } from '../usage/recorder.ts';
+import type { Reservation } from '../videos/create.ts';
 
 export interface AccountsOptions {
   recorder: Recorder;
   limits: LimitKeeper;
+  store: Pick<Store, 'call'>;
   /** Unix milliseconds. */
   now(): number;
 }
@@ -31,14 +34,28 @@ export interface Accounts {
   standing(key: Key, model?: string): Record<string, string>;
   /** Throws `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written. */
   open(call: Call, key: Key, route: Route): Promise<OpenedAccount>;
+  /** Holds what a task may cost until it is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
+  reserve(key: Key, task: ExpectedTask): Promise<Reservation>;
+}
+
+export interface ExpectedTask {
+  id: string;
+  /** `<provider>/<model_id>`. */
+  model: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  /** In 1e-12 USD; undefined where nobody knows a price beforehand. */
+  cost: bigint | undefined;
 }
 
 /** Milliseconds after which the store may be back. */
 const RECORDER_PAUSE = 1000;
+/** What has no known price needs a budget of which anything is left. */
+const LEAST = 1n;
 /** Tokens of an answer whose length the client leaves to the model. */
 const USUAL_OUTPUT = 4096;
 
-export function createAccounts({ recorder, limits, now }: AccountsOptions): Accounts {
+export function createAccounts({ recorder, limits, store, now }: AccountsOptions): Accounts {
   return {
     standing: (key, model = '') => limits.standing(key, model),
 
@@ -64,6 +81,24 @@ export function createAccounts({ recorder, limits, now }: AccountsOptions): Acco
       };
       const account = openAccount({ recorder, request, free, estimate: () => expect().input, settle });
       return { account, headers, discard: () => settle({ tokens: 0, cost: 0n }) };
+    },
+
+    async reserve(key, { id, model, createdAt, cost = LEAST }) {
+      const { headers, settle } = await limits.admit({ key, model, tokens: 0, cost });
+      const { budgets = {} } = key.settings;
+      if (cost === 0n || Object.keys(budgets).length === 0) {
+        settle({ tokens: 0, cost: 0n });
+        return { headers, release: async () => {} };
+      }
+      try {
+        await store.call('holdForTask', { taskId: id, keyId: key.id, amount: cost, createdAt });
+      } catch (error) {
+        settle({ tokens: 0, cost: 0n });
+        throw error;
+      }
+      // From here on the store counts it as spent.
+      settle({ tokens: 0, cost });
+      return { headers, release: () => store.call('releaseTask', { id }) };
     },
   };
 }

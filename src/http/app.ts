@@ -83,7 +83,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   const route = createRouter(options.protocols, options.prefixes);
   const authenticate = createAuthentication({ ...options, now: options.videos.now });
-  const answerVideos = createVideoAnswers(options.videos);
+  const answerVideos = createVideoAnswers(options.videos, options.accounts);
   const pages = createPages(options);
   const exchanges = new WeakMap<FastifyRequest, Exchange>();
   const admissions = new WeakMap<FastifyRequest, Admission>();

@@ -9,24 +9,31 @@ import type { Key } from '../keys/store.ts';
 import type { Creation } from '../videos/creation.ts';
 import { readForm } from '../videos/form.ts';
 import { checkShape, readCreation } from '../videos/request.ts';
+import type { Accounts } from './account.ts';
 import type { Exchange } from './app.ts';
 import type { VideoOptions } from './video-options.ts';
 
 const LONGEST_KEY = 255;
 
 export async function answerCreation(
-  { request }: Exchange,
+  { request, common }: Exchange,
   key: Key,
-  options: VideoOptions,
+  { accounts, ...options }: VideoOptions & { accounts: Accounts },
 ): Promise<{ task: VideoTask; headers: Record<string, string> }> {
+  Object.assign(common, accounts.standing(key));
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
   const creation = await readRequest(request, key, options);
-  const { task, replayed } = await options.videos.create({ owner: key.id, creation, idempotencyKey, retried });
+  Object.assign(common, accounts.standing(key, creation.model.id));
+  const { task, replayed, headers } = await options.videos.create({
+    ...{ owner: key.id, creation, idempotencyKey, retried },
+    reserve: (wanted) => accounts.reserve(key, wanted),
+  });
   const dropped = creation.dropped.join(', ');
   return {
     task,
     headers: {
+      ...headers,
       ...(replayed && { 'idempotent-replayed': 'true' }),
       ...(dropped !== '' && { 'x-polygate-dropped': dropped }),
     },

@@ -7,6 +7,7 @@ import { readBody } from '../core/json-body.ts';
 import { isTerminal, type VideoTask } from '../core/video-task.ts';
 import type { Key } from '../keys/store.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
+import type { Accounts } from './account.ts';
 import type { Exchange } from './app.ts';
 import { createPatience } from './patience.ts';
 import { createRate } from './rate.ts';
@@ -23,7 +24,7 @@ const POLL_SECONDS = 5;
 export type AnswerVideos = (exchange: Exchange, route: VideoRoute, key: Key | undefined) => Promise<FastifyReply>;
 
 /** `key` is there for every route but the public ones. */
-export function createVideoAnswers(options: VideoOptions): AnswerVideos {
+export function createVideoAnswers(options: VideoOptions, accounts: Accounts): AnswerVideos {
   const { videos, deliveries, now } = options;
   // Far above what pollers do: a client that is refused a look at its task may order a second one.
   const perTask = createRate({ rate: 2, burst: 20, now });
@@ -73,7 +74,7 @@ export function createVideoAnswers(options: VideoOptions): AnswerVideos {
     if (!key) throw new GatewayError('invalid_api_key', 'An API key is required.');
     if (route.action === 'list') return list(exchange, key.id);
     if (route.action === 'create') {
-      const { task, headers } = await answerCreation(exchange, key, options);
+      const { task, headers } = await answerCreation(exchange, key, { ...options, accounts });
       const location = `/v1/videos/${task.id}`;
       exchange.reply.code(202);
       return send(exchange, options.encode(task), { ...pollHeaders(task), ...headers, location });

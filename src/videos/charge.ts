@@ -16,6 +16,19 @@ export function billOf(details: VideoDetails, charge: VideoCharge, assets: reado
   return cost === undefined ? { seconds, cost: 0n, source: 'none' } : { seconds, cost, source: 'catalog' };
 }
 
+/** What a task may cost at most by the catalog; undefined where nobody knows. `longest`: seconds, where no length is asked for. */
+export function expectedCost(details: VideoDetails, longest = 1): bigint | undefined {
+  const { duration = longest, count, size = LARGE } = details;
+  const [width = 0, height = 0] = size.split('x').map(Number);
+  const seconds = Math.max(1, duration) * count;
+  const tokens = Math.ceil((width * height * FRAME_RATE * seconds) / PIXELS_PER_TOKEN);
+  return catalogCost(details, { seconds, count, tokens });
+}
+
+const LARGE = '1920x1080';
+const FRAME_RATE = 24;
+const PIXELS_PER_TOKEN = 1024;
+
 /** Of a task that ended without a video: what the upstream charged nevertheless. */
 export function billWithoutVideo(charge: VideoCharge): Bill {
   const cost = reportedCost(charge);

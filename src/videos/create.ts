@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
+import { expectedCost } from './charge.ts';
 import { laneOf, type VideoContext } from './context.ts';
 import { type Creation, detailsOf, digestOf } from './creation.ts';
 import type { VideoAttempt, VideoTask } from './task.ts';
@@ -12,28 +13,56 @@ export const KEY_WINDOW = 24 * 3_600_000;
 /** And an equal request, if the client says that it tries again. */
 const RETRY_WINDOW = 60_000;
 
+/** What is held of a key's budgets for a task, until its cost is recorded. */
+export interface Reservation {
+  /** `x-ratelimit-*`. */
+  headers: Record<string, string>;
+  /** There is no such task. */
+  release(): Promise<void>;
+}
+
+export interface Created {
+  task: VideoTask;
+  replayed: boolean;
+  headers: Record<string, string>;
+}
+
 /**
- * Asks no upstream. Throws `model_not_found`, `idempotency_key_reused`, and `unavailable` when the store cannot write; then
- * there is no task.
+ * Asks no upstream. Throws `model_not_found`, `idempotency_key_reused`, what the reservation throws, and `unavailable` when
+ * the store cannot write; then there is no task.
  */
 export async function createTask(
   context: VideoContext,
-  { owner, creation, idempotencyKey, retried = false }: NewTask,
-): Promise<{ task: VideoTask; replayed: boolean }> {
+  { owner, creation, idempotencyKey, retried = false, reserve = unlimited }: NewTask,
+): Promise<Created> {
   const now = context.clock.now();
   const task = newTask(owner, creation, now, context.settings.expires);
   const attempt = newAttempt(context, task, creation, now);
   const digest = digestOf(creation);
+  const idempotency =
+    idempotencyKey === undefined
+      ? { key: `request:${digest}`, digest, window: window(context, retried) }
+      : { key: `key:${idempotencyKey}`, digest, window: KEY_WINDOW };
+  const cost = expectedCost(task.details, Math.max(1, ...(creation.model.video?.durations ?? [])));
+  let reservation: Reservation;
+  try {
+    reservation = await reserve({ ...task, cost });
+  } catch (error) {
+    // What is made and paid already is not refused.
+    const earlier = await context.store.call('repeatedVideo', { owner, now, ...idempotency });
+    if (earlier) return { task: earlier, replayed: true, headers: {} };
+    throw error;
+  }
+  const { headers } = reservation;
+  // What stays reserved when this throws is found by the sweep: nobody knows whether there is a task.
   const created = await context.store.call('createVideo', {
     task,
     attempt,
     request: JSON.stringify(creation.request),
     job: { kind: 'video', ref: task.id, lane: laneOf(attempt), owner, dueAt: now },
-    idempotency:
-      idempotencyKey === undefined
-        ? { key: `request:${digest}`, digest, window: window(context, retried) }
-        : { key: `key:${idempotencyKey}`, digest, window: KEY_WINDOW },
+    idempotency,
   });
+  if (created.type !== 'created') await reservation.release();
   if (created.type === 'reused') {
     throw new GatewayError(
       'idempotency_key_reused',
@@ -44,7 +73,11 @@ export async function createTask(
     context.wake('video');
     context.events?.videoReached('queued');
   }
-  return { task: created.task, replayed: created.type === 'replayed' };
+  return { task: created.task, replayed: created.type === 'replayed', headers };
+}
+
+async function unlimited(): Promise<Reservation> {
+  return { headers: {}, release: async () => {} };
 }
 
 function window({ settings }: VideoContext, retried: boolean): number {

@@ -9,6 +9,8 @@ import type { VideoTask } from './task.ts';
 /** Milliseconds between two sweeps. */
 const INTERVAL = 10 * 60_000;
 const PATIENCE = 60_000;
+/** Milliseconds in which a task comes into being for which something is reserved. */
+const UNSURE = 10 * 60_000;
 /** Rows that one transaction touches. */
 const CHUNK = 100;
 
@@ -26,6 +28,7 @@ export function createSweepHandler(context: VideoContext): Handler {
       const settledBefore = now - settings.keepRecords;
       await inChunks(signal, () => store.call('pruneVideos', { settledBefore, limit: CHUNK }));
       await inChunks(signal, () => store.call('pruneIdempotency', { before: now - KEY_WINDOW, limit: CHUNK }));
+      await sweepHolds(context, now - UNSURE, signal);
       const lease = { id: job.id, lease: job.lease };
       await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + INTERVAL, attempts: 0 });
     },
@@ -46,6 +49,20 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
     }
     // What failed would come again at once.
     if (tasks.length < CHUNK || failures > 0) return;
+  }
+}
+
+/** Reservations of tasks that never came into being, or whose cost is recorded. */
+async function sweepHolds({ store }: VideoContext, before: number, signal: AbortSignal): Promise<void> {
+  for (let after = ''; ; ) {
+    signal.throwIfAborted();
+    const ids = await store.call('heldTasks', { before, after, limit: CHUNK });
+    for (const id of ids) {
+      if (!(await store.call('mayCostMore', { id }))) await store.call('releaseTask', { id });
+    }
+    const last = ids.at(-1);
+    if (last === undefined || ids.length < CHUNK) return;
+    after = last;
   }
 }
 

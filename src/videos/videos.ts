@@ -6,7 +6,7 @@ import { createBookingHandler } from './booking.ts';
 import { createBudget } from './budget.ts';
 import { cancelTask } from './cancel.ts';
 import type { VideoContext } from './context.ts';
-import { createTask } from './create.ts';
+import { type Created, createTask, type Reservation } from './create.ts';
 import type { Creation } from './creation.ts';
 import { createVideoHandler } from './machine.ts';
 import type { AssetSource } from './mirror.ts';
@@ -23,6 +23,8 @@ export interface NewTask {
   idempotencyKey?: string;
   /** It says that it sends this again: an equal request a short while ago is taken for the same. */
   retried?: boolean;
+  /** Asks for what it may cost, in 1e-12 USD, before there is a task; without it nothing is limited. */
+  reserve?(task: VideoTask & { cost: bigint | undefined }): Promise<Reservation>;
 }
 
 export interface TaskQuery {
@@ -39,8 +41,8 @@ export interface TaskQuery {
  * `video_not_found`; every call throws `unavailable` when the store cannot.
  */
 export interface Videos {
-  /** Throws `idempotency_key_reused` and `model_not_found`. */
-  create(task: NewTask): Promise<{ task: VideoTask; replayed: boolean }>;
+  /** Throws `idempotency_key_reused`, `model_not_found` and what the reservation throws. */
+  create(task: NewTask): Promise<Created>;
   get(owner: string, id: string): Promise<VideoTask>;
   /** For who has proven otherwise that the task may be read. */
   find(id: string): Promise<VideoTask>;

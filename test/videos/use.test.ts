@@ -93,6 +93,22 @@ forEachStore((name, open) => {
     assert.deepEqual(await held(store), []);
   });
 
+  test(`what is held for a task that never came into being is given back (${name})`, async (context) => {
+    const store = await openVideoStore(context, open);
+    const rig = await createRig(context, { store });
+    rig.upstream.onPoll = () => says({ type: 'running' });
+    const { id } = await rig.create();
+    await rig.videos.start();
+    for (const taskId of [id, 'never']) {
+      await store.call('holdForTask', { taskId, keyId: OWNER, amount: USD, createdAt: START });
+    }
+    await rig.work();
+    assert.equal((await held(store)).length, 2);
+    rig.clock.advance(30 * MINUTE);
+    await rig.work();
+    assert.deepEqual(await held(store), [id]);
+  });
+
   test(`an older figure that comes late changes nothing (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const rig = await createRig(context, { store });

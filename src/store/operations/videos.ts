@@ -58,6 +58,18 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
   return { type: 'created', task };
 });
 
+/** The task that a repeated request stands for. */
+export const repeatedVideo = reading<
+  { owner: string; key: string; digest: string; window: number; now: number },
+  VideoTask | undefined
+>('state', async (transaction, { owner, key, digest, window, now }) => {
+  const sql = `SELECT task_id FROM idempotency
+    WHERE owner = :owner AND key = :key AND digest = :digest AND created_at > :since`;
+  if (window <= 0) return undefined;
+  const [row] = await transaction.all(sql, { owner, key, digest, since: now - window });
+  return row && readTask(transaction, String(row.task_id));
+});
+
 /** Anyone's without `owner`. */
 export const readVideo = reading<{ id: string; owner?: string }, VideoTask | undefined>(
   'state',

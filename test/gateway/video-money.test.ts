@@ -1,0 +1,130 @@
+/** What videos cost counts like everything else: in the sums of a key, in its budgets, and before it is spent. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
+import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
+import { get } from './usage-client.ts';
+import { videoClient } from './video-client.ts';
+
+const RICH = 'sk-test-videos-rich-0123456789';
+const SLOW = 'sk-test-videos-slow-0123456789';
+const UNKNOWN = 'sk-test-videos-unknown-0123456789';
+const ASKED = { model: 'studio/wan', prompt: 'a cat', duration: 4, resolution: undefined };
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+let finished = false;
+
+/** Time flies, so that a poll comes soon. */
+function fastClock() {
+  const start = Date.now() - (Date.now() % 86_400_000) + 1000;
+  const began = performance.now();
+  return {
+    now: (): number => Math.floor(start + (performance.now() - began) * 20),
+    after(milliseconds: number, wake: () => void) {
+      const timer = setTimeout(wake, milliseconds / 20);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+before(async () => {
+  let made = 0;
+  upstream = await startUpstream(({ method, path, body }, response) => {
+    if (method === 'POST') return answerJson(response, { id: `up-${++made}`, object: 'video', status: 'queued' });
+    if (path.includes('/content')) return void response.writeHead(200, { 'content-type': 'video/mp4' }).end('film');
+    const id = path.split('/').at(-1);
+    answerJson(response, { id, object: 'video', status: finished ? 'completed' : 'in_progress', body });
+  });
+  const key = (name: string, value: string, settings: string) => `{ name: ${name}, key: ${value}, ${settings} }`;
+  gateway = await startTestGateway(
+    `
+videos: { mirror: off }
+admin: { port: 0, token: admin-token-0123456789-0123456789 }
+providers:
+  studio:
+    type: openai-compatible
+    base_url: "${upstream.url}/v1"
+    models:
+      - { id: wan, video: { durations: [4, 8], prices: { per-video-second: "0.50" } } }
+      - { id: odd, video: { durations: [4, 8] } }
+`,
+    {
+      keys: [
+        key('rich', RICH, 'budgets: { total: "5" }'),
+        key('slow', SLOW, 'limits: { requests_per_minute: 1 }'),
+        key('unknown', UNKNOWN, 'budgets: { total: "2" }'),
+      ],
+      clock: fastClock(),
+    },
+  );
+});
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function usageOf(key: string): Promise<Json> {
+  return (await get(gateway.url, '/v1/usage?by=model', key)).body;
+}
+
+/** Until that many requests are in the sums. */
+async function recorded(key: string, count: number): Promise<Json> {
+  for (;;) {
+    const usage = await usageOf(key);
+    if (usage.total.requests === count) return usage;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('a budget holds what open tasks may cost, and keeps what they did', async () => {
+  const rich = videoClient(gateway, RICH);
+  const first = await rich.create(ASKED, { 'idempotency-key': 'one' });
+  await rich.create(ASKED);
+  const refused = await rich.send('POST', '/v1/videos', ASKED);
+  assert.equal(refused.status, 402, JSON.stringify(refused.body));
+  assert.equal(refused.body.error.code, 'insufficient_quota');
+  assert.match(refused.body.error.message, /5 USD in all; 1 USD are left, and this request may cost 2 USD/);
+  const again = await rich.send('POST', '/v1/videos', ASKED, { 'idempotency-key': 'one' });
+  assert.deepEqual([again.status, again.body.id], [202, first.id]);
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  finished = true;
+  const usage = await recorded(RICH, 2);
+  assert.deepEqual([usage.data[0].model, usage.total.cost, usage.total.input_tokens], ['studio/wan', '4', 0]);
+  const { data } = (await get(gateway.url, '/v1/key', RICH)).body;
+  assert.deepEqual([data.usage, data.limit_remaining], [4, 1]);
+  const record = (await get(gateway.url, `/v1/generation?id=${first.id}`, RICH)).body.data;
+  assert.deepEqual([record.api_type, record.status, record.total_cost], ['videos', 'completed', 2]);
+  assert.equal((await rich.send('POST', '/v1/videos', ASKED)).status, 402);
+  assert.equal((await rich.send('GET', '/v1/videos')).body.data.length, 2);
+});
+
+test('the operator sees it', async () => {
+  const response = await fetch(`${gateway.adminUrl}/admin/v1/keys`, {
+    headers: { authorization: 'Bearer admin-token-0123456789-0123456789' },
+  });
+  const { data }: Json = await response.json();
+  const rich = data.find(({ name }: Json) => name === 'rich');
+  assert.equal(rich?.usage, 4, JSON.stringify(data));
+});
+
+test('requests a minute', async () => {
+  const slow = videoClient(gateway, SLOW);
+  const made = await slow.send('POST', '/v1/videos', ASKED);
+  assert.equal(made.status, 202);
+  assert.equal(made.headers.get('x-ratelimit-limit-requests'), '1');
+  const refused = await slow.send('POST', '/v1/videos', ASKED);
+  assert.equal(refused.status, 429);
+  assert.equal(refused.body.error.code, 'rate_limit_exceeded');
+  assert.equal(refused.headers.get('x-ratelimit-remaining-requests'), '0');
+});
+
+test('what has no known price needs a budget of which something is left', async () => {
+  const unknown = videoClient(gateway, UNKNOWN);
+  await unknown.create({ ...ASKED, model: 'studio/odd' });
+  await recorded(UNKNOWN, 1);
+  await unknown.create(ASKED);
+  await recorded(UNKNOWN, 2);
+  assert.equal((await unknown.send('POST', '/v1/videos', { ...ASKED, model: 'studio/odd' })).status, 402);
+});

@@ -1,0 +1,57 @@
+/** What open tasks may cost stays reserved, whoever dies meanwhile. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { moneyOf } from '../../src/core/money.ts';
+import { type Accounts, createAccounts } from '../../src/http/account.ts';
+import type { Key } from '../../src/keys/store.ts';
+import { createLimitKeeper } from '../../src/limits/limits.ts';
+import { createQuota } from '../../src/limits/quota.ts';
+import type { Store } from '../../src/store/store.ts';
+import { forEachStore } from '../store/stores.ts';
+import { NOON } from '../usage/records.ts';
+
+const key = { id: 'key-1', settings: { budgets: { day: '1', total: '10' } } } as Key;
+
+/** Accounts of a gateway that has just come up. */
+async function gateway(store: Store, instance: string, now = NOON): Promise<Accounts> {
+  await store.call('heartbeat', { id: instance, now, until: now + 30_000, alone: store.engine === 'sqlite' });
+  const limits = createLimitKeeper({
+    quota: createQuota({ store, instance }),
+    defaults: () => ({}),
+    now: () => now,
+  });
+  return createAccounts({ recorder: undefined as never, limits, store, now: () => now });
+}
+
+const task = (id: string, cost: string, createdAt = NOON) => ({
+  id,
+  model: 'up/video',
+  createdAt,
+  cost: moneyOf(cost),
+});
+
+forEachStore((name, open) => {
+  test(`after a restart too (${name})`, async (context) => {
+    const store = await open(context);
+    const before = await gateway(store, 'one');
+    await before.reserve(key, task('a', '0.4'));
+    await before.reserve(key, task('b', '0.4'));
+    await assert.rejects(before.reserve(key, task('c', '0.4')), { code: 'insufficient_quota' });
+    const later = await gateway(store, 'two', NOON + 60_000);
+    await assert.rejects(later.reserve(key, task('c', '0.4')), /1 USD a day; 0.2 USD are left/);
+    await store.call('releaseTask', { id: 'a' });
+    await later.reserve(key, task('c', '0.4'));
+    await assert.rejects(later.reserve(key, task('d', '0.4')), { code: 'insufficient_quota' });
+    const tomorrow = await gateway(store, 'three', NOON + 24 * 3_600_000);
+    await tomorrow.reserve(key, task('d', '1', NOON + 24 * 3_600_000));
+  });
+
+  test(`what is released may be used again (${name})`, async (context) => {
+    const accounts = await gateway(await open(context), 'one');
+    for (const id of ['a', 'b', 'c']) {
+      const { release } = await accounts.reserve(key, task(id, '0.9'));
+      await release();
+    }
+  });
+});
