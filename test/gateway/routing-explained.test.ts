@@ -106,8 +106,10 @@ describe('a trace', () => {
   test('holds neither keys nor addresses', async () => {
     assert.ok(fleet.upstreams.one);
     fleet.upstreams.one.behaves = 500;
-    const header = (await send({})).headers.get('x-polygate-trace') ?? '';
-    assert.ok(!/key-of-it|127\.0\.0\.1|http/.test(header), header);
+    const options = { two: { user: 'of-a-client' } };
+    const header = (await send({ provider: { options } })).headers.get('x-polygate-trace') ?? '';
+    assert.ok(!/key-of-it|127\.0\.0\.1|http|of-a-client/.test(header), header);
+    assert.deepEqual(JSON.parse(header).policy.options, ['two']);
   });
 });
 

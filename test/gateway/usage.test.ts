@@ -89,6 +89,8 @@ function behave(call: UpstreamCall, response: ServerResponse): unknown {
     case 'open':
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head + TAILS[protocol]);
       return undefined;
+    case 'wrong':
+      return answerJson(response, { ...wire.whole, choices: [{ ...wire.whole.choices[0], finish_reason: 'error' }] });
     case 'dear':
       return answerJson(response, { ...wire.whole, usage: { ...wire.whole.usage, cost: 0.25 } });
   }
@@ -211,6 +213,13 @@ test('who answers is paid, and the failures before are counted', async () => {
     [record.status, record.provider_name, record.requested_model, record.attempts, record.total_cost],
     ['completed', 'a', 'house/both', 2, Number(COST)],
   );
+});
+
+test('an answer that ended in an error costs nothing, whatever its length', async () => {
+  const { id, status } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'scene:wrong' });
+  const { total_cost, tokens_completion } = await recordOf(gateway.url, id);
+  assert.deepEqual([status, total_cost], [200, 0]);
+  assert.ok(tokens_completion > 0);
 });
 
 test('what never reached an upstream leaves no record', async () => {
