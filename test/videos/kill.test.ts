@@ -18,7 +18,8 @@ function run(...parameters: string[]): Promise<{ signal?: string; output: string
   });
 }
 
-const done = { status: 'completed', deliveries: [true] };
+const done = { status: 'completed', deliveries: [true], recorded: 1, cost: '3200000000000' };
+const unpaid = { recorded: 1, cost: '0' };
 const POINTS = [
   'after createVideo',
   'before sending',
@@ -29,10 +30,15 @@ const POINTS = [
   'after finalizing',
   'while mirroring',
   'before settled',
+  'before readVideoUse',
+  'before recordTask',
+  'after recordTask',
+  'before finishVideoUse',
+  'after finishVideoUse',
 ];
 
 for (const point of POINTS) {
-  test(`killed ${point}: one task upstream, one video, one webhook`, async (context) => {
+  test(`killed ${point}: one task upstream, one video, one webhook, paid once`, async (context) => {
     const upstream = await startUpstream(context);
     const folder = temporaryData(context);
     assert.equal((await run(folder, upstream.url, '0', 'find', point)).signal, 'SIGKILL');
@@ -57,6 +63,6 @@ test('killed before the answer was kept, where a task cannot be found: it fails 
   const folder = temporaryData(context);
   assert.equal((await run(folder, upstream.url, '0', 'blind', 'before accepted')).signal, 'SIGKILL');
   const { output } = await run(folder, upstream.url, String(30 * SECOND), 'blind');
-  assert.deepEqual(JSON.parse(output), { status: 'failed', code: 'submit_unknown', deliveries: [true] });
+  assert.deepEqual(JSON.parse(output), { status: 'failed', code: 'submit_unknown', deliveries: [true], ...unpaid });
   assert.equal(upstream.posts, 1);
 });

@@ -48,8 +48,13 @@ const rig = await createRig(context, {
 rig.clock.advance(Number(offset));
 const { task } = await rig.videos.create(newTask({}, { owner: OWNER, idempotencyKey: 'one' }));
 const { status, error } = await rig.ended(task.id);
+await rig.until(async () => (await rig.store.do('countRows', { table: "job WHERE kind = 'video-use'" })) === 0);
+const [use] = await rig.store.call('usageSums', { keyId: OWNER, from: 0, to: 1e6, by: [] });
 const deliveries = await rig.store.do('deliveriesOf', { taskId: task.id });
 console.log(
-  JSON.stringify({ status, code: error?.code, deliveries: deliveries.map(({ id }) => id === `${task.id}-${status}`) }),
+  JSON.stringify({
+    ...{ status, code: error?.code, deliveries: deliveries.map(({ id }) => id === `${task.id}-${status}`) },
+    ...{ recorded: use?.requests, cost: use?.cost },
+  }),
 );
 process.exit(0);
