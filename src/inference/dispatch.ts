@@ -5,7 +5,6 @@ import { endpointName } from '../routing/candidate.ts';
 import { mayFallBack } from '../routing/fallback.ts';
 import type { Account } from '../usage/account.ts';
 import type { Call, Reply } from './call.ts';
-import { createHeldReply, type HeldReply } from './held-reply.ts';
 import { type Attempt, endingOf, type Outcome, servedBy } from './outcome.ts';
 import { type Plan, plan } from './plan.ts';
 import { type Carried, type Relayed, type RelayOptions, relay } from './relay.ts';
@@ -25,7 +24,7 @@ export interface DispatchOptions extends RelayOptions {
 interface Journey {
   call: Call;
   route: Route;
-  reply: HeldReply;
+  reply: Reply;
   options: DispatchOptions;
   /** Aborted when the client leaves. */
   client: AbortSignal;
@@ -41,20 +40,18 @@ const ACCOUNT_STATUSES = [401, 402, 403];
 const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupported_tool'];
 
 /**
- * Never rejects for what an upstream does: the outcome says it. An answer's first byte waits until it is known that it
- * will be accounted for, and its last ones until that is done.
+ * Never rejects for what an upstream does: the outcome says it. Nothing is sent before it is known that it will be
+ * accounted for, and an answer's last bytes wait until that is done.
  */
 export async function dispatch(call: Call, route: Route, reply: Reply, options: DispatchOptions): Promise<Outcome> {
   const client = new AbortController();
   reply.onClose(() => client.abort());
   const started = performance.now();
-  const held = createHeldReply(reply);
-  const journey: Journey = { call, route, reply: held, options, client: client.signal, started, attempts: [] };
+  const journey: Journey = { call, route, reply, options, client: client.signal, started, attempts: [] };
   options.state.retries.earn();
   const { release, ...ended } = await travel(journey);
   const outcome = outcomeOf(journey, ended);
   await options.account?.close(endingOf(outcome));
-  held.open();
   release?.();
   return outcome;
 }
@@ -132,6 +129,8 @@ export function lossOf({ dropped }: Plan, place: ReadyPlace): GatewayError | und
 async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Promise<Ended> {
   const { options, client, started } = journey;
   const { endpoint } = place;
+  await options.account?.begin(servedBy(endpoint));
+  if (client.aborted) return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
   const { record, carried, elapse } = begin(journey, place, planned);
   const trial = options.state.health.begin(place.id);
   try {
@@ -183,10 +182,7 @@ function begin({ call, route, reply, options, attempts }: Journey, place: ReadyP
       return explain(call, { route, attempts });
     },
     charge: (consumption) => account?.charge(served, consumption),
-    onSent() {
-      if (account) account.begin(served).then(reply.open);
-      else reply.open();
-    },
+    onSent: () => account?.sent(),
     onStatus(status) {
       record.status = status;
     },

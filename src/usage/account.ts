@@ -31,8 +31,10 @@ export interface Ending extends Consumption, Pick<Completion, 'status' | 'errorC
 }
 
 export interface Account {
-  /** A request goes out to an upstream. Settles when that is durable, before which nobody may see an answer. */
+  /** A request is about to go out. Settles when that is durable, before which nothing may be sent. */
   begin(served: Served): Promise<void>;
+  /** It went out. */
+  sent(): void;
   /** In 1e-12 USD; undefined where nobody knows a price. */
   charge(served: Served, consumption: Consumption): bigint | undefined;
   /** Settles when the record is durable; there is none of a request that never went out. Called once. */
@@ -54,6 +56,7 @@ export function openAccount({ recorder, request, free, estimate, settle }: Accou
   let intent: Intent | undefined;
   let first: Served | undefined;
   let begun: Promise<void> | undefined;
+  let sent = false;
 
   function charge({ model }: Served, { usage = {}, finish }: Consumption): bigint | undefined {
     if (free || !isCharged(usage, finish)) return 0n;
@@ -74,9 +77,15 @@ export function openAccount({ recorder, request, free, estimate, settle }: Accou
       begun = recorder.begin(intent);
       return begun;
     },
+    sent() {
+      sent = true;
+    },
     charge,
     async close({ served = first, usage, ...ending }) {
-      if (!intent || !served) return settle({ tokens: 0, cost: 0n });
+      if (!intent || !served || !sent) {
+        if (intent) recorder.withdraw(intent);
+        return settle({ tokens: 0, cost: 0n });
+      }
       const counted = usage && !free ? complete(usage, estimate) : undefined;
       const cost = (usage && charge(served, { usage, finish: ending.finish })) ?? 0n;
       await recorder.finish(intent, { ...ending, ...whereOf(served), usage: counted, cost });

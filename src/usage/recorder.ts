@@ -54,8 +54,8 @@ interface Batch {
 }
 
 const CAPACITY = 20_000;
-/** Milliseconds that a record may wait for others where nobody waits for it: an intent for the end of a quick answer too. */
-const GATHERING = { strict: 2, batched: 50 };
+/** Milliseconds that a record may wait for others where nobody waits for it. */
+const GATHERING = 50;
 /** Milliseconds between two tries, doubling up to the second. */
 const PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
@@ -84,7 +84,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   }
 
   function flushSoon(): void {
-    gathering ??= setTimeout(flush, GATHERING[durability]).unref();
+    gathering ??= setTimeout(flush, GATHERING).unref();
   }
 
   async function run(): Promise<void> {
@@ -132,7 +132,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
       return lost;
     },
     begin(intent) {
-      return strict ? add((done) => waiting.begun.push({ intent, done }), flushSoon) : Promise.resolve();
+      return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
     },
     withdraw(intent) {
       if (!strict) return;

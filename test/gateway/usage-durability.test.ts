@@ -1,4 +1,4 @@
-/** Nobody sees an answer begin before its request is noted, or end before its record stands; and what happens when that cannot be. */
+/** No request goes out before it is noted, and no answer ends before its record stands; and what happens when that cannot be. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -116,19 +116,16 @@ describe('strict', () => {
     for (const target of IDS) {
       const asked = { protocol, model: `${PROVIDERS[target]}/m`, text: 'Hi' };
 
-      test(`${protocol} from ${target}: a stream waits for its intent, and its end for its record`, async () => {
+      test(`${protocol} from ${target}: nothing is sent before its intent is noted, and a stream's end waits for its record`, async () => {
         gate.state.closed = true;
         const intent = gate.arrival();
         const end = Promise.withResolvers<void>();
         tail = end.promise;
-        let begun = false;
-        const asking = ask(gateway, { ...asked, stream: true }).then((response) => {
-          begun = true;
-          return response;
-        });
+        const before = upstream.calls.length;
+        const asking = ask(gateway, { ...asked, stream: true });
         await intent;
         await turns();
-        assert.equal(begun, false);
+        assert.equal(upstream.calls.length, before);
         const record = gate.arrival();
         gate.letThrough();
         const heard = collect(await asking);

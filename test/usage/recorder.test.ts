@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createRecorder, type Recorder } from '../../src/usage/recorder.ts';
-import { forEachStore } from '../store/stores.ts';
+import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
 
 const log = pino({ level: 'silent' });
@@ -174,16 +174,16 @@ function counting() {
   return { writes, store: { call } };
 }
 
-test('a quick answer is one write without an intent, whose estimate nobody makes', async () => {
-  const { writes, store } = counting();
+test('what was never sent leaves no record, and no intent', async (context) => {
+  const store = await openTestSqlite(context);
   const recorder = recorderOn(store);
-  const quick = intent('quick');
-  Object.defineProperty(quick, 'estimate', { get: () => assert.fail('estimated') });
-  void recorder.begin(quick);
-  await new Promise(setImmediate);
-  await recorder.finish(quick, completion());
-  assert.equal(writes.length, 1);
-  assert.deepEqual([writes[0]?.begun.length, writes[0]?.finished.length], [0, 1]);
+  await recorder.begin(intent('early'));
+  recorder.withdraw(intent('early'));
+  void recorder.begin(intent('at once'));
+  recorder.withdraw(intent('at once'));
+  await recorder.close(10_000);
+  assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
+  assert.deepEqual(await store.call('usageByDay', {}), []);
 });
 
 test('batched records gather, and the last ones are written before the end', async () => {

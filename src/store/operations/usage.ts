@@ -19,15 +19,22 @@ export interface Finished {
 }
 
 /** One flush: what has begun and what is finished since the last. May be repeated when nobody knows whether it was done. */
-export const recordUsage = writing<{ begun: InflightRow[]; finished: Finished[] }, void>(
+export const recordUsage = writing<{ begun: InflightRow[]; finished: Finished[]; withdrawn?: string[] }, void>(
   'usage',
-  async (transaction, { begun, finished }) => {
+  async (transaction, { begun, finished, withdrawn = [] }) => {
     if (begun.length > 0) await transaction.insert('inflight', begun.map(plainRow), { ignoreDuplicates: true });
     const intended = finished.filter((one) => one.begun).map(({ row }) => row);
     const others = finished.filter((one) => !one.begun).map(({ row }) => row);
-    const ours = await endIntents(transaction, intended);
+    await endIntents(transaction, withdrawn);
+    const ended = await endIntents(
+      transaction,
+      intended.map(({ id }) => id),
+    );
     const known = await recorded(transaction, others);
-    await addUsage(transaction, [...ours, ...others.filter(({ id }) => !known.has(id))]);
+    await addUsage(transaction, [
+      ...intended.filter(({ id }) => ended.has(id)),
+      ...others.filter(({ id }) => !known.has(id)),
+    ]);
   },
 );
 
@@ -105,13 +112,13 @@ export const pruneUsage = writing<{ day: number; most: number }, number>('usage'
 );
 
 /** Those whose intents were still there: the others were recorded by whoever took this gateway for dead, or by an earlier try. */
-async function endIntents(transaction: Transaction, rows: UsageRow[]): Promise<UsageRow[]> {
+async function endIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   const ended = new Set<string>();
-  for (const [names, marks] of groupsOf(rows.map(({ id }) => id))) {
+  for (const [names, marks] of groupsOf(ids)) {
     const gone = await transaction.all(`DELETE FROM inflight WHERE id IN (${marks}) RETURNING id`, names);
     for (const { id } of gone) ended.add(String(id));
   }
-  return rows.filter(({ id }) => ended.has(id));
+  return ended;
 }
 
 async function recorded(transaction: Transaction, rows: UsageRow[]): Promise<Set<string>> {
