@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import { describe } from '../config/mask.ts';
 import { providerTypes } from '../providers/index.ts';
 import { refuseExposure } from './exposure.ts';
-import { withKeys } from './keys.ts';
+import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 
 export async function check(options: ConfigOptions): Promise<void> {
@@ -14,7 +14,7 @@ export async function check(options: ConfigOptions): Promise<void> {
     if (provider.state === 'ready')
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
-  // The store is opened only where its keys decide.
-  if (!isLoopback(config.server.host)) refuseExposure(config, await withKeys(config, ({ keys }) => keys.list()));
+  // The store is looked into only where its keys decide.
+  if (!isLoopback(config.server.host)) refuseExposure(config, await allKeys(config));
   process.stdout.write(`${describe(config)}\n`);
 }

@@ -1,22 +1,13 @@
 /** A key as the command line shows it. */
 
+import { encodeFacts, iso } from '../http/admin/key-object.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 
 export const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS', 'ID'];
 
-/** For programs: moments are ISO dates, and settings stand beside the rest. */
-export function describeKey({ settings, allows: _, ...key }: Key): object {
-  return {
-    ...key,
-    ...settings,
-    state: stateOf({ ...key, settings }, Date.now()),
-    created: iso(key.created),
-    updated: iso(key.updated),
-    expires: iso(key.expires),
-    revoked: iso(key.revoked),
-    lastUsed: iso(key.lastUsed),
-    previousUntil: iso(key.previousUntil),
-  };
+/** For programs, as the admin API spells it. */
+export function describeKey(key: Key): object {
+  return { id: key.id, prefix: key.prefix, ...encodeFacts(key, Date.now()) };
 }
 
 export function rowOf(key: Key): string[] {
@@ -33,15 +24,12 @@ export function rowOf(key: Key): string[] {
 
 /** For people: a line each. */
 export function fieldsOf(key: Key): string[][] {
-  return Object.entries(describeKey(key)).flatMap(([name, value]) => (value === undefined ? [] : linesOf(name, value)));
+  return Object.entries(describeKey(key)).flatMap(([name, value]) => linesOf(name, value));
 }
 
 function linesOf(name: string, value: unknown): string[][] {
+  if (value === null) return [];
   if (Array.isArray(value)) return [[name, value.join(', ')]];
-  if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+  if (typeof value !== 'object') return [[name, String(value)]];
   return Object.entries(value).flatMap(([inner, one]) => linesOf(`${name}.${inner}`, one));
-}
-
-function iso(moment: number | undefined): string | undefined {
-  return moment === undefined ? undefined : new Date(moment).toISOString();
 }

@@ -4,10 +4,12 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { defined } from '../core/defined.ts';
 import { merged } from '../core/merge.ts';
-import { type CreatedKey, type KeyStore, openKeyStore } from '../keys/store.ts';
+import { hasJournal } from '../keys/import.ts';
+import { distinct, fixedKeys } from '../keys/known.ts';
+import { type CreatedKey, type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openSecrets } from '../secrets.ts';
 import type { Author } from '../store/audit-rows.ts';
-import { openStore } from '../store/open.ts';
+import { hasStore, openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
@@ -27,9 +29,13 @@ interface Opened {
 
 const AUTHOR: Author = { actor: 'command line' };
 
-/** Works beside a gateway that runs on the same store. */
-export async function withKeys<Result>(config: Config, work: (opened: Opened) => Promise<Result>): Promise<Result> {
-  const store = await openStore({ ...config, role: 'guest' });
+/** Works beside a gateway that runs on the same store. Throws `not_found` where there is none, unless it `makes` one. */
+export async function withKeys<Result>(
+  config: Config,
+  work: (opened: Opened) => Promise<Result>,
+  makes = hasJournal(config.data),
+): Promise<Result> {
+  const store = await openStore({ ...config, role: 'guest', makes });
   try {
     const secrets = async () => (await openSecrets({ config, store })).webhooks;
     const newWebhookSecret = async (owner: string) => (await secrets()).first(owner);
@@ -42,6 +48,12 @@ export async function withKeys<Result>(config: Config, work: (opened: Opened) =>
   }
 }
 
+/** Those of the configuration, and those of the store where there is one. */
+export async function allKeys(config: Config): Promise<Key[]> {
+  if (!hasStore(config) && !hasJournal(config.data)) return distinct(fixedKeys(config.keys));
+  return withKeys(config, ({ keys }) => keys.list());
+}
+
 function opened<Result>(options: ConfigOptions, work: (opened: Opened) => Promise<Result>): Promise<Result> {
   return withKeys(loadConfig(configSource(options)), work);
 }
@@ -52,9 +64,9 @@ export async function createKey({ name, expires, ...options }: Options & KeyOpti
     settings: merged({}, settingsOf(options)),
     ...(expires !== undefined && { expires: expiryOption(expires) }),
   };
-  const created = await opened(options, ({ keys }) => keys.create(wanted, AUTHOR));
+  const created = await withKeys(loadConfig(configSource(options)), ({ keys }) => keys.create(wanted, AUTHOR), true);
   if (options.json)
-    printJson({ ...describeKey(created.key), secret: created.secret, webhookSecret: created.webhookSecret });
+    printJson({ ...describeKey(created.key), secret: created.secret, webhook_secret: created.webhookSecret });
   else showOnce(created, `The key "${name}", shown once and stored only as a hash:`);
 }
 
@@ -65,7 +77,9 @@ function showOnce({ secret }: Pick<CreatedKey, 'secret'>, words: string): void {
 }
 
 export async function listKeys(options: Options): Promise<void> {
-  const keys = await opened(options, (store) => store.keys.list());
+  const config = loadConfig(configSource(options));
+  const fixed = config.keys.length > 0;
+  const keys = fixed ? await allKeys(config) : await withKeys(config, (store) => store.keys.list());
   if (options.json) printJson(keys.map(describeKey));
   else printTable(HEADINGS, keys.map(rowOf));
 }
@@ -123,12 +137,12 @@ export async function showSecret(
   });
   if (known.length === 0)
     throw new Error('A key of the configuration signs with callbacks.secret of the configuration.');
-  const described = known.map(({ secret, activeAt }) => ({ secret, activeAt: new Date(activeAt).toISOString() }));
+  const described = known.map(({ secret, activeAt }) => ({ secret, active_at: new Date(activeAt).toISOString() }));
   if (options.json) printJson(described);
   else
     printTable(
       ['SECRET', 'SIGNS FROM'],
-      described.map(({ secret, activeAt }) => [secret, activeAt]),
+      described.map(({ secret, active_at: activeAt }) => [secret, activeAt]),
     );
 }
 

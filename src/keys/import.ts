@@ -24,10 +24,18 @@ interface Imported {
   secret: SecretRow;
 }
 
+export function hasJournal(folder: string): boolean {
+  return existsSync(journalOf(folder));
+}
+
+function journalOf(folder: string): string {
+  return join(folder, 'keys.jsonl');
+}
+
 /** Does nothing where there is no such file; what is taken over is set aside as `keys.jsonl.imported`. */
 export async function importJournal(folder: string, store: Store): Promise<void> {
-  const path = join(folder, 'keys.jsonl');
-  if (!existsSync(path)) return;
+  if (!hasJournal(folder)) return;
+  const path = journalOf(folder);
   // A line counts when it is complete.
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const keys = replay(lines.flatMap(parseEvent));

@@ -1,6 +1,8 @@
 /** Opens the store that the configuration names: a folder, or a PostgreSQL database. */
 
-import { extname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../core/secret.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './store.ts';
@@ -14,10 +16,13 @@ export interface OpenOptions {
   postgres?: Secret;
   /** A gateway is the owner of its folder; the command line is a guest that may work beside it. */
   role: 'owner' | 'guest';
+  /** Whether a folder without a store gets one; absent means only from its owner. */
+  makes?: boolean;
 }
 
-/** Throws `unavailable` in words for the operator. */
-export async function openStore({ data, postgres, role }: OpenOptions): Promise<Store> {
+/** Throws `not_found` and `unavailable` in words for the operator. */
+export async function openStore({ data, postgres, role, makes = role === 'owner' }: OpenOptions): Promise<Store> {
+  if (!makes && !hasStore({ data, postgres })) throw missing(data);
   const places = { operations: OPERATIONS, migrations: MIGRATIONS };
   if (postgres) {
     const { openPostgres } = await import('./postgres/store.ts');
@@ -25,4 +30,17 @@ export async function openStore({ data, postgres, role }: OpenOptions): Promise<
   }
   const { openSqlite } = await import('./sqlite/store.ts');
   return openSqlite({ folder: data, role, ...places });
+}
+
+/** Whether there is one to look into; a database is asked when it is opened. */
+export function hasStore({ data, postgres }: Pick<OpenOptions, 'data' | 'postgres'>): boolean {
+  return postgres !== undefined || existsSync(join(data, 'state.db'));
+}
+
+function missing(folder: string): GatewayError {
+  return new GatewayError(
+    'not_found',
+    `There is no store in ${folder}. The configuration (--config, or polygate.yaml in this folder) names its place with ` +
+      'data; "polygate serve" makes one.',
+  );
 }

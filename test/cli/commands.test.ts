@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the file's own references to the environment
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
@@ -93,7 +93,7 @@ describe('keys', () => {
     assert.equal(key.name, 'ci');
     assert.equal(key.state, 'active');
     assert.deepEqual(key.models, ['sandbox/*', 'openai/*']);
-    assert.ok(Math.abs(Date.parse(key.expires) - Date.now() - 30 * 86_400_000) < 60_000);
+    assert.ok(Math.abs(Date.parse(key.expires_at) - Date.now() - 30 * 86_400_000) < 60_000);
     assert.ok(!JSON.stringify(key).includes(made.stdout.trim().slice(8)));
 
     assert.match((await run(['keys', 'revoke', 'ci'])).stdout, /"ci" \(sk-pg-..…\) is revoked/);
@@ -105,10 +105,27 @@ describe('keys', () => {
     writeFileSync(join(folder, 'polygate.yaml'), 'keys: [{ name: fixed, key: "${K}" }]\n');
     const { stdout } = await run(['keys', 'list'], { K: '0123456789abcdef' });
     assert.equal(stdout, 'fixed\t0123…\tactive\tconfiguration\tnever\tall\tconfig:fixed\n');
+    assert.deepEqual(readdirSync(folder), ['polygate.yaml']);
+  });
+
+  test('and whatever else is in a store is looked for where there is one, and nothing is made', async (context) => {
+    const { folder, run } = program(context);
+    const reading = ['keys list', 'keys show a', 'keys revoke a', 'videos list', 'usage', 'audit'];
+    for (const command of reading) {
+      const { code, stdout, stderr } = await run(command.split(' '));
+      assert.deepEqual([code, stdout], [1, ''], command);
+      assert.match(
+        stderr,
+        /^There is no store in .*data\. The configuration .* names its place with data; .*\n$/,
+        command,
+      );
+    }
+    assert.deepEqual(readdirSync(folder), []);
   });
 
   test('are refused without sense, in one line', async (context) => {
     const { run } = program(context);
+    assert.equal((await run(['keys', 'create', '--name', 'somebody'])).code, 0);
     for (const [args, message] of [
       [['keys', 'create', '--name', 'a', '--expires', '2001-01-01'], /--expires must be a future ISO date/],
       [['keys', 'create', '--name', 'a', '--expires', 'soon'], /--expires must be a future ISO date/],

@@ -19,16 +19,21 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
   const limits = ['--rpm', '60', '--tpm', '1000', '--concurrent', '2', '--budget', 'day=5.00', 'total=100'];
   const made = await json('keys', 'create', '--name', 'ci', ...scopes, ...limits);
   assert.match(made.secret, /^sk-pg-/);
-  assert.match(made.webhookSecret, /^whsec_/);
+  assert.match(made.webhook_secret, /^whsec_/);
   const settings = {
     surfaces: ['chat', 'videos'],
     cidrs: ['10.0.0.0/8', '::1'],
-    readOnly: true,
-    limits: { requestsPerMinute: 60, tokensPerMinute: 1000, concurrentRequests: 2 },
+    read_only: true,
+    limits: { requests_per_minute: 60, tokens_per_minute: 1000, concurrent_requests: 2 },
     budgets: { day: '5.00', total: '100' },
   };
   const shown = await json('keys', 'show', 'ci');
   assert.deepEqual({ ...shown, ...settings }, shown);
+  const spelled = Object.keys(shown).concat(Object.keys(shown.limits));
+  assert.deepEqual(
+    spelled.filter((member) => !/^[a-z_]+$/.test(member)),
+    [],
+  );
   assert.ok(!JSON.stringify(shown).includes(made.secret.slice(8)));
 
   const update = [
@@ -44,9 +49,9 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
     'all',
   ];
   const updated = await json(...update);
-  assert.equal(updated.readOnly, false);
-  assert.equal(updated.surfaces, undefined);
-  assert.deepEqual(updated.limits, { tokensPerMinute: 1000, concurrentRequests: 2 });
+  assert.equal(updated.read_only, false);
+  assert.equal(updated.surfaces, null);
+  assert.deepEqual(updated.limits, { tokens_per_minute: 1000, concurrent_requests: 2 });
   assert.deepEqual(updated.budgets, { total: '100' });
 
   const rotated = await run(['keys', 'rotate', 'ci', '--overlap', '1h']);
@@ -55,7 +60,7 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
   assert.match((await run(['keys', 'disable', 'ci'])).stdout, /is disabled\.$/m);
   assert.equal((await json('keys', 'show', 'ci')).state, 'disabled');
   assert.match((await run(['keys', 'enable', 'ci'])).stdout, /is enabled\.$/m);
-  assert.match((await run(['keys', 'show', 'ci'])).stdout, /^limits\.tokensPerMinute\t1000$/m);
+  assert.match((await run(['keys', 'show', 'ci'])).stdout, /^limits\.tokens_per_minute\t1000$/m);
 
   const actions = (await json('audit')).map(({ action, actor }: Record<string, string>) => `${actor}: ${action}`);
   const updates = ['key.update', 'key.update', 'key.rotate', 'key.update', 'key.create'];
@@ -73,11 +78,11 @@ test('webhook secrets are shown, rotated with an overlap, and encrypted anew', a
     JSON.parse((await run(['keys', 'secret', 'ci', ...args, '--json'])).stdout);
   const made = JSON.parse((await run(['keys', 'create', '--name', 'ci', '--json'])).stdout);
   const [first, ...none] = await secrets();
-  assert.equal(first.secret, made.webhookSecret);
+  assert.equal(first.secret, made.webhook_secret);
   assert.deepEqual(none, []);
   const both = await secrets('--rotate', '--activate-in', '2h');
   assert.equal(both[0].secret, first.secret);
-  assert.ok(Math.abs(Date.parse(both[1].activeAt) - Date.now() - 7_200_000) < 60_000);
+  assert.ok(Math.abs(Date.parse(both[1].active_at) - Date.now() - 7_200_000) < 60_000);
 
   const file = join(folder, 'data', 'encryption.key');
   const previous = readFileSync(file, 'utf8').trim();

@@ -67,7 +67,10 @@ describe('a PostgreSQL that is away', () => {
   test('is refused at the start in words that keep the password', async () => {
     const postgres = new Secret('postgres://somebody:never-to-be-seen@127.0.0.1:1/database');
     await assert.rejects(openStore({ data: '', postgres, role: 'owner' }), (error: Error) => {
-      assert.match(error.message, /The PostgreSQL database cannot be used: .*ECONNREFUSED/);
+      assert.match(
+        error.message,
+        /The PostgreSQL database named by data in the configuration cannot be used: .*ECONNREFUSED/,
+      );
       assert.ok(!error.message.includes('never'));
       return true;
     });

@@ -8,12 +8,12 @@ import { encodeSettings, RESETS } from './settings.ts';
 import type { Spending } from './spending.ts';
 
 export function encodeKey(key: Key, { spent, period, limit, left }: Spending, now: number): Json {
-  const state = stateOf(key, now);
+  const { name, ...facts } = encodeFacts(key, now);
   return {
     hash: key.id,
     label: `${key.prefix}...`,
-    name: key.name,
-    disabled: state === 'disabled' || state === 'revoked',
+    name,
+    disabled: facts.state === 'disabled' || facts.state === 'revoked',
     limit: limit === undefined ? null : dollars(limit),
     limit_remaining: left === undefined ? null : dollars(left),
     limit_reset: period === undefined ? null : RESETS[period],
@@ -21,11 +21,19 @@ export function encodeKey(key: Key, { spent, period, limit, left }: Spending, no
     usage_daily: dollars(spent.day),
     usage_weekly: dollars(spent.week),
     usage_monthly: dollars(spent.month),
+    ...facts,
+  };
+}
+
+/** What a key is, wherever it is shown to programs. */
+export function encodeFacts(key: Key, now: number): Json {
+  return {
+    name: key.name,
     created_at: iso(key.created),
     updated_at: iso(key.updated),
     expires_at: iso(key.expires),
     ...encodeSettings(key.settings),
-    state,
+    state: stateOf(key, now),
     origin: key.origin,
     last_used_at: iso(key.lastUsed),
     revoked_at: iso(key.revoked),

@@ -79,7 +79,13 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   } catch (error) {
     await close();
     throw error instanceof StoreUnavailable
-      ? new GatewayError('unavailable', `The PostgreSQL database cannot be used: ${error.problem}.`, { cause: error })
+      ? new GatewayError(
+          'unavailable',
+          `The PostgreSQL database named by data in the configuration cannot be used: ${error.problem}.`,
+          {
+            cause: error,
+          },
+        )
       : error;
   }
   const store: Store = {
