@@ -34,9 +34,9 @@ export function plainRequest(client: ProtocolId, model: string): ClientRequest {
 export function ownRequest(recording: Recording, model: string): ClientRequest {
   const body = copyJson(recording.request);
   const [router = ''] = model.split('/');
-  // What was said to a router upstream is, said here, meant for it; the models it may fall back on are its own.
+  // What was said to a router upstream is, said here, meant for it. What it may fall back on is not replayed.
   if (body.provider) body.provider = { options: { [router]: { provider: body.provider } } };
-  if (body.models) body.models = body.models.map((name: string) => `${router}/${name}`);
+  delete body.models;
   return { body: recording.protocol === 'generate' ? body : { ...body, model }, dropped: [] };
 }
 
