@@ -15,6 +15,8 @@ export interface Cipher {
   encrypt(text: string, place: Place): string;
   /** Throws `unavailable`, in words for the operator, when the key is not there or the text was changed or moved. */
   decrypt(envelope: string, place: Place): string;
+  /** The id of the key that encrypts now. */
+  readonly keyId: string;
   /** Whether it was encrypted with the key that encrypts now. */
   isCurrent(envelope: string): boolean;
 }
@@ -57,11 +59,13 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
         throw unreadable('it was changed or moved', cause);
       }
     },
+    keyId: currentId,
     isCurrent: (envelope) => envelope.startsWith(`v1:${currentId}:`),
   };
 }
 
-function keyId(key: Buffer): string {
+/** By which a ciphertext names its key; it tells nothing of the key. */
+export function keyId(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }
 

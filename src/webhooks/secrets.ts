@@ -125,6 +125,7 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
         const to = cipher.encrypt(decrypt(stored), placeOf(id));
         if (await store.call('replaceCiphertext', { id, from: ciphertext, to })) changed += 1;
       }
+      await store.call('moveEncryption', { keyId: cipher.keyId });
       return changed;
     },
   };

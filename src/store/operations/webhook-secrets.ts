@@ -37,6 +37,27 @@ export const rotateSecret = writing<StoredSecret & { now: number; author: Author
   },
 );
 
+/** The id of the key that the store is encrypted with; undefined while there is none. */
+export const readEncryptionKey = reading<Record<never, never>, string | undefined>('state', async (transaction) => {
+  const [row] = await transaction.all('SELECT key_id FROM encryption');
+  return row && String(row.key_id);
+});
+
+/** Of those that do this at the same moment one wins: the answer is whose. */
+export const claimEncryption = writing<{ keyId: string }, string>('state', async (transaction, values) => {
+  const [row] = await transaction.all(
+    `INSERT INTO encryption (one, key_id) VALUES (1, :keyId)
+     ON CONFLICT (one) DO UPDATE SET key_id = encryption.key_id RETURNING key_id`,
+    values,
+  );
+  return String(row?.key_id);
+});
+
+/** After everything is encrypted anew. */
+export const moveEncryption = writing<{ keyId: string }, void>('state', async (transaction, values) => {
+  await transaction.run('UPDATE encryption SET key_id = :keyId', values);
+});
+
 /** Secrets behind an id, for going through all of them. */
 export const scanSecrets = reading<{ after: string; limit: number }, StoredSecret[]>(
   'state',
