@@ -60,7 +60,7 @@ describe('a gateway that is killed', { concurrency: 3 }, () => {
       await ended(start(context, folder, point, operation));
       const second = start(context, folder);
       await until(() => receiver.received.length >= most);
-      await new Promise((done) => setTimeout(done, 300));
+      await new Promise((done) => setTimeout(done, 1_000));
       second.kill('SIGKILL');
       await ended(second);
       const store = await openFolder(folder);
@@ -77,7 +77,7 @@ describe('a gateway that is killed', { concurrency: 3 }, () => {
 test('an attempt whose end nobody saw counts: there is never a twelfth request', async (context) => {
   const receiver = await startReceiver((response) => response.writeHead(500).end());
   context.after(receiver.close);
-  const rig = await startRig(context, openTestSqlite, { timeout: 1000, through: forgetful });
+  const rig = await startRig(context, openTestSqlite, { timeout: 5_000, through: forgetful });
   const taskId = await rig.owe(receiver.url());
   await until(async () => {
     await rig.store.do('hasten', { kind: 'webhook' });

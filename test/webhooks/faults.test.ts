@@ -10,9 +10,9 @@ import { FAULTS } from './faulty-receivers.ts';
 import { startReceiver } from './receiver.ts';
 import { type RigOptions, startRig } from './rig.ts';
 
-const TIMEOUT = 600;
+const TIMEOUT = 2_000;
 /** Milliseconds that an attempt takes at least and at most. */
-const TAKES = { whole: [TIMEOUT, TIMEOUT + 300], half: [TIMEOUT / 2, TIMEOUT] } as const;
+const TAKES = { whole: [TIMEOUT, 2 * TIMEOUT], half: [TIMEOUT / 2, TIMEOUT] } as const;
 
 describe('an attempt', { concurrency: 4 }, () => {
   for (const fault of FAULTS) {
@@ -73,7 +73,7 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
   const dead = await startReceiver(() => {});
   const healthy = await startReceiver();
   context.after(() => Promise.all([dead.close(), healthy.close()]));
-  const rig = await startRig(context, openTestSqlite, { timeout: 2_000 });
+  const rig = await startRig(context, openTestSqlite, { timeout: 20_000 });
   await Promise.all(Array.from({ length: 1_000 }, (_, index) => rig.owe(dead.url(), { owner: `owner-${index % 50}` })));
   const waits: number[] = [];
   for (let index = 0; index < 40; index++) {
@@ -85,8 +85,8 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
   }
   waits.sort((one, other) => one - other);
   context.diagnostic(`healthy: p50 ${waits[20]?.toFixed(0)} ms, max ${waits.at(-1)?.toFixed(0)} ms`);
-  // Behind the dead one it would be seconds; a busy machine alone takes some of what is allowed here.
-  assert.ok((waits[20] ?? 0) <= 500 && (waits.at(-1) ?? 0) < 1_500);
+  // Behind the dead one it would be twenty seconds and more.
+  assert.ok((waits[20] ?? 0) <= 2_000 && (waits.at(-1) ?? 0) < 10_000);
   assert.equal(healthy.received.length, 40);
   assert.equal(dead.busiest, 8);
 });
@@ -94,7 +94,7 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
 test('a host that refuses twenty connections in a row is tried by one at a time', async (context) => {
   const receiver = await startReceiver(() => {});
   await receiver.close();
-  const rig = await startRig(context, openTestSqlite, { timeout: 300 });
+  const rig = await startRig(context, openTestSqlite, { timeout: 5_000 });
   await Promise.all(Array.from({ length: 20 }, () => rig.owe(receiver.url())));
   await until(async () => (await rig.store.do('brokenLanes', { kind: 'webhook' })).length === 1);
   await rig.scheduler.stop(0);
