@@ -147,7 +147,7 @@ export async function showSecret(
 }
 
 export async function rekey(options: Options): Promise<void> {
-  const changed = await opened(options, async ({ secrets }) => (await secrets()).rekey());
+  const changed = await opened(options, async ({ secrets }) => (await secrets()).rekey({ actor: 'command line' }));
   if (options.json) printJson({ changed });
   else process.stdout.write(`${changed} secrets were encrypted anew; the previous encryption keys can go.\n`);
 }

@@ -44,7 +44,8 @@ async function usage(key: Key, query: URLSearchParams, { store, now = Date.now }
 async function generation(key: Key, query: URLSearchParams, { store }: OwnOptions): Promise<object> {
   const id = query.get('id');
   if (!id) throw new GatewayError('invalid_request', 'id is required: that of a request.', { param: 'id' });
-  const found = await store.call('usageRecord', { id, keyId: key.id });
+  // No database text holds a NUL, and neither does an id.
+  const found = id.includes('\0') ? undefined : await store.call('usageRecord', { id, keyId: key.id });
   if (found) return { data: encodeGeneration(found) };
   throw new GatewayError('not_found', 'This key has made no request with this id, or its record is no longer kept.', {
     param: 'id',

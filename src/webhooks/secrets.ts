@@ -40,7 +40,7 @@ export interface WebhookSecrets {
   /** Throws `unavailable` when there are secrets that the cipher's keys don't decrypt. */
   verify(): Promise<void>;
   /** Encrypts everything with the newest key. Returns how many secrets that changed. */
-  rekey(): Promise<number>;
+  rekey(author: Author): Promise<number>;
 }
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -117,7 +117,7 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
     async verify() {
       for await (const stored of everySecret()) decrypt(stored);
     },
-    async rekey() {
+    async rekey(author) {
       let changed = 0;
       for await (const stored of everySecret()) {
         const { id, ciphertext } = stored;
@@ -125,7 +125,7 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
         const to = cipher.encrypt(decrypt(stored), placeOf(id));
         if (await store.call('replaceCiphertext', { id, from: ciphertext, to })) changed += 1;
       }
-      await store.call('moveEncryption', { keyId: cipher.keyId });
+      await store.call('moveEncryption', { keyId: cipher.keyId, changed, author, now: store.now() });
       return changed;
     },
   };

@@ -226,6 +226,7 @@ test('what never reached an upstream leaves no record', async () => {
   const { status, id } = await hear(gateway.url, { protocol: 'chat', model: 'gone/m', text: 'Hi' });
   assert.equal(status, 502);
   assert.equal((await get(gateway.url, `/v1/generation?id=${id}`)).status, 404);
+  assert.equal((await get(gateway.url, '/v1/generation?id=a%00b')).status, 404);
 });
 
 test('without prices the upstream is believed, and nothing is said where it says nothing', async () => {

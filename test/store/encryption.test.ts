@@ -47,7 +47,7 @@ forEachStore((name, open) => {
     await first.webhooks.create('key-1');
     await assert.rejects(openSecrets({ config: keyed(context, OTHER), store }), FOREIGN);
     const both = await openSecrets({ config: keyed(context, OTHER, ONE), store });
-    assert.equal(await both.webhooks.rekey(), 1);
+    assert.equal(await both.webhooks.rekey({ actor: 'command line' }), 1);
     assert.ok(await openSecrets({ config: keyed(context, OTHER), store }));
     await assert.rejects(openSecrets({ config: keyed(context, ONE), store }), FOREIGN);
   });

@@ -70,8 +70,13 @@ forEachStore((name, open) => {
     await assert.rejects(wrong.verify(), { code: 'unavailable', message: /cannot be decrypted/ });
     const both = createSecrets({ store, cipher: createCipher([fresh, encryptionKey]) });
     await both.verify();
-    assert.equal(await both.rekey(), 2);
-    assert.equal(await both.rekey(), 0);
+    assert.equal(await both.rekey({ actor: 'command line' }), 2);
+    assert.equal(await both.rekey({ actor: 'command line' }), 0);
+    const audit = await store.call('readAudit', { limit: 2 });
+    assert.deepEqual(
+      audit.map(({ action, actor, after }) => ({ action, actor, after })),
+      [0, 2].map((secrets) => ({ action: 'encryption.rekey', actor: 'command line', after: { secrets } })),
+    );
     await wrong.verify();
     assert.deepEqual(await wrong.signing('a'), { current: first });
   });

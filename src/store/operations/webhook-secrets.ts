@@ -54,9 +54,14 @@ export const claimEncryption = writing<{ keyId: string }, string>('state', async
 });
 
 /** After everything is encrypted anew. */
-export const moveEncryption = writing<{ keyId: string }, void>('state', async (transaction, values) => {
-  await transaction.run('UPDATE encryption SET key_id = :keyId', values);
-});
+export const moveEncryption = writing<{ keyId: string; changed: number; author: Author; now: number }, void>(
+  'state',
+  async (transaction, { keyId, changed, author, now }) => {
+    await transaction.run('UPDATE encryption SET key_id = :keyId', { keyId });
+    const entry = { author, at: now, action: 'encryption.rekey', subject: keyId, after: { secrets: changed } };
+    await addAudit(transaction, entry);
+  },
+);
 
 /** Secrets behind an id, for going through all of them. */
 export const scanSecrets = reading<{ after: string; limit: number }, StoredSecret[]>(

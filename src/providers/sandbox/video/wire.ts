@@ -14,7 +14,7 @@ import type {
 import { MAX_COUNT } from './task.ts';
 
 export const sandboxVideo: VideoApi = {
-  pollInterval: 1000,
+  pollInterval: 500,
 
   submit: (request, { attemptId }) => ({
     ...creation(request, attemptId),
