@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Json } from '../../src/core/json.ts';
+import { Secret } from '../../src/core/secret.ts';
 import { type GatewayOptions, startGateway } from '../../src/gateway.ts';
 import { openKeyStore } from '../../src/keys/store.ts';
 import { providerTypes } from '../../src/providers/index.ts';
@@ -37,12 +38,14 @@ export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 
   keys?: string[];
   /** Stands between the gateway and its store. */
   wrapStore?(store: Store): Store;
+  /** The URL of a database to share with other gateways, instead of a store of its own. */
+  postgres?: string;
 }
 
 /** Starts a gateway with a configuration file's text; one key is added to it. */
 export async function startTestGateway(
   yaml = '',
-  { keys: more = [], wrapStore = (store) => store, ...options }: TestGatewayOptions = {},
+  { keys: more = [], wrapStore = (store) => store, postgres, ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
   const known = providerTypes;
@@ -53,7 +56,10 @@ export async function startTestGateway(
       port: 0,
     });
   const config = configOf(yaml);
-  const store = await openStore({ data: folder, role: 'owner' });
+  const store = await openStore({
+    ...{ data: folder, role: 'owner' },
+    ...(postgres && { postgres: new Secret(postgres) }),
+  });
   const newWebhookSecret = async (owner: string) => (await openSecrets({ config, store })).webhooks.first(owner);
   const keys = await openKeyStore({ store, folder, configured: config.keys, newWebhookSecret });
   const log: Json[] = [];
