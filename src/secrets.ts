@@ -34,6 +34,6 @@ function foreign(): GatewayError {
   return new GatewayError(
     'invalid_request',
     'The store was encrypted with another key; give every gateway the same encryption.key, or the same file ' +
-      'encryption.key in its data folder.',
+      'encryption.key in its data folder. A key that was replaced belongs in encryption.previous_keys.',
   );
 }
