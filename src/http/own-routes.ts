@@ -1,12 +1,13 @@
 /** What the holder of a key may see of it: its use, one request of it, and what it may still use. */
 
 import { GatewayError } from '../core/errors.ts';
-import { PERIODS, type Period, periodStart } from '../core/key-settings.ts';
-import { decimalOf, moneyOf } from '../core/money.ts';
+import { decimalOf } from '../core/money.ts';
 import type { Key } from '../keys/store.ts';
 import type { Store } from '../store/store.ts';
 import { encodeGeneration } from '../usage/generation.ts';
 import { readReportQuery, reportUse } from '../usage/report.ts';
+import { spendingOf } from '../usage/spending.ts';
+import { RESETS } from './admin/settings.ts';
 
 export interface OwnOptions {
   store: Pick<Store, 'call'>;
@@ -52,29 +53,21 @@ async function generation(key: Key, query: URLSearchParams, { store }: OwnOption
   });
 }
 
-const RESETS: Record<Period, string | null> = { day: 'daily', week: 'weekly', month: 'monthly', total: null };
-
 /** OpenRouter's shape, which knows one limit: of several budgets the one of which least is left. */
 async function facts(key: Key, _query: URLSearchParams, { store, now = Date.now }: OwnOptions): Promise<object> {
-  const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now()) }));
-  const rows = await store.call('spentBy', { keyId: key.id, starts });
-  const spentIn = (name: Period): bigint => BigInt(String(rows.find(({ period }) => period === name)?.spent ?? 0));
+  const { spent, period, limit, left } = await spendingOf(store, key, now());
   const { budgets = {}, limits = {} } = key.settings;
-  const [tightest] = PERIODS.flatMap((period) => {
-    const limit = budgets[period];
-    return limit === undefined ? [] : [{ period, limit: moneyOf(limit), left: moneyOf(limit) - spentIn(period) }];
-  }).toSorted((one, other) => (one.left < other.left ? -1 : 1));
   return {
     data: {
       label: `${key.prefix}…`,
       name: key.name,
-      limit: tightest ? dollars(tightest.limit) : null,
-      limit_remaining: tightest ? dollars(tightest.left > 0n ? tightest.left : 0n) : null,
-      limit_reset: tightest ? RESETS[tightest.period] : null,
-      usage: dollars(spentIn('total')),
-      usage_daily: dollars(spentIn('day')),
-      usage_weekly: dollars(spentIn('week')),
-      usage_monthly: dollars(spentIn('month')),
+      limit: limit === undefined ? null : dollars(limit),
+      limit_remaining: left === undefined ? null : dollars(left),
+      limit_reset: period === undefined ? null : RESETS[period],
+      usage: dollars(spent.total),
+      usage_daily: dollars(spent.day),
+      usage_weekly: dollars(spent.week),
+      usage_monthly: dollars(spent.month),
       budgets,
       limits,
       is_free_tier: false,

@@ -4,8 +4,8 @@ import type { Json } from '../../core/json.ts';
 import { decimalOf } from '../../core/money.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
+import type { Spending } from '../../usage/spending.ts';
 import { encodeSettings, RESETS } from './settings.ts';
-import type { Spending } from './spending.ts';
 
 export function encodeKey(key: Key, { spent, period, limit, left }: Spending, now: number): Json {
   const { name, ...facts } = encodeFacts(key, now);

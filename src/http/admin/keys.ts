@@ -5,12 +5,12 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { merged } from '../../core/merge.ts';
 import type { Key } from '../../keys/store.ts';
+import { spendingOf } from '../../usage/spending.ts';
 import type { AdminOptions, AdminRequest, AdminRoute } from './app.ts';
 import { encodeKey, iso } from './key-object.ts';
 import { flag, whole } from './query.ts';
 import { change, creation, type KeyChange, type KeyCreation, leak, rotation, secretRotation } from './schema.ts';
 import { settingsPatch } from './settings.ts';
-import { spendingOf } from './spending.ts';
 
 const PAGE = 100;
 

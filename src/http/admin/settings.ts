@@ -6,8 +6,8 @@ import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { KeySettings, Limits, Period } from '../../core/key-settings.ts';
 import { decimalOf, moneyOf } from '../../core/money.ts';
+import type { Spending } from '../../usage/spending.ts';
 import type { KeyChange, KeyCreation } from './schema.ts';
-import type { Spending } from './spending.ts';
 
 export const RESETS: Record<Period, string | null> = { day: 'daily', week: 'weekly', month: 'monthly', total: null };
 

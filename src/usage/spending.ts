@@ -1,8 +1,8 @@
 /** What a key has spent, and what it may still spend. */
 
-import { type KeySettings, PERIODS, type Period, periodStart } from '../../core/key-settings.ts';
-import { moneyOf } from '../../core/money.ts';
-import type { Store } from '../../store/store.ts';
+import { type KeySettings, PERIODS, type Period, periodStart } from '../core/key-settings.ts';
+import { moneyOf } from '../core/money.ts';
+import type { Store } from '../store/store.ts';
 
 /** Money is in 1e-12 USD. */
 export interface Spending {
