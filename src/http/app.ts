@@ -82,7 +82,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
   });
   const route = createRouter(options.protocols, options.prefixes);
-  const authenticate = createAuthentication({ ...options, now: options.videos.now });
+  const authenticate = createAuthentication(options);
   const answerVideos = createVideoAnswers(options.videos, options.accounts);
   const pages = createPages(options);
   const exchanges = new WeakMap<FastifyRequest, Exchange>();

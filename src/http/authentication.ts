@@ -11,8 +11,6 @@ export interface AuthenticationOptions {
   keys: Pick<KeyStore, 'authenticate'>;
   /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
-  /** Milliseconds. */
-  now?(): number;
 }
 
 /**
@@ -27,9 +25,9 @@ export type Authenticate = (
 /** Wrong keys that one address may present: so many at once, and as many a minute. */
 const WRONG_KEYS = 30;
 
-export function createAuthentication({ keys, trustedProxies = [], now }: AuthenticationOptions): Authenticate {
+export function createAuthentication({ keys, trustedProxies = [] }: AuthenticationOptions): Authenticate {
   const addressOf = createClientAddress(trustedProxies);
-  const wrongKey = createRate({ rate: WRONG_KEYS / 60, burst: WRONG_KEYS, now });
+  const wrongKey = createRate({ rate: WRONG_KEYS / 60, burst: WRONG_KEYS });
 
   return async ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));

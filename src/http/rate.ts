@@ -1,5 +1,7 @@
 /** How often somebody may come: a steady rate, and a burst now and then. */
 
+import { monotonicNow } from '../core/clock.ts';
+
 export interface RateOptions {
   /** Times a second. */
   rate: number;
@@ -12,7 +14,7 @@ export interface RateOptions {
 /** Counts one visit and returns 0, or says how many milliseconds are to be waited and counts nothing. */
 export type Rate = (visitor: string) => number;
 
-export function createRate({ rate, burst, now = Date.now }: RateOptions): Rate {
+export function createRate({ rate, burst, now = monotonicNow }: RateOptions): Rate {
   const interval = 1000 / rate;
   /** When a visitor's allowance is whole again, those who came last at the end. */
   const wholeAt = new Map<string, number>();

@@ -25,10 +25,10 @@ export type AnswerVideos = (exchange: Exchange, route: VideoRoute, key: Key | un
 
 /** `key` is there for every route but the public ones. */
 export function createVideoAnswers(options: VideoOptions, accounts: Accounts): AnswerVideos {
-  const { videos, deliveries, now } = options;
+  const { videos, deliveries } = options;
   // Far above what pollers do: a client that is refused a look at its task may order a second one.
-  const perTask = createRate({ rate: 2, burst: 20, now });
-  const perKey = createRate({ rate: 50, burst: 100, now });
+  const perTask = createRate({ rate: 2, burst: 20 });
+  const perKey = createRate({ rate: 50, burst: 100 });
   const patiently = createPatience(options.patience);
 
   function slowDown(owner: string, id?: string): void {

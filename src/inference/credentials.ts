@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { monotonicNow } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
 
 export interface Credential {
@@ -31,7 +32,7 @@ export interface Credentials {
 const REST: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
 
 /** Without keys there is one credential, which has none. */
-export function createCredentials(keys: readonly string[], now: () => number = Date.now): Credentials {
+export function createCredentials(keys: readonly string[], now: () => number = monotonicNow): Credentials {
   const entries = (keys.length > 0 ? keys : [undefined]).map((key, index) => ({
     id: digestOf(key),
     key,

@@ -1,5 +1,6 @@
 /** What the gateway knows of its endpoints from the calls it made; outlives a reload of the configuration. */
 
+import { monotonicNow } from '../core/clock.ts';
 import { type Bindings, createBindings } from '../routing/bindings.ts';
 import { createHealth, type Health } from '../routing/health.ts';
 import { createRetryBudget, type RetryBudget } from '../routing/retry-budget.ts';
@@ -20,7 +21,7 @@ export interface RoutingStateOptions {
   onRest?(id: string): void;
 }
 
-export function createRoutingState({ cooldown, now = Date.now, onRest }: RoutingStateOptions): RoutingState {
+export function createRoutingState({ cooldown, now = monotonicNow, onRest }: RoutingStateOptions): RoutingState {
   return {
     health: createHealth({ cooldown, now, onRest }),
     statistics: createStatistics(now),

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { monotonicNow } from '../core/clock.ts';
 
 export interface Bindings {
   endpointOf(conversation: string): string | undefined;
@@ -14,7 +15,7 @@ export interface Bindings {
 const LIFETIME = 10 * 60_000;
 const MOST = 50_000;
 
-export function createBindings(now: () => number = Date.now): Bindings {
+export function createBindings(now: () => number = monotonicNow): Bindings {
   const bound = new Map<string, { endpoint: string; until: number }>();
 
   return {

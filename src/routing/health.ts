@@ -1,5 +1,6 @@
 /** Which endpoints failed lately: these rest, and come back by one request that tries whether they work again. */
 
+import { monotonicNow } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
 
 type State =
@@ -47,7 +48,7 @@ const LONGEST_REST = 5 * 60_000;
 const LONGEST_ASKED_REST = 60 * 60_000;
 const OVERLOADED = [429, 529];
 
-export function createHealth({ cooldown, now = Date.now, onRest }: HealthOptions): Health {
+export function createHealth({ cooldown, now = monotonicNow, onRest }: HealthOptions): Health {
   const states = new Map<string, State>();
 
   function resting(error: GatewayError, rest: number): State {

@@ -1,5 +1,7 @@
 /** Bounds how many requests are tried again, so that an outage does not double the load on what still works. */
 
+import { monotonicNow } from '../core/clock.ts';
+
 export interface RetryBudget {
   /** A request began. */
   earn(): void;
@@ -14,7 +16,7 @@ const RESERVE = 10;
 const MOST = 100;
 
 /** Counted in requests, so that the sums are exact. */
-export function createRetryBudget(now: () => number = Date.now): RetryBudget {
+export function createRetryBudget(now: () => number = monotonicNow): RetryBudget {
   let earned = RESERVE * REQUESTS;
   let refilled = now();
 

@@ -1,5 +1,6 @@
 /** How fast each endpoint was over the last five minutes. */
 
+import { monotonicNow } from '../core/clock.ts';
 import type { Percentile } from './policy.ts';
 
 export interface Sample {
@@ -30,7 +31,7 @@ interface Measured {
   throughput?: number;
 }
 
-export function createStatistics(now: () => number = Date.now): Statistics {
+export function createStatistics(now: () => number = monotonicNow): Statistics {
   const measured = new Map<string, Measured[]>();
 
   function samples(endpoint: string): Measured[] {

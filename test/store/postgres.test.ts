@@ -170,6 +170,21 @@ describe('transactions in each other’s way', () => {
   });
 });
 
+for (const [words, jump] of [
+  ['forward', 3_600_000],
+  ['back', -3_600_000],
+] as const) {
+  test(`a clock of this machine that is set ${words} by an hour does not move the time that gateways share`, async (context) => {
+    const { store } = await opened(context);
+    const { now } = Date;
+    context.mock.method(Date, 'now', () => now() + jump);
+    for (let look = 0; look < 10; look++) {
+      assert.ok(Math.abs(store.now() - now()) < 1000, `off by ${store.now() - now()} ms`);
+      await wait(20);
+    }
+  });
+}
+
 test('the server of the tests ends when the last that used it is killed', async (context) => {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-user.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -54,7 +54,7 @@ const BODY_LIMIT = 256 * 1024;
 const WRONG_TOKENS = 30;
 
 export function createAdminApp(options: AdminOptions): FastifyInstance {
-  const { token, protocol, log, now } = options;
+  const { token, protocol, log } = options;
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
     logger: false,
@@ -63,7 +63,7 @@ export function createAdminApp(options: AdminOptions): FastifyInstance {
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     frameworkErrors: (_error, request, reply) => refuse(request, reply, nothing(request)),
   });
-  const wrongToken = createRate({ rate: WRONG_TOKENS / 60, burst: WRONG_TOKENS, now });
+  const wrongToken = createRate({ rate: WRONG_TOKENS / 60, burst: WRONG_TOKENS });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 

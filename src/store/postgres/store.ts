@@ -8,6 +8,7 @@ import { healthOf } from '../health.ts';
 import type { Database, Operation, Transaction } from '../operation.ts';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
+import { createServerClock } from './clock.ts';
 import { Conflict, engineError } from './failure.ts';
 import { migrate } from './migrate.ts';
 import { hasCommitted } from './outcome.ts';
@@ -28,8 +29,6 @@ const CONNECTIONS: Record<Database, number> = { state: 10, usage: 4 };
 const PATIENCE = 10_000;
 /** How often a transaction runs at most when others get in its way. */
 const ATTEMPTS = 5;
-/** Milliseconds between two looks at the server's clock. */
-const CLOCK_INTERVAL = 30_000;
 
 export async function openPostgres({ url, operations: module, migrations, ...rest }: PostgresOptions): Promise<Store> {
   const { patience = PATIENCE } = rest;
@@ -38,14 +37,11 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     state: createPool(url.reveal(), CONNECTIONS.state),
     usage: createPool(url.reveal(), CONNECTIONS.usage),
   };
-  let offset = 0;
-
-  async function setClock(): Promise<void> {
-    const before = Date.now();
+  const clock = createServerClock(async () => {
     const text = 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) AS now';
     const { rows } = await ask(pools.state, text);
-    offset = Math.round(Number(rows[0]?.now) - (before + Date.now()) / 2);
-  }
+    return Number(rows[0]?.now);
+  });
 
   async function run(name: string, parameters: unknown): Promise<unknown> {
     const operation = operations[name];
@@ -64,10 +60,9 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     return result;
   }
 
-  const clock = setInterval(() => setClock().catch(() => undefined), CLOCK_INTERVAL).unref();
   let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
-    clearInterval(clock);
+    clock.close();
     // A pool that ends forgets who waits for a connection.
     closed ??= Promise.allSettled(running).then(() => Promise.all([pools.state.end(), pools.usage.end()]));
     await closed;
@@ -75,7 +70,7 @@ export async function openPostgres({ url, operations: module, migrations, ...res
 
   try {
     await transact(pools.state, patience, (client) => migrate(client, migrations));
-    await setClock();
+    await clock.synchronise();
   } catch (error) {
     await close();
     throw error instanceof StoreUnavailable
@@ -91,7 +86,7 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   const store: Store = {
     engine: 'postgres',
     call: call as Store['call'],
-    now: () => Date.now() + offset,
+    now: clock.now,
     health: () => healthOf(store),
     close,
   };
