@@ -2,6 +2,7 @@
 
 import { smallest } from '../core/money.ts';
 import type { Holding, Quota } from './quota.ts';
+import { createWaitingLine } from './waiting-line.ts';
 
 export interface HoldingsOptions {
   holding: Holding;
@@ -29,31 +30,33 @@ export function createHoldings({ holding, quota, slice }: HoldingsOptions): Hold
   let reserved = 0n;
   /** What the store had left beyond what is held here. */
   let beyond = holding.limit;
-  let asking: Promise<void> | undefined;
+  /** What was spent since the last question was asked: nobody knows whether its answer counts it already. */
+  let spentSince = 0n;
   let busy = false;
 
   async function ask(want: bigint): Promise<void> {
-    const part = await quota.hold(holding, want);
-    granted = part.granted;
+    spentSince = 0n;
+    const part = await quota.hold(holding, smallest(want, holding.limit));
+    granted = part.granted - spentSince;
     beyond = holding.limit - part.spent - part.others - part.granted;
   }
 
-  async function askInTurn(isNeeded: () => boolean, want: () => bigint): Promise<void> {
-    while (asking) await asking.catch(() => {});
-    if (!isNeeded()) return;
-    asking = ask(smallest(want(), holding.limit)).finally(() => {
-      asking = undefined;
-    });
-    await asking;
-  }
+  const line = createWaitingLine<bigint>({
+    take(amount) {
+      if (reserved + amount > granted) return false;
+      reserved += amount;
+      return true;
+    },
+    async ask(amounts) {
+      await ask(amounts.reduce((sum, amount) => sum + amount, reserved + slice));
+      return spentSince > 0n;
+    },
+  });
 
   return {
     async admit(amount) {
       busy = true;
-      const lacks = () => reserved + amount > granted;
-      if (lacks()) await askInTurn(lacks, () => reserved + amount + slice);
-      if (lacks()) return undefined;
-      reserved += amount;
+      if (!(await line.enter(amount))) return undefined;
       let over = false;
       return {
         settle(spent) {
@@ -61,6 +64,7 @@ export function createHoldings({ holding, quota, slice }: HoldingsOptions): Hold
           over = true;
           reserved -= amount;
           granted -= spent;
+          spentSince += spent;
         },
       };
     },
@@ -70,11 +74,7 @@ export function createHoldings({ holding, quota, slice }: HoldingsOptions): Hold
     async rest() {
       const idle = !busy;
       busy = false;
-      if (idle && granted > reserved)
-        await askInTurn(
-          () => granted > reserved,
-          () => reserved,
-        );
+      if (idle && granted > reserved) await line.whenIdle(() => ask(reserved));
     },
   };
 }

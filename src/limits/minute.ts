@@ -1,6 +1,7 @@
 /** A limit by the minute: requests, or tokens. */
 
 import type { Quota } from './quota.ts';
+import { createWaitingLine } from './waiting-line.ts';
 
 export interface MinuteOptions {
   /** What is limited, e.g. a key's requests. */
@@ -29,6 +30,11 @@ export interface Minute {
 
 const MINUTE = 60_000;
 
+interface Taking {
+  amount: number;
+  limit: number;
+}
+
 export function createMinute({ subject, quota, now }: MinuteOptions): Minute {
   let windowAt = 0;
   /** Ours of this minute, of which `used` is gone. */
@@ -43,24 +49,29 @@ export function createMinute({ subject, quota, now }: MinuteOptions): Minute {
     return at;
   }
 
-  async function takeMore(amount: number, limit: number): Promise<void> {
-    const at = roll();
-    const owed = Math.max(0, used - granted);
-    const want = amount - Math.max(0, granted - used);
-    const part = await quota.take({ subject, at, limit }, Math.max(want, quota.slice(limit)), owed);
-    if (roll() !== at) return;
-    granted = Math.min(granted + owed + part.granted, limit);
-    others = Math.max(0, part.taken - granted);
-  }
-
-  return {
-    async admit(amount, limit) {
+  const line = createWaitingLine<Taking>({
+    take({ amount, limit }) {
       roll();
-      if (used + amount > Math.min(granted, limit)) await takeMore(amount, limit);
       if (used + amount > Math.min(granted, limit)) return false;
       used += amount;
       return true;
     },
+    async ask(takings) {
+      const at = roll();
+      const limit = Math.max(...takings.map((taking) => taking.limit));
+      const amount = takings.reduce((sum, taking) => sum + taking.amount, 0);
+      const owed = Math.max(0, used - granted);
+      const want = amount - Math.max(0, granted - used);
+      const part = await quota.take({ subject, at, limit }, Math.max(want, quota.slice(limit)), owed);
+      if (roll() !== at) return true;
+      granted = Math.min(granted + owed + part.granted, limit);
+      others = Math.max(0, part.taken - granted);
+      return false;
+    },
+  });
+
+  return {
+    admit: (amount, limit) => line.enter({ amount, limit }),
     correct(at, difference) {
       if (at === roll()) used = Math.max(0, used + difference);
     },
