@@ -9,6 +9,7 @@ import { createQuota } from './limits/quota.ts';
 import { joinStore } from './store/instance.ts';
 import type { Store } from './store/store.ts';
 import { createRecorder, type Recorder } from './usage/recorder.ts';
+import { recoverInterrupted } from './usage/recovery.ts';
 import { pruneRecords } from './usage/retention.ts';
 
 export interface AccountingOptions {
@@ -22,7 +23,7 @@ export interface AccountingOptions {
 
 export interface Accounting {
   accounts: Accounts;
-  recorder: Pick<Recorder, 'waiting' | 'lost'>;
+  recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused'>;
   /** Writes what is still to be written. */
   close(): Promise<void>;
 }
@@ -38,7 +39,7 @@ const PATIENCE = 5_000;
 /** Takes the place of gateways that are dead, and records what they had begun. */
 export async function openAccounting({ store, log, config, now }: AccountingOptions): Promise<Accounting> {
   const instance = await joinStore(store, log);
-  await recover(store, log);
+  await recoverInterrupted({ store, log });
   const { durability } = config().usage;
   const recorder = createRecorder({ store, instance: instance.id, durability, log });
   const defaults = (): Limits => config().limits;
@@ -52,7 +53,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   const timers = [every(CLEARING, () => clear({ store, log, now }, config().usage))];
   if (store.engine !== 'sqlite') {
     timers.push(
-      every(RECOVERY, () => recover(store, log)),
+      every(RECOVERY, () => recoverInterrupted({ store, log })),
       every(REST, () => limits.rest()),
     );
   }
@@ -80,13 +81,9 @@ function settledFirst(store: Store, recorder: Pick<Recorder, 'written'>): Pick<S
   return { engine: store.engine, call };
 }
 
-async function recover(store: Store, log: Logger): Promise<void> {
-  const interrupted = await store.call('recoverUsage', { now: store.now() });
-  if (interrupted > 0) log.warn({ requests: interrupted }, 'requests were interrupted by the end of a gateway');
-}
-
 async function clear({ store, log, now }: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old records of use are removed');
   await store.call('forgetAllowances', { before: now() - MEMORY });
+  await store.call('forgetRefused', { before: now() - usage.keep });
 }

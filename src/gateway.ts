@@ -78,6 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     storeWritable: async () => (await store.health()).writable,
     usageWaiting: () => accounting.recorder.waiting,
     usageLost: () => accounting.recorder.lost,
+    usageRefused: () => accounting.recorder.refused,
   });
   const state = createRoutingState({
     cooldown: () => parts.config.routing.cooldown,
@@ -116,6 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   const app = createApp({
     accounts: accounting.accounts,
+    recorder: accounting.recorder,
     protocols,
     prefixes,
     version,

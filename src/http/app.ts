@@ -10,6 +10,7 @@ import type { Models } from '../inference/models.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { Store } from '../store/store.ts';
 import type { Watch } from '../telemetry/watch.ts';
+import type { Recorder } from '../usage/recorder.ts';
 import type { Accounts } from './account.ts';
 import { createAuthentication } from './authentication.ts';
 import { answerCatalog } from './catalog.ts';
@@ -37,6 +38,8 @@ export interface AppOptions {
   store: Pick<Store, 'health' | 'call'>;
   /** Opens the account of every call for a model. */
   accounts: Accounts;
+  /** Says whether requests can be accounted for. */
+  recorder?: Pick<Recorder, 'ready'>;
   models(): Models;
   dispatch(): DispatchOptions;
   /** Follows every request. */

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
+import type { Recorder } from '../usage/recorder.ts';
 import type { Exchange } from './app.ts';
 import { createMetricsAnswer, type MetricsOptions } from './metrics.ts';
 import { createDocument, type DocumentOptions } from './openapi/document.ts';
@@ -11,6 +12,7 @@ import { createReadiness } from './readiness.ts';
 
 export interface PagesOptions extends DocumentOptions {
   store: Pick<Store, 'health'>;
+  recorder?: Pick<Recorder, 'ready'>;
   metrics?: Omit<MetricsOptions, 'log'>;
   log: Logger;
 }
@@ -24,8 +26,8 @@ export interface Page {
 /** By their paths. */
 export type Pages = ReadonlyMap<string, Page>;
 
-export function createPages({ store, metrics, log, ...description }: PagesOptions): Pages {
-  const answerReadiness = createReadiness(store, log);
+export function createPages({ store, recorder, metrics, log, ...description }: PagesOptions): Pages {
+  const answerReadiness = createReadiness(store, log, recorder);
   const pages = new Map<string, Page>([
     ['/healthz', { route: 'health', answer: ({ reply }) => reply.send({ status: 'ok' }) }],
     ['/openapi.json', { route: 'openapi', answer: createDescription(description) }],

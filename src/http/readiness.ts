@@ -3,14 +3,19 @@
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { Store, StoreHealth } from '../store/store.ts';
+import type { Recorder } from '../usage/recorder.ts';
 
 /** Milliseconds that a finding holds. */
 const FRESH = 1000;
 
 export type AnswerReadiness = (reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Why the store doesn't work is for the log alone. */
-export function createReadiness(store: Pick<Store, 'health'>, log: Logger): AnswerReadiness {
+/** Why the store doesn't work is for the log alone. Without a recorder only the store is asked. */
+export function createReadiness(
+  store: Pick<Store, 'health'>,
+  log: Logger,
+  recorder?: Pick<Recorder, 'ready'>,
+): AnswerReadiness {
   let checked = Number.NEGATIVE_INFINITY;
   let checking: Promise<StoreHealth> | undefined;
   let known: StoreHealth = { writable: true };
@@ -32,8 +37,9 @@ export function createReadiness(store: Pick<Store, 'health'>, log: Logger): Answ
     }
     const { writable } = await (checking ?? known);
     reply.header('cache-control', 'no-store');
-    return writable
-      ? reply.send({ status: 'ok' })
-      : reply.code(503).send({ status: 'unavailable', reason: 'The store cannot be written to.' });
+    const unavailable = (reason: string) => reply.code(503).send({ status: 'unavailable', reason });
+    if (!writable) return unavailable('The store cannot be written to.');
+    if (recorder && !recorder.ready) return unavailable('Records of use cannot be written.');
+    return reply.send({ status: 'ok' });
   };
 }

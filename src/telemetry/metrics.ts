@@ -12,6 +12,8 @@ export interface MetricsOptions {
   usageWaiting?(): number;
   /** Records of use that could not be kept. */
   usageLost?(): number;
+  /** Records of use that the store refused and that are set aside. */
+  usageRefused?(): number;
 }
 
 export interface Metrics {
@@ -159,7 +161,7 @@ function eventsWith(instruments: Instruments): Events {
 }
 
 /** Asked for when somebody looks. */
-function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost }: MetricsOptions): void {
+function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost, usageRefused }: MetricsOptions): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
       name: `polygate_${name}`,
@@ -171,6 +173,9 @@ function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost 
     });
   gauge('store_writable', '1 while the store can be written to.', async () => Number(await storeWritable()));
   if (usageWaiting) gauge('usage_records_waiting', 'Records of use that wait to be written.', usageWaiting);
+  if (usageRefused) {
+    gauge('usage_records_refused', 'Records of use that the store refused since the start.', usageRefused);
+  }
   if (usageLost) gauge('usage_records_lost', 'Records of use that could not be kept since the start.', usageLost);
 }
 

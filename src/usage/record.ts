@@ -1,6 +1,7 @@
 /** The record of one request that reached an upstream: what it used, what it cost, how it went. */
 
 import type { Usage } from '../core/chat.ts';
+import { boundCost, boundCount } from '../core/usage-bounds.ts';
 import type { UsageRow, UsageStatus } from '../store/usage-rows.ts';
 
 export type { UsageStatus };
@@ -74,7 +75,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     estimated: Number(usage?.estimated === true),
     attempts: completion.attempts,
     ...counts(usage),
-    cost: completion.cost,
+    cost: boundCost(completion.cost),
     first_byte_ms: completion.firstByte === undefined ? null : Math.round(completion.firstByte),
     total_ms: Math.round(completion.total),
     upstream_id: plain(completion.upstreamId),
@@ -102,5 +103,5 @@ function plain(text: string | undefined): string | null {
 
 /** An upstream's count may be anything. */
 function count(value: number | undefined): number {
-  return value !== undefined && Number.isSafeInteger(Math.round(value)) && value > 0 ? Math.round(value) : 0;
+  return boundCount(value) ?? 0;
 }

@@ -1,11 +1,15 @@
 /**
  * Writes records of use in flushes, one at a time: what comes while the disk is busy shares the next one. A flush that
- * fails is tried again until it is done. Meanwhile nobody waits for it, and nothing new should begin.
+ * fails because the store is unavailable is tried again until it is done. Meanwhile nobody waits for it, and nothing new
+ * should begin. A record that the store refuses is set aside, and the others of its flush go on.
  */
 
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
-import { type Completion, completedRow, type Intent, intendedRow } from './record.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
+import { type Batch, emptyBatch, entriesOf, type Flush, flushOf, joinEntries, requestOf, sizeOf } from './flush.ts';
+import type { Completion, Intent } from './record.ts';
+import { setAside } from './refused.ts';
 
 export interface RecorderOptions {
   store: Pick<Store, 'call'>;
@@ -33,24 +37,10 @@ export interface Recorder {
   readonly waiting: number;
   /** Records that could not be kept. */
   readonly lost: number;
+  /** Records that the store refused and that are kept apart. */
+  readonly refused: number;
   /** Writes what waits, for as long as `patience` milliseconds. */
   close(patience: number): Promise<void>;
-}
-
-interface Begun {
-  intent: Intent;
-  done(): void;
-}
-
-interface Finished extends Begun {
-  completion: Completion;
-}
-
-interface Batch {
-  begun: Begun[];
-  finished: Finished[];
-  /** Ids of intents that came to nothing. */
-  withdrawn: string[];
 }
 
 const CAPACITY = 20_000;
@@ -69,8 +59,11 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   let failing = false;
   let closing = false;
   let lost = 0;
+  let refused = 0;
+  /** Ids of requests whose intents were set aside. */
+  const withoutIntent = new Set<string>();
 
-  const size = () => waiting.begun.length + waiting.finished.length + waiting.withdrawn.length;
+  const size = () => sizeOf(waiting);
 
   function flush(): void {
     clearTimeout(gathering);
@@ -92,25 +85,54 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
     await Promise.resolve();
     const batch = waiting;
     waiting = emptyBatch();
-    const written = rowsOf(batch, { instance, strict });
-    for (let pause = PAUSE; !(await write(written)); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const flush = flushOf(batch, { instance, strict, withoutIntent }, (id, error) => {
+      lost += 1;
+      log.error({ request: id, problem: error.message }, 'a record of use could not be made');
+    });
+    await persist(flush, () => {
       release(batch);
       release(waiting);
-      if (closing) return;
-      await new Promise((resolve) => setTimeout(resolve, pause).unref());
-    }
+    });
     release(batch);
   }
 
-  async function write(rows: ReturnType<typeof rowsOf>): Promise<boolean> {
-    try {
-      await store.call('recordUsage', rows);
-      failing = false;
-    } catch (error) {
-      if (!failing) log.error({ problem: (error as Error).message }, 'use cannot be recorded for now');
-      failing = true;
+  /** Settles when everything is written or set aside, or when it is given up at the end. */
+  async function persist(flush: Flush, onDelay: () => void): Promise<void> {
+    for (let pause = PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      try {
+        await store.call('recordUsage', flush);
+        failing = false;
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) return isolate(flush, error as Error, onDelay);
+        if (!failing) log.error({ problem: error.problem }, 'use cannot be recorded for now');
+        failing = true;
+        onDelay();
+        if (closing) return;
+        await new Promise((resolve) => setTimeout(resolve, pause).unref());
+      }
     }
-    return !failing;
+  }
+
+  /** Halves what the store refused until the records that it refuses stand alone. */
+  async function isolate(flush: Flush, problem: Error, onDelay: () => void): Promise<void> {
+    const entries = entriesOf(flush);
+    const [only, ...others] = entries;
+    if (only === undefined) return;
+    if (others.length > 0) {
+      const half = Math.ceil(entries.length / 2);
+      for (const part of [entries.slice(0, half), entries.slice(half)]) {
+        await persist(joinEntries(part), onDelay);
+      }
+      return;
+    }
+    const request = requestOf(only);
+    if (!('finished' in only)) {
+      if ('begun' in only) withoutIntent.add(request);
+      log.error({ request, problem: problem.message, entry: only }, 'the store refused to note a request');
+    } else if (await setAside({ store, log }, { id: request, record: only.finished.row, problem: problem.message })) {
+      refused += 1;
+    } else lost += 1;
   }
 
   function add(put: (done: () => void) => void, soon: () => void): Promise<void> {
@@ -130,6 +152,9 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
     },
     get lost() {
       return lost;
+    },
+    get refused() {
+      return refused;
     },
     begin(intent) {
       return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
@@ -165,28 +190,4 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
 
 function release({ begun, finished }: Batch): void {
   for (const { done } of [...begun, ...finished]) done();
-}
-
-function emptyBatch(): Batch {
-  return { begun: [], finished: [], withdrawn: [] };
-}
-
-/** What has begun and ended within one flush needs no intent. */
-function rowsOf({ begun, finished, withdrawn }: Batch, { instance, strict }: { instance: string; strict: boolean }) {
-  const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn]);
-  const inOneFlush = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
-  return {
-    withdrawn,
-    begun: begun.filter(({ intent }) => !inOneFlush.has(intent.id)).map(({ intent }) => begunRow(intent, instance)),
-    finished: finished.map(({ intent, completion }) => ({
-      row: completedRow(intent, completion),
-      begun: strict && !inOneFlush.has(intent.id),
-    })),
-  };
-}
-
-function begunRow(intent: Intent, instance: string) {
-  const row = intendedRow(intent);
-  const record = JSON.stringify({ ...row, cost: String(row.cost) });
-  return { id: intent.id, instance, started_at: intent.startedAt, record };
 }

@@ -2,6 +2,7 @@
 
 import { smallest } from '../../core/money.ts';
 import { type Row, reading, writing } from '../operation.ts';
+import { sumColumns, sumOf } from '../usage-sums.ts';
 
 export interface Heartbeat {
   id: string;
@@ -80,10 +81,10 @@ export interface SetHold {
 }
 
 /** With what open tasks may still cost: in one statement, because it turns from one into the other. */
-const SPENT = `SELECT CAST(
-    coalesce((SELECT spent FROM budget WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt), 0)
-    + coalesce((SELECT SUM(amount) FROM task_hold WHERE key_id = :keyId AND created_at >= :startsAt), 0)
-  AS text) AS amount`;
+const SPENT = `SELECT CAST(coalesce((SELECT spent FROM budget
+      WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt), 0) AS text) AS spent,
+    ${sumColumns('amount', 'tasks')}
+  FROM task_hold WHERE key_id = :keyId AND created_at >= :startsAt`;
 
 /** Sets what a gateway holds to as much of `want` as is left beside what is spent and what others hold. */
 export const setHold = writing<SetHold, { granted: bigint; spent: bigint; others: bigint }>(
@@ -91,22 +92,20 @@ export const setHold = writing<SetHold, { granted: bigint; spent: bigint; others
   async (transaction, { subject, instance, limit, want, budget }) => {
     await transaction.run('INSERT INTO held (subject) VALUES (:subject) ON CONFLICT DO NOTHING', { subject });
     await transaction.all(`SELECT subject FROM held WHERE subject = :subject ${transaction.forUpdate}`, { subject });
-    const spent = budget ? await transaction.all(SPENT, { ...budget }) : [];
-    const others = await transaction.all(
-      'SELECT CAST(SUM(amount) AS text) AS amount FROM hold WHERE subject = :subject AND instance <> :instance',
+    const [used] = budget ? await transaction.all(SPENT, { ...budget }) : [];
+    const spent = BigInt(String(used?.spent ?? 0)) + sumOf(used, 'tasks');
+    const [held] = await transaction.all(
+      `SELECT ${sumColumns('amount')} FROM hold WHERE subject = :subject AND instance <> :instance`,
       { subject, instance },
     );
-    const left = limit - amountOf(spent) - amountOf(others);
+    const others = sumOf(held, 'amount');
+    const left = limit - spent - others;
     const granted = left > 0n ? smallest(left, want) : 0n;
     await transaction.run(
       `INSERT INTO hold (subject, instance, amount) VALUES (:subject, :instance, :granted)
        ON CONFLICT (subject, instance) DO UPDATE SET amount = excluded.amount`,
       { subject, instance, granted },
     );
-    return { granted, spent: amountOf(spent), others: amountOf(others) };
+    return { granted, spent, others };
   },
 );
-
-function amountOf(rows: Record<string, unknown>[]): bigint {
-  return BigInt(String(rows[0]?.amount ?? 0));
-}

@@ -1,7 +1,8 @@
 /** What requests used: intents before they are sent, records after, sums, and what is kept of them. */
 
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { addUsage, GROUPINGS, type Grouping, type UsageRow } from '../usage-rows.ts';
+import { addUsage, GROUPINGS, type Grouping, replaceUsage, type UsageRow } from '../usage-rows.ts';
+import { sumColumns, sumOf } from '../usage-sums.ts';
 
 /** A request on its way, as it is stored. */
 export interface InflightRow {
@@ -25,30 +26,80 @@ export const recordUsage = writing<{ begun: InflightRow[]; finished: Finished[];
     if (begun.length > 0) await transaction.insert('inflight', begun.map(plainRow), { ignoreDuplicates: true });
     const intended = finished.filter((one) => one.begun).map(({ row }) => row);
     const others = finished.filter((one) => !one.begun).map(({ row }) => row);
-    await endIntents(transaction, withdrawn);
-    const ended = await endIntents(
-      transaction,
-      intended.map(({ id }) => id),
-    );
+    const ended = await endIntents(transaction, [...withdrawn, ...intended.map(({ id }) => id)]);
     const known = await recorded(transaction, others);
     await addUsage(transaction, [
       ...intended.filter(({ id }) => ended.has(id)),
       ...others.filter(({ id }) => !known.has(id)),
     ]);
+    await correctInterrupted(
+      transaction,
+      intended.filter(({ id }) => !ended.has(id)),
+      withdrawn.filter((id) => !ended.has(id)),
+    );
   },
 );
 
-/** The requests that dead gateways left behind, as records of what they were to become. */
-export const recoverUsage = writing<{ now: number }, number>('usage', async (transaction, { now }) => {
+/** The requests that dead gateways left behind, or one of them, as records of what they were to become. */
+export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
   const dead = await transaction.all(
-    `DELETE FROM inflight WHERE instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)
+    `DELETE FROM inflight WHERE ${ORPHANED} ${id === undefined ? '' : 'AND id = :id'}
      RETURNING id, started_at, record`,
-    { now },
+    id === undefined ? { now } : { now, id },
   );
   const records = dead.map(({ started_at, record }) => interrupted(String(record), now - Number(started_at)));
   await addUsage(transaction, records);
   return records.length;
 });
+
+const ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
+
+/** Up to `limit` intents that dead gateways left behind. */
+export const orphanedIntents = reading<{ now: number; limit: number }, { id: string; record: string }[]>(
+  'usage',
+  async (transaction, values) => {
+    const rows = await transaction.all(
+      `SELECT id, record FROM inflight WHERE ${ORPHANED} ORDER BY id LIMIT :limit`,
+      values,
+    );
+    return rows.map(({ id, record }) => ({ id: String(id), record: String(record) }));
+  },
+);
+
+export interface RefusedRecord {
+  id: string;
+  /** Unix milliseconds. */
+  now: number;
+  problem: string;
+  /** JSON. */
+  record: string;
+}
+
+/** Most refused records that are kept; later ones are in the log alone. */
+const MAX_REFUSED = 10_000;
+
+/** Keeps a record that the store refused apart, and takes away its intent. False where there is no room for more. */
+export const setAsideUsage = writing<RefusedRecord, boolean>(
+  'usage',
+  async (transaction, { id, now, problem, record }) => {
+    await transaction.run('DELETE FROM inflight WHERE id = :id', { id });
+    const [row] = await transaction.all('SELECT COUNT(*) AS n FROM usage_refused');
+    if (Number(row?.n) >= MAX_REFUSED) return false;
+    await transaction.insert('usage_refused', [{ id, refused_at: now, problem, record }], { ignoreDuplicates: true });
+    return true;
+  },
+);
+
+/** The latest of the records that were set aside. */
+export const refusedUsage = reading<{ limit: number }, Row[]>('usage', (transaction, values) =>
+  transaction.all('SELECT id, refused_at, problem, record FROM usage_refused ORDER BY refused_at DESC LIMIT :limit', {
+    ...values,
+  }),
+);
+
+export const forgetRefused = writing<{ before: number }, number>('usage', (transaction, { before }) =>
+  transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
+);
 
 /** The record of a request by our id of it, or by what the upstream called its answer. */
 export const usageRecord = reading<{ id: string; keyId: string }, Row | undefined>(
@@ -71,16 +122,22 @@ export interface SumsOf {
   by: Grouping[];
 }
 
-/** Sums over hours; `cost` is text. */
-export const usageSums = reading<SumsOf, Row[]>('usage', (transaction, { keyId, from, to, by }) => {
+const SUMMED = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
+
+/** Sums over hours; `cost` is text, and the others are as exact as a number can be. */
+export const usageSums = reading<SumsOf, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
   const groups = by.map((name) => `${GROUPINGS[name]} AS "${name}"`);
   const places = by.map((_, index) => index + 1).join(', ');
-  const counts = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
-  const sums = [...counts, 'reasoning_tokens'].map((name) => `CAST(SUM(${name}) AS bigint) AS ${name}`);
-  const sql = `SELECT ${[...groups, ...sums, 'CAST(SUM(cost) AS text) AS cost'].join(', ')} FROM usage_hour
+  const counts = [...SUMMED, 'reasoning_tokens'];
+  const sql = `SELECT ${[...groups, ...[...counts, 'cost'].map((name) => sumColumns(name))].join(', ')} FROM usage_hour
     WHERE hour >= :from AND hour < :to ${keyId === undefined ? '' : 'AND key_id = :keyId'}
     ${by.length > 0 ? `GROUP BY ${places} ORDER BY ${places}` : 'HAVING COUNT(*) > 0'}`;
-  return transaction.all(sql, keyId === undefined ? { from, to } : { from, to, keyId });
+  const rows = await transaction.all(sql, keyId === undefined ? { from, to } : { from, to, keyId });
+  return rows.map((row) => {
+    const named = by.map((name) => [name, row[name] ?? null] as const);
+    const counted = counts.map((name) => [name, Number(sumOf(row, name))] as const);
+    return { ...Object.fromEntries([...named, ...counted]), cost: String(sumOf(row, 'cost')) };
+  });
 });
 
 /** What a key has spent since each beginning, as text in 1e-12 USD. */
@@ -111,7 +168,34 @@ export const pruneUsage = writing<{ day: number; most: number }, number>('usage'
   ),
 );
 
-/** Those whose intents were still there: the others were recorded by whoever took this gateway for dead, or by an earlier try. */
+/**
+ * Records that others wrote off while their gateway stood still say what came of them in the end. Once: a record that is
+ * no longer `interrupted` was corrected by an earlier try. What was never sent has none.
+ */
+async function correctInterrupted(
+  transaction: Transaction,
+  finished: readonly UsageRow[],
+  unsent: readonly string[],
+): Promise<void> {
+  const before: UsageRow[] = [];
+  for (const [names, marks] of groupsOf([...finished.map(({ id }) => id), ...unsent])) {
+    const found = await transaction.all(
+      `SELECT id, started_at, key_id, endpoint_provider, endpoint_model, status, input_tokens, output_tokens,
+         cached_tokens, cache_write_tokens, reasoning_tokens, CAST(cost AS text) AS cost
+       FROM usage_record WHERE status = 'interrupted' AND id IN (${marks}) ${transaction.forUpdate}`,
+      names,
+    );
+    before.push(...found.map((row) => ({ ...row, cost: BigInt(String(row.cost)) }) as unknown as UsageRow));
+  }
+  const wrong = new Set(before.map(({ id }) => id));
+  await replaceUsage(
+    transaction,
+    before,
+    finished.filter(({ id }) => wrong.has(id)),
+  );
+}
+
+/** Those whose intents were still there: the others were recorded by a gateway that took this one for dead, or by an earlier try. */
 async function endIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   const ended = new Set<string>();
   for (const [names, marks] of groupsOf(ids)) {

@@ -1,0 +1,58 @@
+/** Upper bounds of what one record of use counts and costs, whatever an upstream reports. */
+
+import type { Usage } from './chat.ts';
+import { moneyOf, smallest } from './money.ts';
+
+/** A hundred times the longest context there is. */
+export const MAX_RECORD_TOKENS = 1_000_000_000;
+/** In 1e-12 USD: 5,000 USD, which a number holds exactly. */
+export const MAX_RECORD_COST = moneyOf('5000');
+
+const COUNTS = [
+  'cached',
+  'cacheWrite',
+  'cacheWrite1h',
+  'reasoning',
+  'toolInput',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'searches',
+] as const satisfies (keyof Usage)[];
+
+/** Whole counts within the bounds; members that are no counts are left out. */
+export function boundUsage(usage: Partial<Usage>): Partial<Usage> {
+  const bounded: Partial<Usage> = { ...usage };
+  for (const name of ['input', 'output', ...COUNTS] as const) {
+    const count = boundCount(usage[name]);
+    if (count === undefined) delete bounded[name];
+    else bounded[name] = count;
+  }
+  if (reportedCostOf(usage) === undefined) delete bounded.reportedCost;
+  return bounded;
+}
+
+/** Undefined for what is no count. */
+export function boundCount(value: unknown): number | undefined {
+  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) return undefined;
+  return Math.min(Math.round(value), MAX_RECORD_TOKENS);
+}
+
+/** What the upstream says it takes, in 1e-12 USD; undefined where it says nothing or what cannot be true. */
+export function reportedCostOf({ reportedCost }: Partial<Usage>): bigint | undefined {
+  if (reportedCost === undefined) return undefined;
+  try {
+    return plausibleCost(moneyOf(String(reportedCost)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for an amount that is negative or beyond what one record may cost. */
+export function plausibleCost(cost: bigint): bigint | undefined {
+  return cost >= 0n && cost <= MAX_RECORD_COST ? cost : undefined;
+}
+
+export function boundCost(cost: bigint): bigint {
+  return cost < 0n ? 0n : smallest(cost, MAX_RECORD_COST);
+}

@@ -1,0 +1,101 @@
+/** What one flush of the recorder writes: rows of what has begun and what is finished since the last. */
+
+import type { ParametersOf } from '../store/store.ts';
+import { type Completion, completedRow, type Intent, intendedRow } from './record.ts';
+
+export interface Begun {
+  intent: Intent;
+  done(): void;
+}
+
+export interface Finished extends Begun {
+  completion: Completion;
+}
+
+/** What waits to be written. */
+export interface Batch {
+  begun: Begun[];
+  finished: Finished[];
+  /** Ids of intents that came to nothing. */
+  withdrawn: string[];
+}
+
+export type Flush = Required<ParametersOf<'recordUsage'>>;
+
+/** One row of a flush. Rows of a flush are of different requests, so that each can be written without the others. */
+export type Entry = { begun: Flush['begun'][number] } | { finished: Flush['finished'][number] } | { withdrawn: string };
+
+export interface FlushOptions {
+  instance: string;
+  /** Intents are written. */
+  strict: boolean;
+  /** Ids of requests whose intents could not be written; a finished one is taken out. */
+  withoutIntent: Set<string>;
+}
+
+export function emptyBatch(): Batch {
+  return { begun: [], finished: [], withdrawn: [] };
+}
+
+export function sizeOf({ begun, finished, withdrawn }: Batch): number {
+  return begun.length + finished.length + withdrawn.length;
+}
+
+/** What has begun and ended within one flush needs no intent. `onBroken` hears of what cannot be made a row. */
+export function flushOf(
+  { begun, finished, withdrawn }: Batch,
+  { instance, strict, withoutIntent }: FlushOptions,
+  onBroken: (id: string, error: Error) => void,
+): Flush {
+  const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn]);
+  const inOneFlush = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
+  const rows = <Item extends Begun, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] =>
+    items.flatMap((item) => {
+      try {
+        return [make(item)];
+      } catch (error) {
+        onBroken(item.intent.id, error as Error);
+        return [];
+      }
+    });
+  return {
+    withdrawn: withdrawn.filter((id) => !withoutIntent.delete(id)),
+    begun: rows(
+      begun.filter(({ intent }) => !inOneFlush.has(intent.id)),
+      ({ intent }) => begunRow(intent, instance),
+    ),
+    finished: rows(finished, ({ intent, completion }) => {
+      const isIntended = strict && !inOneFlush.has(intent.id) && !withoutIntent.delete(intent.id);
+      return { row: completedRow(intent, completion), begun: isIntended };
+    }),
+  };
+}
+
+export function entriesOf({ begun, finished, withdrawn }: Flush): Entry[] {
+  return [
+    ...begun.map((row) => ({ begun: row })),
+    ...finished.map((row) => ({ finished: row })),
+    ...withdrawn.map((id) => ({ withdrawn: id })),
+  ];
+}
+
+export function joinEntries(entries: readonly Entry[]): Flush {
+  const flush: Flush = { begun: [], finished: [], withdrawn: [] };
+  for (const entry of entries) {
+    if ('begun' in entry) flush.begun.push(entry.begun);
+    else if ('finished' in entry) flush.finished.push(entry.finished);
+    else flush.withdrawn.push(entry.withdrawn);
+  }
+  return flush;
+}
+
+export function requestOf(entry: Entry): string {
+  if ('begun' in entry) return entry.begun.id;
+  return 'finished' in entry ? entry.finished.row.id : entry.withdrawn;
+}
+
+function begunRow(intent: Intent, instance: string): Flush['begun'][number] {
+  const row = intendedRow(intent);
+  const record = JSON.stringify({ ...row, cost: String(row.cost) });
+  return { id: intent.id, instance, started_at: intent.startedAt, record };
+}

@@ -1,0 +1,48 @@
+/** Requests that dead gateways left behind, as records. */
+
+import type { Logger } from 'pino';
+import type { Store } from '../store/store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
+import { setAside } from './refused.ts';
+
+export interface RecoveryOptions {
+  store: Pick<Store, 'call' | 'now'>;
+  log: Pick<Logger, 'warn' | 'error'>;
+}
+
+/** Intents that are looked at one by one in one go. */
+const CHUNK = 1000;
+
+/** Those that the store refuses are set aside, so that they hold up nobody. Throws `StoreUnavailable`. */
+export async function recoverInterrupted({ store, log }: RecoveryOptions): Promise<void> {
+  const requests = await recoverAll({ store, log });
+  if (requests > 0) log.warn({ requests }, 'requests were interrupted by the end of a gateway');
+}
+
+async function recoverAll({ store, log }: RecoveryOptions): Promise<number> {
+  const now = store.now();
+  try {
+    return await store.call('recoverUsage', { now });
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+  }
+  let recovered = 0;
+  for (;;) {
+    const intents = await store.call('orphanedIntents', { now, limit: CHUNK });
+    for (const { id, record } of intents) recovered += await recoverOne({ store, log }, { now, id, record });
+    if (intents.length < CHUNK) return recovered;
+  }
+}
+
+async function recoverOne(
+  { store, log }: RecoveryOptions,
+  { now, id, record }: { now: number; id: string; record: string },
+): Promise<number> {
+  try {
+    return await store.call('recoverUsage', { now, id });
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    await setAside({ store, log }, { id, record, problem: (error as Error).message });
+    return 0;
+  }
+}
