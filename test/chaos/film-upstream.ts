@@ -9,6 +9,8 @@ import type { Stage } from './stage.ts';
 export interface FilmUpstream {
   /** What the configuration needs to know it as the provider `up` with the model `up/film`. */
   yaml: string;
+  /** Its entry alone, for a configuration with several providers. */
+  entry: string;
   /** How often each prompt was submitted. */
   submissions: Map<string, number>;
   polls(): number;
@@ -63,8 +65,8 @@ export async function startFilms(stage: Stage, { doneIn }: { doneIn?: number }):
   });
   const { port } = server.address() as AddressInfo;
   const models = '[{ id: film, video: { durations: [4], prices: { per-video-second: "0.1" } } }]';
-  const yaml = `providers: { up: { type: openai-compatible, base_url: "http://127.0.0.1:${port}/v1", api_key: one, models: ${models} } }`;
-  return { yaml, submissions, polls: () => polls };
+  const entry = `{ type: openai-compatible, base_url: "http://127.0.0.1:${port}/v1", api_key: one, models: ${models} }`;
+  return { yaml: `providers: { up: ${entry} }`, entry, submissions, polls: () => polls };
 }
 
 const FILM = Buffer.concat([

@@ -20,6 +20,8 @@ export interface GatewayOptions {
   folder: string;
   /** What the file says beside keys and callbacks. */
   yaml?: string;
+  /** More keys, in the file's own spelling. */
+  keys?: string;
   /** The store instead of the folder. */
   postgres?: string;
   /** By default one that the system chooses. */
@@ -91,9 +93,9 @@ export async function startGateway(stage: Stage, options: GatewayOptions): Promi
   };
 }
 
-function configOf({ folder, yaml = '', postgres }: GatewayOptions): string {
+function configOf({ folder, yaml = '', keys = '', postgres }: GatewayOptions): string {
   return `data: ${JSON.stringify(postgres ?? join(folder, 'data'))}
-keys: [{ name: chaos, key: ${KEY} }]
+keys: [{ name: chaos, key: ${KEY} }, ${keys}]
 encryption: { key: ${Buffer.alloc(32, 7).toString('base64')} }
 callbacks: { secret: ${SECRET}, allow_cidrs: [127.0.0.0/8], ca_file: ${JSON.stringify(CA)} }
 ${yaml}`;

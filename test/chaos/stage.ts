@@ -26,6 +26,16 @@ export interface Scenario {
 }
 
 export async function play(scenario: Scenario, say: (text: string) => void): Promise<Figure[]> {
+  const { stage, close } = openStage(say);
+  try {
+    return await scenario.run(stage);
+  } finally {
+    await close();
+  }
+}
+
+/** `close` undoes everything, the last first. */
+export function openStage(say: (text: string) => void = () => {}): { stage: Stage; close(): Promise<void> } {
   const undos: (() => unknown)[] = [];
   const stage: Stage = {
     say,
@@ -36,15 +46,14 @@ export async function play(scenario: Scenario, say: (text: string) => void): Pro
     },
     atEnd: (undo) => void undos.push(undo),
   };
-  try {
-    return await scenario.run(stage);
-  } finally {
-    for (const undo of undos.reverse()) {
+  async function close(): Promise<void> {
+    for (const undo of undos.splice(0).reverse()) {
       await Promise.resolve()
         .then(undo)
         .catch((error) => say(`not tidied up: ${error.message}`));
     }
   }
+  return { stage, close };
 }
 
 /** False when the condition did not come true in time. `tell` is called while it has not. */

@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../unavailable.ts';
 import { createServerClock } from './clock.ts';
 import { Conflict, engineError } from './failure.ts';
 import { migrate } from './migrate.ts';
-import { hasCommitted } from './outcome.ts';
+import { hasCommitted, INCARNATION, type TransactionId } from './outcome.ts';
 import { type Answer, ask, createPool, type Question } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
 
@@ -101,10 +101,10 @@ async function transact<Result>(
 ): Promise<Result> {
   const client = await connect(pool);
   let broken: Error | undefined;
-  let worked: { id: string; result: Result } | undefined;
+  let worked: { transaction: TransactionId; result: Result } | undefined;
   try {
-    const id = await begin(client);
-    worked = { id, result: await work(client) };
+    const transaction = await begin(client);
+    worked = { transaction, result: await work(client) };
     const { command } = await ask(client, 'COMMIT');
     if (command !== 'COMMIT') throw new Error('the operation went on after a statement that failed');
     return worked.result;
@@ -115,19 +115,19 @@ async function transact<Result>(
   } finally {
     client.release(broken);
   }
-  if (await hasCommitted(pool, worked.id, patience)) return worked.result;
+  if (await hasCommitted(pool, worked.transaction, patience)) return worked.result;
   throw broken;
 }
 
 /** The id by which the server knows the transaction. */
-async function begin(client: PoolClient): Promise<string> {
+async function begin(client: PoolClient): Promise<TransactionId> {
   // Several statements in one message have an answer each.
   const answers: unknown = await ask(
     client,
-    'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT CAST(pg_current_xact_id() AS text) AS id',
+    `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT CAST(pg_current_xact_id() AS text) AS id, ${INCARNATION} AS incarnation`,
   );
   const [, { rows }] = answers as [Answer, Answer];
-  return String(rows[0]?.id);
+  return { id: String(rows[0]?.id), incarnation: String(rows[0]?.incarnation) };
 }
 
 async function connect(pool: Pool): Promise<PoolClient> {

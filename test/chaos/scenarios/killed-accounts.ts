@@ -1,10 +1,7 @@
 /** Records of use, while the gateway is killed again and again under load. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startChats } from '../chat-upstream.ts';
 import { atLeast, atMost, exactly, noted } from '../figures.ts';
-import { textOf } from '../film-upstream.ts';
 import { ask, freePort, startGateway } from '../gateway.ts';
 import { between, pause, type Scenario, type Stage } from '../stage.ts';
 import { openData } from '../store.ts';
@@ -21,7 +18,7 @@ export const killedAccounts: Scenario = {
     `${CLIENTS} clients ask without a pause, every other time for a stream, and the gateway is killed ${KILLS} times. The upstream charges ${INPUT} tokens in and ${OUTPUT} out for every answer and remembers them. ` +
     'Each answer that it served has one record. What a kill interrupted is recorded as interrupted, with an estimate, also where it came between the intent and the request.',
   async run(stage) {
-    const upstream = await startChats(stage);
+    const upstream = await startChats(stage, { input: INPUT, output: OUTPUT });
     const folder = stage.folder();
     const port = await freePort();
     const start = () => startGateway(stage, { folder, port, yaml: upstream.yaml });
@@ -106,40 +103,5 @@ function load(stage: Stage, url: string): Clients {
       over = true;
       await Promise.all(clients);
     },
-  };
-}
-
-async function startChats(stage: Stage): Promise<{ yaml: string; served: Set<string> }> {
-  const served = new Set<string>();
-  const usage = { prompt_tokens: INPUT, completion_tokens: OUTPUT, total_tokens: INPUT + OUTPUT };
-  const server = createServer(async (request, response) => {
-    const { stream } = JSON.parse(await textOf(request));
-    const id = `made-${served.size + 1}`;
-    served.add(id);
-    await pause(between(5, 40));
-    const common = { id, model: 'chat', created: 1_800_000_000 };
-    if (!stream) {
-      const choice = { index: 0, message: { role: 'assistant', content: `Answer ${id}` }, finish_reason: 'stop' };
-      const body = { ...common, object: 'chat.completion', choices: [choice], usage };
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const send = (more: object) =>
-      response.write(`data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', ...more })}\n\n`);
-    send({ choices: [{ index: 0, delta: { role: 'assistant', content: `Answer ${id}` }, finish_reason: null }] });
-    await pause(10);
-    send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-    send({ choices: [], usage });
-    response.end('data: [DONE]\n\n');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stage.atEnd(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    served,
-    yaml: `providers: { up: { type: openai-compatible, base_url: "http://127.0.0.1:${port}/v1", api_key: one, models: [{ id: chat }] } }`,
   };
 }
