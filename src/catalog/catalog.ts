@@ -42,8 +42,8 @@ export function createCatalog(
 }
 
 /** `before` counts back from its cursor, so that `limit` models directly before it are given. */
-function page(models: readonly CatalogModel[], { limit = models.length, after, before }: Page) {
-  const from = after === undefined ? 0 : indexOf(models, after, 'after') + 1;
+function page(models: readonly CatalogModel[], { limit = models.length, after, before, offset = 0 }: Page) {
+  const from = after === undefined ? offset : indexOf(models, after, 'after') + 1;
   const to = before === undefined ? models.length : indexOf(models, before, 'before');
   const inside = models.slice(from, Math.max(from, to));
   const backwards = before !== undefined && after === undefined;

@@ -21,12 +21,24 @@ export type Action =
   | { type: 'generate'; model?: string; stream?: boolean /** A streamed answer as one JSON array. */; array?: boolean }
   | { type: 'count'; model?: string }
   | { type: 'list-models'; provider?: string; page: Page }
-  | { type: 'get-model'; id: string };
+  | { type: 'count-models' }
+  | { type: 'get-model'; id: string /** Inside an object, as the member `data`. */; enveloped?: boolean };
 
 export interface Page {
   limit?: number;
   after?: string;
   before?: string;
+  /** How many models to leave out, in place of a cursor. */
+  offset?: number;
+}
+
+/** What is to be said of a page of models. */
+export interface CatalogPage {
+  more: boolean;
+  /** Of all pages. */
+  total: number;
+  provider?: string;
+  limit?: number;
 }
 
 export interface Endpoint {
@@ -62,6 +74,16 @@ export interface EncodedRequest {
   dropped: string[];
 }
 
+/** In USD. */
+export interface Cost {
+  total: number;
+  /** What it would be without any output. */
+  input: number;
+}
+
+/** What an answer costs; undefined where nobody knows. */
+export type CostOf = (usage: Usage) => Cost | undefined;
+
 export interface EncoderOptions {
   /** `<provider>/<model_id>`, shown instead of the upstream's name. */
   model: string;
@@ -73,8 +95,8 @@ export interface EncoderOptions {
   array: boolean;
   /** The client doesn't want reasoning text. */
   hideReasoning: boolean;
-  /** What an answer costs in USD; undefined where nobody knows. Absent where no protocol is to say it. */
-  costOf?(usage: Usage): number | undefined;
+  /** Absent where no protocol is to say it. */
+  costOf?: CostOf;
 }
 
 /** What the upstream called its answer, and its own word for why it ended. */
@@ -142,7 +164,9 @@ export interface Protocol {
    */
   conversation(body: Json, headers: Headers): string;
   encodeModel(model: CatalogModel): Json;
-  encodeModels(models: Json[], page: { more: boolean }): Json;
+  encodeModels(models: Json[], page: CatalogPage): Json;
+  /** Where clients of the protocol ask for the number alone. */
+  encodeModelCount?(total: number): Json;
   encodeCount(tokens: number): Json;
 
   // Facing upstreams.
@@ -160,8 +184,17 @@ export interface Protocol {
   restoreState(body: Json, origin: string): boolean;
   /** Members, at any depth of its bodies, whose text is opaque state. */
   readonly stateFields: readonly string[];
-  /** Set where a stream carries usage only when asked: the member that asks, and the frame that exists only for it. */
-  readonly streamUsage?: { field: string; value: Json; asked(body: Json): boolean; isExtra(body: Json): boolean };
+  /**
+   * Set where a stream carries usage only when asked: the member that asks, the frame that exists only for it, and the
+   * member of the other frames that is null then.
+   */
+  readonly streamUsage?: {
+    field: string;
+    value: Json;
+    member: string;
+    asked(body: Json): boolean;
+    isExtra(body: Json): boolean;
+  };
   /** Request headers of clients that same-protocol upstreams get to see, each with its name there. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
   /** Throws `unsupported_*` when the target would answer with something else than asked. */
@@ -174,6 +207,8 @@ export interface Protocol {
   decodeCount(body: Json): number | undefined;
 
   // Watching a relayed answer.
+  /** What clients require of a whole answer and not every server of the protocol sends, with the value that says nothing. */
+  readonly requiredMembers?: Readonly<Record<string, Json>>;
   /** Where the model's name stands, as paths of member names. */
   readonly modelPaths: readonly (readonly string[])[];
   /** A frame without these bytes carries no usage and is not parsed for it. */
@@ -182,7 +217,7 @@ export interface Protocol {
   /** As far as a body or frame says it. */
   factsOf(body: Json): AnswerFacts;
   /** Set where an answer's usage says what the answer costs: where it stands, and what is to be set in it. */
-  readonly cost?: { path: readonly string[]; members(counted: Json, usage: Partial<Usage>, cost: number): Member[] };
+  readonly cost?: { path: readonly string[]; members(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] };
   /** The error in a 200 body or in a frame's data, if it is one. */
   errorIn(body: Json): GatewayError | undefined;
   /** Whether a frame only opens the stream: an error may still come in the place of an answer. */

@@ -65,7 +65,7 @@ export interface Exchange {
 /** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
 type Admission = { exchange: Exchange } & (
   | { area: 'inference'; action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
-  | { area: 'catalog'; action: Extract<Action, { type: 'list-models' | 'get-model' }> }
+  | { area: 'catalog'; action: Extract<Action, { type: 'list-models' | 'count-models' | 'get-model' }> }
   | { area: 'videos'; route: VideoRoute; key: Key | undefined }
   | { area: 'own'; route: OwnRoute; key: Key }
 );

@@ -7,16 +7,14 @@ import type { Json } from '../core/json.ts';
 import type { Action } from '../core/protocol.ts';
 import type { Exchange } from './app.ts';
 
-type CatalogAction = Extract<Action, { type: 'list-models' | 'get-model' }>;
+type CatalogAction = Extract<Action, { type: 'list-models' | 'count-models' | 'get-model' }>;
 
 export function answerCatalog(
   { protocol, request, reply, common }: Exchange,
   action: CatalogAction,
   catalog: Catalog,
 ): unknown {
-  const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(action)}`, () =>
-    action.type === 'get-model' ? getModel() : listModels(),
-  );
+  const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(action)}`, () => answerOf(action));
   reply.headers({
     ...common,
     'content-type': 'application/json',
@@ -26,22 +24,32 @@ export function answerCatalog(
   if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.send(body);
 
-  function getModel(): Json {
-    const { id } = action as Extract<CatalogAction, { type: 'get-model' }>;
-    const model = catalog.find(id);
-    if (!model) throw new GatewayError('model_not_found', `There is no model "${id}".`, { param: 'model' });
-    return protocol.encodeModel(model);
+  function answerOf(asked: CatalogAction): Json {
+    switch (asked.type) {
+      case 'get-model':
+        return getModel(asked);
+      case 'count-models':
+        return protocol.encodeModelCount?.(catalog.all().length);
+      case 'list-models':
+        return listModels(asked);
+    }
   }
 
-  function listModels(): Json {
-    const { provider, page } = action as Extract<CatalogAction, { type: 'list-models' }>;
+  function getModel({ id, enveloped }: Extract<CatalogAction, { type: 'get-model' }>): Json {
+    const model = catalog.find(id);
+    if (!model) throw new GatewayError('model_not_found', `There is no model "${id}".`, { param: 'model' });
+    const encoded = protocol.encodeModel(model);
+    return enveloped ? { data: encoded } : encoded;
+  }
+
+  function listModels({ provider, page }: Extract<CatalogAction, { type: 'list-models' }>): Json {
     const models = provider === undefined ? catalog.all() : catalog.ofProvider(provider);
     if (!models)
       throw new GatewayError('model_not_found', `There is no provider "${provider}".`, { param: 'provider' });
     const { models: shown, more } = catalog.page(models, page);
     return protocol.encodeModels(
       shown.map((model) => protocol.encodeModel(model)),
-      { more },
+      { more, total: models.length, provider, limit: page.limit },
     );
   }
 }

@@ -22,6 +22,7 @@ export const OWN_ROUTES: ReadonlyMap<string, { name: string; answer: Answer }> =
   ['/v1/usage', { name: 'own.usage', answer: usage }],
   ['/v1/generation', { name: 'own.generation', answer: generation }],
   ['/v1/key', { name: 'own.key', answer: facts }],
+  ['/v1/credits', { name: 'own.credits', answer: credits }],
 ]);
 
 export interface OwnRoute {
@@ -71,10 +72,37 @@ async function facts(key: Key, _query: URLSearchParams, { store, now = Date.now 
       budgets,
       limits,
       is_free_tier: false,
+      ...ELSEWHERE,
       read_only: key.settings.readOnly ?? false,
       expires_at: key.expires === undefined ? null : new Date(key.expires).toISOString(),
     },
   };
+}
+
+/** What only OpenRouter's accounts have and its clients require. */
+const ELSEWHERE = {
+  allowed_data_regions: ['global'],
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  include_byok_in_limit: false,
+  creator_user_id: null,
+  organization_id: null,
+  workspace_id: null,
+  is_management_key: false,
+  is_provisioning_key: false,
+  free_model_daily_requests: { used: 0, limit: 0, remaining: 0 },
+  rate_limit: { requests: -1, interval: '10s', note: 'See limits.' },
+};
+
+/** What the tightest budget of the key holds and how much of it is used, as OpenRouter says it of an account. */
+async function credits(key: Key, _query: URLSearchParams, { store, now = Date.now }: OwnOptions): Promise<object> {
+  const { limit, left } = await spendingOf(store, key, now());
+  if (limit === undefined || left === undefined) {
+    throw new GatewayError('not_found', 'This key has no budget, so that it has no credits either; see /v1/key.');
+  }
+  return { data: { total_credits: dollars(limit), total_usage: dollars(limit - left) } };
 }
 
 function dollars(money: bigint): number {

@@ -7,6 +7,7 @@ import { setMembers } from '../core/json-members.ts';
 import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
 import type { Delivery } from './delivery.ts';
 import { estimateOutput } from './estimate.ts';
+import { addMissing } from './missing-members.ts';
 import { nameModel } from './model-name.ts';
 import type { Plan } from './plan.ts';
 import { wordsOf } from './rounds.ts';
@@ -43,7 +44,7 @@ export function relayAnswer(
   const usage = protocol.usageOf(body);
   const priced = usage ? addCost(bytes, body, { protocol, usage, options }) : bytes;
   return {
-    body: nameModel(priced, protocol, options.model),
+    body: nameModel(addMissing(priced, body, protocol.requiredMembers), protocol, options.model),
     usage: usage ?? uncounted(body, planned),
     facts: protocol.factsOf(body),
   };
@@ -57,10 +58,10 @@ interface Counted {
 
 /** The text of a body or frame that reports usage, which says what that costs where its protocol has a place for it. */
 export function addCost(bytes: Buffer, body: Json, { protocol: { cost }, usage, options }: Counted): Buffer {
-  if (!cost) return bytes;
+  if (!cost || !options.costOf) return bytes;
   const counted = valueAt(body, cost.path);
-  const price = isObject(counted) ? options.costOf?.({ input: 0, output: 0, ...usage }) : undefined;
-  return price === undefined ? bytes : setMembers(bytes, cost.path, cost.members(counted, usage, price));
+  const members = isObject(counted) ? cost.members(counted, usage, options.costOf) : [];
+  return members.length === 0 ? bytes : setMembers(bytes, cost.path, members);
 }
 
 /** What an answer without usage says, by our own count; its input is not known here. */

@@ -3,7 +3,7 @@
 import type { Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
-import type { AnswerFacts } from '../core/protocol.ts';
+import type { AnswerFacts, Cost } from '../core/protocol.ts';
 import { type Call, type Endpoint, encoderOptions } from './call.ts';
 import type { Delivery } from './delivery.ts';
 import type { StateMemory } from './memory.ts';
@@ -73,7 +73,7 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
       ...{ ...carried, memory, keepAlive, rounds, resolve, reject },
       options: encoderOptions(call, endpoint, {
         hideReasoning: hides,
-        costOf: (usage) => numberOf(carried.charge({ usage, finish: rounds.facts().finish })),
+        costOf: (usage) => costOf(usage, rounds.facts().finish, carried),
       }),
       sendAgain: send,
       hangUp: () => exchange?.abort(),
@@ -91,8 +91,17 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
   });
 }
 
-function numberOf(cost: bigint | undefined): number | undefined {
-  return cost === undefined ? undefined : Number(decimalOf(cost));
+const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, reportedCost: undefined };
+
+function costOf(usage: Usage, finish: string | undefined, { charge }: Carried): Cost | undefined {
+  const total = charge({ usage, finish });
+  if (total === undefined) return undefined;
+  const input = charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
+  return { total: dollars(total), input: dollars(input) };
+}
+
+function dollars(cost: bigint): number {
+  return Number(decimalOf(cost));
 }
 
 function watched(receiver: Receiver, { onSent, onStatus, onFirstByte }: Carried): Receiver {

@@ -7,6 +7,7 @@ import { isObject, type Json, parseObject, read } from '../core/json.ts';
 import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
 import { addCost } from './answer.ts';
+import { createNullRemover } from './missing-members.ts';
 import { createRenamer } from './model-name.ts';
 import type { Plan } from './plan.ts';
 import type { Rounds } from './rounds.ts';
@@ -41,6 +42,9 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   const marks = [protocol.usageMark, ERROR_MARK, ...protocol.stateFields.map((field) => Buffer.from(`"${field}"`))];
   const framer = createFramer();
   const rename = createRenamer(protocol, options.model);
+  /** The gateway asks for usage where the client doesn't, and then a server says in each frame that it has none yet. */
+  const unasked = !options.includeUsage && protocol.streamUsage;
+  const withoutNull = unasked ? createNullRemover(unasked.member) : undefined;
   let usage: Partial<Usage> | undefined;
   let complete = false;
   let facts: AnswerFacts = {};
@@ -134,7 +138,10 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   function write(frame: Buffer, brace: number, out: Output[]): void {
     if (options.array) element(frame, out);
     else if (brace < 0) out.push(frame);
-    else rename(priced(frame, brace), brace, out);
+    else {
+      const counted = priced(frame, brace);
+      rename(withoutNull?.(counted) ?? counted, brace, out);
+    }
   }
 
   /** With what the usage in it costs. */

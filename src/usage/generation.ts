@@ -60,8 +60,32 @@ export function encodeGeneration(row: Row): Json {
     total_cost: cost,
     upstream_inference_cost: cost,
     is_byok: false,
+    ...UNRECORDED,
   };
 }
+
+/** Of each request these facts are not kept; OpenRouter's clients require their names. */
+const UNRECORDED = {
+  origin: '',
+  data_region: 'global',
+  app_id: null,
+  cache_discount: null,
+  external_user: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_tokens_completion_images: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  preset_id: null,
+  provider_responses: null,
+  router: null,
+  service_tier: null,
+  user_agent: null,
+  web_search_engine: null,
+  workspace_id: null,
+};
 
 /** An answer without an end has none to be named. */
 function endOf({ finish, status, error_code }: Row): Json {

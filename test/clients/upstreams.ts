@@ -49,7 +49,9 @@ const chat: Wire = {
             ...halves(step.thought).map((reasoning_content) => ({ reasoning_content })),
             ...chatCalls(step).map((call, index) => ({ tool_calls: [{ index, ...call }] })),
           ];
-    const chunks = [{ role: 'assistant', content: '' }, ...deltas].map((delta) => [{ index: 0, delta }]);
+    const chunks = [{ role: 'assistant', content: '' }, ...deltas].map((delta) => [
+      { index: 0, delta, finish_reason: null },
+    ]);
     const last = [{ index: 0, delta: {}, finish_reason: 'text' in step ? 'stop' : 'tool_calls' }];
     const envelope = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
     const frames = [...chunks, last].map((choices): Json => ({ ...envelope, choices }));

@@ -38,7 +38,11 @@ const SNAKE = [...SHARED, 'id', 'owned_by', 'canonical_slug', 'context_length', 
 
 /** The members that the specification lists, for each shape. */
 const MEMBERS: Record<ProtocolId, string[]> = {
-  chat: [...SNAKE, ...['object', 'created', 'name', 'expiration_date', 'per_request_limits', 'default_parameters']],
+  chat: [
+    ...SNAKE,
+    ...['object', 'created', 'name', 'expiration_date', 'per_request_limits', 'default_parameters'],
+    ...['links', 'supported_voices'],
+  ],
   messages: [...SNAKE, 'type', 'display_name', 'created_at', 'expiration_date'],
   generate: [
     ...SHARED,
@@ -59,9 +63,13 @@ for (const protocol of IDS) {
       assert.equal(new Set(ids).size, ids.length);
       for (const model of models) {
         assert.deepEqual(Object.keys(model).sort(), [...MEMBERS[protocol]].sort(), idOf(model));
-        for (const price of Object.values(model.pricing)) assert.match(String(price), /^\d+(\.\d+)?$/);
+        for (const price of Object.values(model.pricing))
+          assert.match(String(price), protocol === 'chat' ? /^(-1|\d+(\.\d+)?)$/ : /^\d+(\.\d+)?$/);
       }
-      if (protocol === 'chat') assert.deepEqual([Object.keys(body), body.object], [['object', 'data'], 'list']);
+      if (protocol === 'chat') {
+        assert.deepEqual(Object.keys(body), ['object', 'data', 'total_count', 'links']);
+        assert.deepEqual([body.object, body.total_count, body.links], ['list', models.length, { next: null }]);
+      }
       if (protocol === 'generate') assert.deepEqual(Object.keys(body), ['models']);
       if (protocol !== 'messages') return;
       assert.deepEqual([body.has_more, body.first_id, body.last_id], [false, ids[0], ids.at(-1)]);

@@ -99,6 +99,8 @@ const SHAPES: Record<ProtocolId, Json> = {
     supported_parameters: ['temperature', 'tools'],
     default_parameters: null,
     expiration_date: null,
+    links: { details: '/v1/models/own/full/one' },
+    supported_voices: null,
   },
   messages: {
     id: 'own/full/one',
@@ -155,7 +157,7 @@ for (const protocol of IDS) {
       assert.deepEqual(idsOf(protocol, body).sort(), ids.sort());
       const { data: _, models: __, ...envelope } = body;
       const expected: Record<ProtocolId, Json> = {
-        chat: { object: 'list' },
+        chat: { object: 'list', total_count: 2, links: { next: null } },
         messages: { has_more: false, first_id: body.data?.at(0).id, last_id: body.data?.at(-1).id },
         generate: {},
       };
@@ -260,7 +262,8 @@ test('89: messages clients ask for a thousand', async () => {
 
 describe('models asked of the upstream', () => {
   test('a provider whose list fails at first has none, and gets them when it answers', async () => {
-    assert.deepEqual((await get('/v1/models/late')).body, { object: 'list', data: [] });
+    const none = { object: 'list', data: [], total_count: 0, links: { next: null } };
+    assert.deepEqual((await get('/v1/models/late')).body, none);
     list = { status: 200, ids: ['new', 'maker/other'] };
     // A call for a model that is not known yet asks again, though not at once.
     let listed: string[] = [];

@@ -20,7 +20,7 @@ import {
 
 /** Bodies with white space, odd numbers and fields nobody knows, so that any re-serialising shows. */
 const WHOLE: Record<ProtocolId, string> = {
-  chat: '{"id": "chatcmpl-1",  "object":"chat.completion","created":1,"model":"m-2026","choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9 \\"model\\":\\"x\\"","brand_new":{"n":1.0}},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},"new_field":12345678901234567890}',
+  chat: '{"id": "chatcmpl-1",  "object":"chat.completion","created":1,"model":"m-2026","choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9 \\"model\\":\\"x\\"","brand_new":{"n":1.0}},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},"system_fingerprint":"fp_1","new_field":12345678901234567890}',
   messages:
     '{"type":"message" ,"id":"msg_1","role":"assistant","model":"m-2026","content":[{"type":"text","text":"hi","new":1e3}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":2},"future":[1, 2]}',
   generate:

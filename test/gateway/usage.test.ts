@@ -134,8 +134,12 @@ for (const protocol of IDS) {
           assert.equal(status, 200, text);
           assert.equal(stream ? trailers['x-polygate-cost'] : headers['x-polygate-cost'], COST);
           assert.equal(headers.trailer, stream ? 'x-polygate-cost' : undefined);
-          const shown = /"cost":([\d.e-]+),"cost_details":\{"upstream_inference_cost":([\d.e-]+)\}/.exec(text);
-          assert.deepEqual(shown?.slice(1).map(Number), protocol === 'chat' ? [Number(COST), Number(COST)] : undefined);
+          const details = ['inference', 'inference_prompt', 'inference_completions'].map(
+            (name) => `"upstream_${name}_cost":([\\d.e-]+)`,
+          );
+          const shown = new RegExp(`"cost":([\\d.e-]+),"cost_details":\\{${details.join()}\\}`).exec(text);
+          const costs = [Number(COST), Number(COST), 0.000001, 0.00002];
+          assert.deepEqual(shown?.slice(1).map(Number), protocol === 'chat' ? costs : undefined);
           const record = await recordOf(gateway.url, id);
           assert.deepEqual(
             [record.status, record.finish_reason, record.tokens_prompt, record.tokens_completion, record.total_cost],

@@ -108,9 +108,15 @@ test('a model of the catalog', () => {
     supported_parameters: ['tools'],
     default_parameters: null,
     expiration_date: null,
+    links: { details: '/v1/models/acme/one' },
+    supported_voices: null,
   });
-  assert.deepEqual(chat.encodeModels([1], { more: false }), { object: 'list', data: [1] });
-  assert.deepEqual(chat.encodeModels([1], { more: true }), { object: 'list', data: [1], has_more: true });
+  const list = { object: 'list', data: [1], total_count: 1 };
+  assert.deepEqual(chat.encodeModels([1], { more: false, total: 1 }), { ...list, links: { next: null } });
+  assert.deepEqual(chat.encodeModels([{ id: 'p/m' }], { more: true, total: 9, provider: 'p', limit: 1 }), {
+    ...{ object: 'list', data: [{ id: 'p/m' }], total_count: 9, has_more: true },
+    links: { next: '/v1/models/p?limit=1&after=p%2Fm' },
+  });
 });
 
 describe('errors for clients', () => {

@@ -289,8 +289,8 @@ test('the catalog in this protocol’s shape', () => {
     supportedParameters: ['temperature'],
     expirationDate: null,
   });
-  assert.deepEqual(generate.encodeModels([encoded], { more: false }), { models: [encoded] });
-  assert.equal(generate.encodeModels([encoded], { more: true }).nextPageToken, 'openai/gpt-4');
+  assert.deepEqual(generate.encodeModels([encoded], { more: false, total: 1 }), { models: [encoded] });
+  assert.equal(generate.encodeModels([encoded], { more: true, total: 1 }).nextPageToken, 'openai/gpt-4');
 });
 
 test('a hub parameter in the client’s words', () => {

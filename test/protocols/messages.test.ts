@@ -212,13 +212,13 @@ describe('catalog', () => {
 
   test('a list with its cursors', () => {
     const wire = messages.encodeModel(model);
-    assert.deepEqual(messages.encodeModels([wire], { more: false }), {
+    assert.deepEqual(messages.encodeModels([wire], { more: false, total: 1 }), {
       data: [wire],
       has_more: false,
       first_id: 'anthropic/claude',
       last_id: 'anthropic/claude',
     });
-    assert.deepEqual(messages.encodeModels([], { more: false }), {
+    assert.deepEqual(messages.encodeModels([], { more: false, total: 1 }), {
       data: [],
       has_more: false,
       first_id: null,

@@ -30,6 +30,7 @@ export const pageOperations: readonly ApiOperation[] = [
     query: [query('id', Type.String(), 'Of the request.')],
   }),
   look('/v1/key', 'own_key', { summary: 'What the key may still use', access: 'key' }),
+  look('/v1/credits', 'own_credits', { summary: 'What its tightest budget holds and has used', access: 'key' }),
   look('/healthz', 'health', { summary: 'Whether the gateway lives', access: 'anyone' }),
   look('/readyz', 'readiness', { summary: 'Whether requests should be sent here', access: 'anyone' }),
   look('/metrics', 'metrics', {

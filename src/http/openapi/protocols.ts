@@ -8,6 +8,7 @@ const SUMMARIES: Record<Operation['action'], string> = {
   generate: 'Ask a model',
   count: 'Count the tokens of a request',
   'list-models': 'List models',
+  'count-models': 'Count models',
   'get-model': 'Look at a model',
 };
 

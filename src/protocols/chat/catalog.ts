@@ -2,7 +2,8 @@
 
 import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
-import type { CatalogModel } from '../../core/model.ts';
+import type { CatalogModel, Pricing } from '../../core/model.ts';
+import type { CatalogPage } from '../../core/protocol.ts';
 
 export function encodeModel(model: CatalogModel): Json {
   return {
@@ -15,16 +16,41 @@ export function encodeModel(model: CatalogModel): Json {
     description: model.description,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing: model.pricing,
+    pricing: pricingOf(model),
     top_provider: topProviderOf(model),
     per_request_limits: null,
     supported_parameters: model.supportedParameters,
     default_parameters: null,
     expiration_date: model.expirationDate,
+    links: { details: `${LIST}/${model.id}` },
+    supported_voices: null,
   };
 }
 
+const LIST = '/v1/models';
+
+/** OpenRouter's word for a price that nobody can name beforehand. */
+const UNKNOWN_PRICE = '-1';
+
+/** OpenRouter's clients require the prices of tokens. A model with other prices alone, such as one of videos, takes none for them. */
+function pricingOf({ pricing }: CatalogModel): Pricing {
+  const price = Object.keys(pricing).length > 0 ? '0' : UNKNOWN_PRICE;
+  return { prompt: price, completion: price, ...pricing };
+}
+
 /** `has_more` only appears on a page that is not the last. */
-export function encodeModels(models: Json[], page: { more: boolean }): Json {
-  return { object: 'list', data: models, ...(page.more && { has_more: true }) };
+export function encodeModels(models: Json[], { more, total, provider, limit }: CatalogPage): Json {
+  const path = provider === undefined ? LIST : `${LIST}/${provider}`;
+  const query = new URLSearchParams({ ...(limit && { limit: String(limit) }), after: String(models.at(-1)?.id) });
+  return {
+    object: 'list',
+    data: models,
+    total_count: total,
+    links: { next: more ? `${path}?${query}` : null },
+    ...(more && { has_more: true }),
+  };
+}
+
+export function encodeModelCount(total: number): Json {
+  return { data: { count: total } };
 }

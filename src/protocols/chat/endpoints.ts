@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Action, Endpoint, Headers, Page } from '../../core/protocol.ts';
 
 const LARGEST_PAGE = 1000;
+const LARGEST_OFFSET = 1_000_000;
 
 export const endpoints: Endpoint[] = [
   {
@@ -18,9 +19,16 @@ export const endpoints: Endpoint[] = [
     action: catalogAction,
     operations: [
       { path: '/v1/models', action: 'list-models' },
+      { path: '/v1/models/count', action: 'count-models' },
       { path: '/v1/models/{provider}', action: 'list-models' },
       { path: '/v1/models/{provider}/{model}', action: 'get-model' },
     ],
+  },
+  {
+    method: 'GET',
+    path: '/v1/model',
+    action: (rest) => (rest.length > 1 ? { type: 'get-model', id: rest.join('/'), enveloped: true } : undefined),
+    operations: [{ path: '/v1/model/{provider}/{model}', action: 'get-model' }],
   },
 ];
 
@@ -40,19 +48,26 @@ function catalogAction(rest: string[], query: URLSearchParams): Action | undefin
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..' || segment.includes('%'))) {
     return undefined;
   }
+  if (segments.length === 1 && segments[0] === 'count') return { type: 'count-models' };
   if (segments.length > 1) return { type: 'get-model', id: segments.join('/') };
   return { type: 'list-models', provider: segments[0], page: pageOf(query) };
 }
 
 function pageOf(query: URLSearchParams): Page {
-  const text = query.get('limit');
   const after = query.get('after') ?? undefined;
-  if (text === null) return { after };
-  const limit = Number(text);
-  if (!/^\d+$/.test(text) || limit < 1 || limit > LARGEST_PAGE) {
-    throw new GatewayError('invalid_request', `limit must be an integer between 1 and ${LARGEST_PAGE}.`, {
-      param: 'limit',
-    });
-  }
-  return { limit, after };
+  const limit = numberIn(query, 'limit', { least: 1, most: LARGEST_PAGE });
+  const offset = numberIn(query, 'offset', { least: 0, most: LARGEST_OFFSET });
+  return { after, ...(limit !== undefined && { limit }), ...(offset !== undefined && { offset }) };
+}
+
+function numberIn(
+  query: URLSearchParams,
+  param: string,
+  { least, most }: { least: number; most: number },
+): number | undefined {
+  const text = query.get(param);
+  if (text === null) return undefined;
+  const value = Number(text);
+  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
+  throw new GatewayError('invalid_request', `${param} must be an integer between ${least} and ${most}.`, { param });
 }

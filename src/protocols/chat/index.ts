@@ -3,7 +3,7 @@
 import { isObject, type Json, outline, textOf } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
-import { encodeModel, encodeModels } from './catalog.ts';
+import { encodeModel, encodeModelCount, encodeModels } from './catalog.ts';
 import { credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
@@ -37,6 +37,7 @@ export const chat: Protocol = {
     String(prompt_cache_key ?? session_id ?? headers['x-session-id'] ?? outline(beginning(messages))),
   encodeModel,
   encodeModels,
+  encodeModelCount,
   encodeCount: (tokens) => ({ input_tokens: tokens }),
 
   upstreamPath: (_model, action) => `/chat/completions${action === 'count' ? '/input_tokens' : ''}`,
@@ -48,6 +49,7 @@ export const chat: Protocol = {
   streamUsage: {
     field: 'stream_options',
     value: { include_usage: true },
+    member: 'usage',
     asked: (body: Json) => body?.stream_options?.include_usage === true,
     isExtra: (body: Json) => Array.isArray(body?.choices) && body.choices.length === 0 && isObject(body.usage),
   },
@@ -58,6 +60,7 @@ export const chat: Protocol = {
   decodeError,
   decodeCount: (body: Json) => (Number.isInteger(body?.input_tokens) ? body.input_tokens : undefined),
 
+  requiredMembers: { system_fingerprint: null },
   modelPaths: [['model']],
   usageMark: Buffer.from('"prompt_tokens"'),
   usageOf,

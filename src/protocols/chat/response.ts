@@ -24,8 +24,9 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
     object: 'chat.completion',
     created: response.created ?? options.created,
     model: options.model,
+    system_fingerprint: null,
     choices: response.candidates.map((candidate, index) => encodeCandidate(candidate, index, options)),
-    usage: encodeUsage(response.usage, response.usage && options.costOf?.(response.usage)),
+    usage: encodeUsage(response.usage, options.costOf),
     ...encodeTier(response.usage),
   };
 }

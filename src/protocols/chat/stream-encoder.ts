@@ -46,9 +46,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   let head = { id: answerId(''), object: 'chat.completion.chunk', created: options.created, model: options.model };
   let usage: Usage | undefined;
 
-  function chunk(choices: Json[], counts: Json = null): string {
-    const tier = counts ? encodeTier(usage) : {};
-    const body = { ...head, choices, ...(options.includeUsage && { usage: counts }), ...tier };
+  /** Without a null for the usage that is not known yet: OpenRouter's clients refuse it. */
+  function chunk(choices: Json[], counts?: Json): string {
+    const body = { ...head, choices, ...(counts && { usage: counts, ...encodeTier(usage) }) };
     return `data: ${JSON.stringify(body)}\n\n`;
   }
 
@@ -214,7 +214,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return endCandidate(event.candidate, event.finish);
       case 'message-end':
         usage = event.usage ?? usage;
-        return options.includeUsage ? chunk([], encodeUsage(usage, usage && options.costOf?.(usage))) : '';
+        return options.includeUsage ? chunk([], encodeUsage(usage, options.costOf)) : '';
       case 'ping':
         return KEEP_ALIVE;
       case 'error':

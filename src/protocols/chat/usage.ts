@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import type { Member } from '../../core/protocol.ts';
+import type { CostOf, Member } from '../../core/protocol.ts';
 import { counts } from './answer-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */
@@ -48,7 +48,7 @@ function apart(whole: number, share: number | undefined): number {
   return share !== undefined && share > whole ? whole + share : whole;
 }
 
-export function encodeUsage(usage: Usage | undefined, cost?: number): Json {
+export function encodeUsage(usage: Usage | undefined, costOf?: CostOf): Json {
   const { input = 0, output = 0, estimated } = usage ?? {};
   const prompt = defined({
     cached_tokens: usage?.cached,
@@ -63,23 +63,41 @@ export function encodeUsage(usage: Usage | undefined, cost?: number): Json {
     total_tokens: input + output,
     ...(Object.keys(prompt).length > 0 && { prompt_tokens_details: prompt }),
     ...(Object.keys(completion).length > 0 && { completion_tokens_details: completion }),
-    ...(cost !== undefined && costMembers(cost)),
+    ...(usage && costMembers(usage, costOf)),
     ...(estimated && { estimated }),
   };
 }
 
-function costMembers(cost: number) {
-  return { cost, cost_details: { upstream_inference_cost: cost } };
+/** OpenRouter's clients refuse `cost_details` without its shares; what is not the input's is the output's. */
+function costMembers(usage: Usage, costOf: CostOf | undefined): Json {
+  const cost = costOf?.(usage);
+  if (cost === undefined) return undefined;
+  const { total } = cost;
+  const prompt = Math.min(total, cost.input);
+  const cost_details = {
+    upstream_inference_cost: total,
+    upstream_inference_prompt_cost: prompt,
+    upstream_inference_completions_cost: Number((total - prompt).toFixed(COST_DIGITS)),
+  };
+  return { cost: total, cost_details };
 }
+
+/** Money is counted in 1e-12 USD; a difference of two floating-point numbers has more digits. */
+const COST_DIGITS = 12;
 
 /**
  * What an upstream's usage lacks to say what the answer costs here. Its own cost gives way to ours, which is what the
  * key is charged; everything else that it says stays.
  */
-export function addCost(counted: Json, usage: Partial<Usage>, cost: number): Member[] {
-  const { cost: total, cost_details } = costMembers(cost);
-  const members: Member[] = [{ path: ['cost'], value: total }];
-  if (!isObject(counted.cost_details)) members.push({ path: ['cost_details'], value: cost_details });
+export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] {
+  const costs = costMembers({ input: 0, output: 0, ...usage }, costOf);
+  if (!costs) return [];
+  const members: Member[] = [{ path: ['cost'], value: costs.cost }];
+  const given = counted.cost_details;
+  if (isObject(given)) {
+    const missing = Object.entries(costs.cost_details).filter(([name]) => given[name] === undefined);
+    members.push(...missing.map(([name, value]) => ({ path: ['cost_details', name], value })));
+  } else members.push({ path: ['cost_details'], value: costs.cost_details });
   const cache = defined({ cached_tokens: usage.cached, cache_write_tokens: usage.cacheWrite });
   const details = counted.prompt_tokens_details;
   if (isObject(details)) {

@@ -3,6 +3,7 @@
 import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
+import type { CatalogPage } from '../../core/protocol.ts';
 
 const PREFIX = 'models/';
 
@@ -31,7 +32,7 @@ function isVideoOnly({ outputModalities }: CatalogModel): boolean {
 }
 
 /** The token of the next page is the id of the last model on this one. */
-export function encodeModels(models: Json[], page: { more: boolean }): Json {
+export function encodeModels(models: Json[], page: Pick<CatalogPage, 'more'>): Json {
   const last = models.at(-1);
   return { models, ...(page.more && last && { nextPageToken: last.name.slice(PREFIX.length) }) };
 }

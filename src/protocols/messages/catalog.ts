@@ -3,6 +3,7 @@
 import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
+import type { CatalogPage } from '../../core/protocol.ts';
 
 export function encodeModel(model: CatalogModel): Json {
   return {
@@ -23,7 +24,7 @@ export function encodeModel(model: CatalogModel): Json {
 }
 
 /** The list envelope; the cursors are null for an empty list. */
-export function encodeModels(models: Json[], page: { more: boolean }): Json {
+export function encodeModels(models: Json[], page: Pick<CatalogPage, 'more'>): Json {
   return {
     data: models,
     has_more: page.more,

@@ -47,12 +47,11 @@ function encodeCall({ call, name, custom }: Extract<Piece, { type: 'call' }>, pi
 export function* encodeFrames(answer: Answer, request: SandboxRequest, created: number): Generator<string> {
   const { id, model, count, includeUsage } = request;
   const envelope = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
-  const usage = includeUsage ? { usage: null } : {};
 
   function* turn(delta: (choice: number) => Json, rest: Json = {}): Generator<string> {
     for (let index = 0; index < count; index++) {
       const choice = { index, delta: delta(index), finish_reason: null, ...rest };
-      yield frame({ ...envelope, choices: [choice], ...usage });
+      yield frame({ ...envelope, choices: [choice] });
     }
   }
 
