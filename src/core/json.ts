@@ -38,6 +38,11 @@ const COLON = 58;
 /** How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or too long numbers. */
 export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): number {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
+  return countValues(bytes, limits, tooMuch);
+}
+
+/** How many values the bytes hold. Throws what `refuse` makes of the limit that they break. */
+export function countValues(bytes: Buffer, limits: JsonLimits, refuse: (excess: string) => GatewayError): number {
   let depth = 0;
   let values = 0;
   let space = 0;
@@ -45,19 +50,19 @@ export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): numbe
   for (let position = 0; position < bytes.length; position++) {
     const byte = bytes[position] as number;
     if (byte > COMMA && byte < COLON) {
-      if (position - mark > limits.number) throw tooMuch(`holds a number of more than ${limits.number} digits`);
+      if (position - mark > limits.number) throw refuse(`holds a number of more than ${limits.number} digits`);
       continue;
     }
     mark = position;
     if (byte === QUOTE) mark = position = stringEnd(bytes, position) - 1;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
-      if (++depth > limits.depth) throw tooMuch(`nests deeper than ${limits.depth} levels`);
+      if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
     else if (byte === COMMA) values++;
     else if (byte <= SPACE) space++;
-    if (values > limits.values) throw tooMuch(`holds more than ${limits.values} values`);
-    if (space > limits.space) throw tooMuch(`holds more than ${limits.space} bytes of white space`);
+    if (values > limits.values) throw refuse(`holds more than ${limits.values} values`);
+    if (space > limits.space) throw refuse(`holds more than ${limits.space} bytes of white space`);
   }
   return values;
 }

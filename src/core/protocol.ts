@@ -222,8 +222,12 @@ export interface Protocol {
   errorIn(body: Json): GatewayError | undefined;
   /** Whether a frame only opens the stream: an error may still come in the place of an answer. */
   isPreamble?(event: SseEvent): boolean;
+  /** Whether a frame is a sign of life that every client skips. */
+  isPing?(event: SseEvent): boolean;
   /** Whether a frame ends the stream properly. */
   isEnd(event: SseEvent): boolean;
   /** Bytes of the frames that may be the last ones of a stream, after which a client waits for no more. */
   readonly endMark: Buffer;
+  /** A frame with these bytes that ends the stream is always the last one. */
+  readonly endIsLast: boolean;
 }

@@ -1,5 +1,6 @@
 /** Server-sent events: bytes in any cut to frames, and frames to text. */
 
+import { createByteCollector } from './byte-collector.ts';
 import { GatewayError } from './errors.ts';
 
 export interface SseEvent {
@@ -18,53 +19,62 @@ const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 /** A blank line is at most four bytes long, so three bytes of what came before suffice to find one. */
 const OVERLAP = 3;
 
+const EMPTY = Buffer.alloc(0);
+
+/** Splits a byte stream into frames. */
+export interface Framer {
+  push(chunk: Buffer): Buffer[];
+  /** What is left when the stream has ended: a frame without its blank line, or none. */
+  end(): Buffer[];
+  /** Bytes of the frame that is not complete yet. */
+  readonly pending: number;
+}
+
 /**
- * Splits a byte stream into the raw bytes of its frames, each with its blank line. Lines may end in LF, CR or CRLF, and
- * the bytes may be cut anywhere: inside a UTF-8 character and between CR and LF too. Joined, the frames are the bytes.
+ * Gives the raw bytes of each frame with its blank line. Lines may end in LF, CR or CRLF, and the bytes may be cut
+ * anywhere: inside a UTF-8 character and between CR and LF too. Joined, the frames are the bytes.
  */
-export function createFramer(): { push(chunk: Buffer): Buffer[]; end(): Buffer[] } {
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
+export function createFramer(): Framer {
+  const pending = createByteCollector();
+  let tail: Buffer = EMPTY;
 
   function take(last: Buffer): Buffer {
-    const frame = pending.length === 0 ? last : Buffer.concat([...pending, last]);
-    pending = [];
-    pendingBytes = 0;
-    return frame;
-  }
-
-  function tail(): Buffer {
-    const last = pending.at(-1);
-    if (!last || last.length >= OVERLAP) return last?.subarray(-OVERLAP) ?? EMPTY;
-    return Buffer.concat(pending.slice(-OVERLAP)).subarray(-OVERLAP);
+    if (pending.size === 0) return last;
+    pending.add(last);
+    return pending.take();
   }
 
   function push(chunk: Buffer): Buffer[] {
     const frames: Buffer[] = [];
-    const before = tail();
-    const bytes = before.length === 0 ? chunk : Buffer.concat([before, chunk]);
+    const bytes = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
     const nextBreak = createBreakFinder(bytes);
-    let start = before.length;
+    let start = tail.length;
     let end = frameEnd(bytes, 0, nextBreak);
     while (end >= 0 && end <= start) end = frameEnd(bytes, end, nextBreak);
+    let begin = 0;
     while (end >= 0) {
       frames.push(take(bytes.subarray(start, end)));
       start = end;
+      begin = end;
       end = frameEnd(bytes, start, nextBreak);
     }
-    if (start < bytes.length) {
-      pending.push(bytes.subarray(start));
-      pendingBytes += bytes.length - start;
-      if (pendingBytes > MAX_FRAME_BYTES)
-        throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
-    }
+    if (start < bytes.length) pending.add(bytes.subarray(start));
+    tail = pending.size === 0 ? EMPTY : bytes.subarray(Math.max(begin, bytes.length - OVERLAP));
+    if (pending.size > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
     return frames;
   }
 
-  return { push, end: () => (pending.length === 0 ? [] : [take(EMPTY)]) };
+  return {
+    push,
+    end() {
+      tail = EMPTY;
+      return pending.size === 0 ? [] : [take(EMPTY)];
+    },
+    get pending() {
+      return pending.size;
+    },
+  };
 }
-
-const EMPTY = Buffer.alloc(0);
 
 /** The index just after the first blank line at or after `from`, or -1. */
 function frameEnd(bytes: Buffer, from: number, nextBreak: (from: number) => number): number {

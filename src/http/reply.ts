@@ -19,6 +19,9 @@ export function createReply(response: ServerResponse, common: Record<string, str
     get full() {
       return response.writableNeedDrain;
     },
+    get waiting() {
+      return response.writableLength;
+    },
     onDrain(listener) {
       drained = listener;
     },
@@ -32,6 +35,10 @@ export function createReply(response: ServerResponse, common: Record<string, str
       response.on('close', () => {
         if (!response.writableFinished) listener();
       });
+    },
+    onDone(listener) {
+      if (response.closed) return listener();
+      response.once('close', listener);
     },
   };
 }

@@ -2,7 +2,8 @@
 
 import type { ChatResponse, Usage } from '../core/chat.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../core/errors.ts';
-import { copyJson, isObject, type Json, read, valueAt } from '../core/json.ts';
+import { copyJson, isObject, type Json, valueAt } from '../core/json.ts';
+import { readAtOnce } from '../core/json-answer.ts';
 import { setMembers } from '../core/json-members.ts';
 import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
 import type { Delivery } from './delivery.ts';
@@ -18,19 +19,12 @@ export interface Answer {
   facts?: AnswerFacts;
 }
 
-/** Throws the error that a 200 answer carries, and `upstream_error` for anything that is not the protocol's JSON. */
-export function readAnswer(bytes: Buffer, protocol: Protocol): Json {
-  let body: Json;
-  try {
-    body = read(bytes);
-  } catch (cause) {
-    throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON.', { cause });
-  }
+/** Throws the error that a 200 answer carries, and `upstream_error` for anything that is not an object. */
+export function checkAnswer(body: Json, protocol: Protocol): void {
   const error = isObject(body) ? protocol.errorIn(body) : undefined;
   if (error) throw error;
   if (!isObject(body))
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
-  return body;
 }
 
 /** The upstream's bytes, which `body` was read from, with the gateway's name for the model and what the answer costs. */
@@ -74,10 +68,6 @@ function uncounted(body: Json, { upstream, target }: Plan): Partial<Usage> {
   }
 }
 
-export function translateAnswer(bytes: Buffer, plan: Plan): ChatResponse {
-  return plan.upstream.decodeResponse(readAnswer(bytes, plan.upstream), plan.target);
-}
-
 export function encodeAnswer(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
   return Buffer.from(JSON.stringify(client.encodeResponse(response, options)));
 }
@@ -111,7 +101,7 @@ export function errorOf({ status, headers, bytes, relayed }: Refusal, plan: Plan
 
 function readObject(bytes: Buffer): Json {
   try {
-    const body = read(bytes);
+    const body = readAtOnce(bytes);
     return isObject(body) ? body : undefined;
   } catch {
     return undefined;

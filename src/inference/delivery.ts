@@ -1,5 +1,6 @@
 /** What every part of an answer's way back needs to know. */
 
+import type { ByteShare } from '../core/byte-budget.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { decimalOf } from '../core/money.ts';
@@ -21,6 +22,8 @@ export interface Delivery {
   memory: StateMemory;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
+  /** What the answer holds in memory until the client has it. */
+  share: ByteShare;
   /** Further headers of the answer, asked for when it begins. */
   heads(): Record<string, string>;
   /** Asks the upstream for the next round of its answer. */

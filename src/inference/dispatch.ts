@@ -3,6 +3,7 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { endpointName } from '../routing/candidate.ts';
 import { mayFallBack } from '../routing/fallback.ts';
+import { reasonToWait } from '../routing/ranking.ts';
 import type { Account } from '../usage/account.ts';
 import type { Call, Reply } from './call.ts';
 import { type Attempt, endingOf, type Outcome, servedBy } from './outcome.ts';
@@ -77,6 +78,8 @@ async function travel(journey: Journey): Promise<Ended> {
   let unable: GatewayError | undefined;
   let refusal: { error: GatewayError; place?: ReadyPlace } | undefined;
   let soonest: number | undefined;
+  /** The first one that rests since the route was made. */
+  let rested: { place: ReadyPlace; planned: Plan } | undefined;
   for (const place of route.places) {
     const planned = await planAt(journey, place);
     if (client.aborted) break;
@@ -86,16 +89,29 @@ async function travel(journey: Journey): Promise<Ended> {
       route.leftOut.push({ candidate: place, reason: planned.message });
       continue;
     }
+    const resting = route.places.length > 1 ? options.state.health.rest(place.id) : undefined;
+    if (resting) {
+      rested ??= { place, planned };
+      route.leftOut.push({ candidate: place, reason: reasonToWait(resting) });
+      continue;
+    }
     if (attempts.length > 0 && (!mayGoOn(journey) || !options.state.retries.spend())) break;
     const ended = await attempt(journey, place, planned);
     if (ended.status !== 'refused' || !ended.error) return ended;
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
     refusal = { error: ended.error, place };
-    if (client.aborted || !route.policy.allowFallbacks || !mayFallBack(ended.error)) break;
+    if (client.aborted || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
+  // Where all rest, asking is better than refusing.
+  if (rested && !refusal && !unable && !client.aborted) return attempt(journey, rested.place, rested.planned);
   const error = refusal?.error ?? unable ?? refusalOf(route);
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint: refusal?.place?.endpoint };
+}
+
+/** The gateway itself could not go on, whatever the upstream did. */
+function isOurs({ code, upstreamStatus }: GatewayError): boolean {
+  return upstreamStatus === undefined && (code === 'internal_error' || code === 'unavailable');
 }
 
 function mayGoOn({ attempts, started, options }: Journey): boolean {
@@ -129,15 +145,24 @@ export function lossOf({ dropped }: Plan, place: ReadyPlace): GatewayError | und
 async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Promise<Ended> {
   const { options, client, started } = journey;
   const { endpoint } = place;
-  await options.account?.begin(servedBy(endpoint));
-  if (client.aborted) return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
-  const { record, carried, elapse } = begin(journey, place, planned);
+  // Before anything is awaited: whoever decides meanwhile sees the probe.
   const trial = options.state.health.begin(place.id);
+  try {
+    await options.account?.begin(servedBy(endpoint));
+  } catch (error) {
+    trial.abandoned();
+    throw error;
+  }
+  if (client.aborted) {
+    trial.abandoned();
+    return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
+  }
+  const { record, carried, elapse } = begin(journey, place, planned);
   try {
     const relayed = await relay(carried, options, { client, until: started + options.total });
     elapse();
     record.error = relayed.error?.code;
-    if (client.aborted) trial.abandoned();
+    if (client.aborted || (relayed.error && isOurs(relayed.error))) trial.abandoned();
     else if (relayed.error) trial.failed(relayed.error);
     else {
       trial.succeeded();
@@ -148,7 +173,7 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
     elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
-    if (client.aborted || error.code === 'internal_error') trial.abandoned();
+    if (client.aborted || isOurs(error)) trial.abandoned();
     else if (mayFallBack(error)) trial.failed(error);
     else trial.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);

@@ -1,6 +1,7 @@
 /** An upstream's stream, written to the client as it comes, with signs of life in silence and a true ending. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { hold } from './answer-budget.ts';
 import { type Deadline, watch } from './deadlines.ts';
 import {
   answerHeaders,
@@ -57,7 +58,8 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
 
   /** The end of the answer waits for the end of its upstream, but not for long. */
   function linger(): void {
-    if (!pipe.closing()) return;
+    const phase = pipe.phase();
+    if (phase === 'open' || (lingering && phase === 'ended')) return;
     lingering ??= watch(() => {
       delivery.hangUp();
       fail(new GatewayError('timeout', 'The upstream did not close its answer.'));
@@ -120,6 +122,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
     head() {},
     data(chunk) {
       pass((out) => pipe.push(chunk, out));
+      hold(delivery.share, pipe.held() + reply.waiting);
       linger();
     },
     end,

@@ -1,8 +1,12 @@
 /** An upstream's answer in one piece: collected, then relayed, translated, or told as an error. */
 
-import { GatewayError } from '../core/errors.ts';
+import { createByteCollector } from '../core/byte-collector.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
-import { type Answer, encodeAnswer, errorOf, readAnswer, relayAnswer, translateAnswer } from './answer.ts';
+import type { Json } from '../core/json.ts';
+import { readAnswerJson } from '../core/json-answer.ts';
+import { type Answer, checkAnswer, encodeAnswer, errorOf, relayAnswer } from './answer.ts';
+import { hold } from './answer-budget.ts';
 import {
   answerHeaders,
   costHeader,
@@ -14,54 +18,79 @@ import {
 import { streamWhole } from './stream.ts';
 import type { Receiver } from './upstream.ts';
 
-/** Larger answers are refused: a broken or hostile upstream must not fill the memory. */
-const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-
 export function receiveWhole(delivery: Delivery, headers: UpstreamHeaders): Receiver {
-  const { call, reply, options } = delivery;
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const { call, planned, reply, options, share } = delivery;
+  const collector = createByteCollector();
+  let over = false;
+
+  function fail(error: GatewayError): void {
+    if (over) return;
+    over = true;
+    delivery.reject(error);
+  }
+
+  /** A large answer is parsed while others have their turn: meanwhile the client may have left. */
+  async function answerLater(bytes: Buffer, reading: Promise<Json>): Promise<void> {
+    try {
+      const json = await reading;
+      if (!over) answer(bytes, json);
+    } catch (error) {
+      fail(toGatewayError(error));
+    }
+  }
+
+  function answer(bytes: Buffer, json: Json): void {
+    checkAnswer(json, planned.upstream);
+    const answered = answerOf({ bytes, json }, delivery);
+    over = true;
+    if (!answered) return;
+    const type = call.stream ? call.protocol.streamType(options) : 'application/json';
+    const { body, usage, facts } = answered;
+    const head = {
+      ...answerHeaders(delivery, headers, type),
+      ...costHeader(delivery, { usage, finish: facts?.finish }),
+      'content-length': String(body.length),
+    };
+    delivery.resolve({
+      ...{ status: 'complete', usage, facts },
+      release() {
+        reply.head(200, head);
+        reply.end(body);
+      },
+    });
+  }
 
   return {
     head() {},
     data(chunk) {
-      length += chunk.length;
-      if (length > MAX_ANSWER_BYTES)
-        throw new GatewayError('upstream_error', 'The upstream answered with more than the gateway accepts.');
-      chunks.push(chunk);
+      collector.add(chunk);
+      hold(share, collector.size);
     },
     end() {
-      const answer = answerOf(Buffer.concat(chunks), delivery);
-      if (!answer) return;
-      const type = call.stream ? call.protocol.streamType(options) : 'application/json';
-      const { body, usage, facts } = answer;
-      const head = {
-        ...answerHeaders(delivery, headers, type),
-        ...costHeader(delivery, { usage, finish: facts?.finish }),
-        'content-length': String(body.length),
-      };
-      delivery.resolve({
-        ...{ status: 'complete', usage, facts },
-        release() {
-          reply.head(200, head);
-          reply.end(body);
-        },
-      });
+      const bytes = collector.take();
+      const json = readAnswerJson(bytes);
+      if (json instanceof Promise) void answerLater(bytes, json);
+      else answer(bytes, json);
     },
-    fail: (error) => delivery.reject(error),
+    fail,
   };
 }
 
+interface Read {
+  bytes: Buffer;
+  /** What the bytes hold: an object, and no error. */
+  json: Json;
+}
+
 /** Undefined when the upstream only paused and was asked to go on. */
-function answerOf(bytes: Buffer, delivery: Delivery): Answer | undefined {
+function answerOf({ bytes, json }: Read, delivery: Delivery): Answer | undefined {
   const { call, planned, options, rounds } = delivery;
-  if (call.action === 'count') return countAnswer(bytes, delivery);
+  if (call.action === 'count') return countAnswer({ bytes, json }, delivery);
   if (planned.upstream === call.protocol && !call.stream) {
-    const body = readAnswer(bytes, call.protocol);
-    learnState(delivery, body);
-    return relayAnswer(bytes, body, delivery);
+    learnState(delivery, json);
+    return relayAnswer(bytes, json, delivery);
   }
-  for (const event of unfold(translateAnswer(bytes, planned))) rounds.join(event);
+  for (const event of unfold(planned.upstream.decodeResponse(json, planned.target))) rounds.join(event);
   const more = rounds.next();
   if (more) {
     delivery.sendAgain(more);
@@ -76,15 +105,16 @@ function answerOf(bytes: Buffer, delivery: Delivery): Answer | undefined {
   return { body, usage, facts: rounds.facts() };
 }
 
-function countAnswer(bytes: Buffer, { call, planned }: Delivery): Answer {
-  const tokens = planned.upstream.decodeCount(readAnswer(bytes, planned.upstream));
+function countAnswer({ bytes, json }: Read, { call, planned }: Delivery): Answer {
+  const tokens = planned.upstream.decodeCount(json);
   if (tokens === undefined)
     throw new GatewayError('upstream_error', 'The upstream did not say how many tokens it counted.');
   const relayed = planned.upstream === call.protocol;
   return { body: relayed ? bytes : Buffer.from(JSON.stringify(call.protocol.encodeCount(tokens))) };
 }
 
-const MAX_ERROR_BYTES = 1024 * 1024;
+/** The words of an error are short; a page of HTML may be longer. */
+const MAX_ERROR_BYTES = 256 * 1024;
 
 interface Refusal {
   status: number;
@@ -93,21 +123,21 @@ interface Refusal {
   tell(error: GatewayError): void;
 }
 
-/** An error answer; one that breaks off is still that error. */
-export function receiveRefusal({ call, planned }: Delivery, { status, headers, tell }: Refusal): Receiver {
-  const chunks: Buffer[] = [];
-  let length = 0;
+/** An error answer; one that breaks off is still that error, and of one that is too long the beginning counts. */
+export function receiveRefusal(delivery: Delivery, { status, headers, tell }: Refusal): Receiver {
+  const { call, planned, hangUp } = delivery;
+  const collector = createByteCollector();
 
   const finish = (): void =>
-    tell(
-      errorOf({ status, headers, bytes: Buffer.concat(chunks), relayed: planned.upstream === call.protocol }, planned),
-    );
+    tell(errorOf({ status, headers, bytes: collector.take(), relayed: planned.upstream === call.protocol }, planned));
 
   return {
     head() {},
     data(chunk) {
-      length += chunk.length;
-      if (length <= MAX_ERROR_BYTES) chunks.push(chunk);
+      collector.add(chunk);
+      if (collector.size <= MAX_ERROR_BYTES) return;
+      hangUp();
+      finish();
     },
     end: finish,
     fail: finish,

@@ -4,6 +4,7 @@ import type { Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { AnswerFacts, Cost } from '../core/protocol.ts';
+import { answerBudget } from './answer-budget.ts';
 import { type Call, type Endpoint, encoderOptions } from './call.ts';
 import type { Delivery } from './delivery.ts';
 import type { StateMemory } from './memory.ts';
@@ -60,6 +61,7 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
   let stop: ((error: GatewayError) => void) | undefined;
   const onLeft = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
   const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
+  const share = answerBudget.open();
   return new Promise<Relayed>((resolve, reject) => {
     let exchange: Exchange | undefined;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
@@ -70,7 +72,15 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
     const hides = planned.request?.reasoning?.visible === false;
     const rounds = createRounds(planned);
     const receiver = createReceiver({
-      ...{ ...carried, memory, keepAlive, rounds, resolve, reject },
+      ...{ ...carried, memory, keepAlive, rounds, share },
+      resolve(relayed) {
+        carried.reply.onDone(share.close);
+        resolve(relayed);
+      },
+      reject(error) {
+        share.close();
+        reject(error);
+      },
       options: encoderOptions(call, endpoint, {
         hideReasoning: hides,
         costOf: (usage) => costOf(usage, rounds.facts().finish, carried),

@@ -4,6 +4,7 @@ import type { ChatEvent, ChatResponse, Usage } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unfold } from '../core/fold.ts';
 import { isObject, type Json, parseObject, read } from '../core/json.ts';
+import { guardEvent } from '../core/json-answer.ts';
 import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
 import { addCost } from './answer.ts';
@@ -22,8 +23,10 @@ export interface StreamPipe {
   end(out: Output[]): void;
   /** What completes the answer, kept back so far: it goes to the client when the answer is accounted for. */
   last(): Output[];
-  /** Nothing more is to be expected of the upstream but that it closes. */
-  closing(): boolean;
+  /** `ending`: a client would wait for no more, but more may come. `ended`: nothing is to be expected but that the upstream closes. */
+  phase(): 'open' | 'ending' | 'ended';
+  /** Bytes that it keeps in memory. */
+  held(): number;
   /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
   complete(): boolean;
   facts(): AnswerFacts;
@@ -34,6 +37,14 @@ export interface StreamPipe {
 
 const ERROR_MARK = Buffer.from('"error"');
 const OPEN_BRACE = 123;
+/** Bytes that may come before the answer itself, and after its end; more is no answer. */
+const MAX_OUTSIDE_BYTES = 64 * 1024;
+/** Of these, comments and pings. */
+const MAX_IDLE_BYTES = 4 * 1024;
+/** More lines than any upstream needs for one event. */
+const MAX_EVENT_LINES = 10_000;
+const LF = 10;
+const CR = 13;
 /** Ends of lines in Unicode, but not in events: clients that take them for such would lose the rest of a text. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
@@ -58,6 +69,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   let events = 0;
   /** What comes before the answer itself, which alone shows that this is no error. */
   let held: Output[] = [];
+  let heldBytes = 0;
+  let closingBytes = 0;
 
   /** False for a frame that the client must not see. An element of an array must be JSON, other frames may be anything. */
   function inspect(event: SseEvent): boolean {
@@ -85,7 +98,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
 
   /** The end of most answers is not parsed when it passes. */
   function noteLast(): void {
-    const event = facts.finish === undefined && last ? parseFrame(last) : undefined;
+    const event = facts.finish === undefined && last ? readEvent(last) : undefined;
     const body = event && parseObject(event.data);
     if (body) note(body);
   }
@@ -103,9 +116,12 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   /** From the frame on after which a client waits for no more, everything is kept back. */
   function relay(frame: Buffer, out: Output[]): void {
     if (!closes && frame.includes(protocol.endMark)) {
-      const event = parseFrame(frame);
+      const event = readEvent(frame);
       closes = event !== undefined && protocol.isEnd(event);
+      complete ||= closes;
     }
+    if (closes && protocol.endIsLast && closingBytes > MAX_OUTSIDE_BYTES) return;
+    if (closes) closingBytes += frame.length;
     pass(frame, closes ? closing : out);
   }
 
@@ -116,7 +132,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     if (brace >= 0) events++;
     if (!parsed) last = frame;
     if (parsed) {
-      const event = parseFrame(frame);
+      const event = readEvent(frame);
       if (event && !accepts(event)) return;
       if (!begun) {
         open(frame, event, out);
@@ -127,12 +143,18 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   }
 
   function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
-    begun = event !== undefined && !protocol.isPreamble?.(event);
+    const isIdle = !event || protocol.isPing?.(event) === true;
+    begun = !isIdle && !protocol.isPreamble?.(event);
+    // A client that has seen nothing yet misses no signs of life.
+    if (isIdle && heldBytes + frame.length > MAX_IDLE_BYTES) return;
+    if (!begun && heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
     if (event) write(frame, frame.indexOf(OPEN_BRACE), held);
     else if (!options.array) held.push(frame);
+    heldBytes += frame.length;
     if (!begun) return;
-    out.push(...held);
+    for (const output of held) out.push(output);
     held = [];
+    heldBytes = 0;
   }
 
   function write(frame: Buffer, brace: number, out: Output[]): void {
@@ -153,7 +175,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   }
 
   function element(frame: Buffer, out: Output[]): void {
-    const event = parseFrame(frame);
+    const event = readEvent(frame);
     if (!event) return;
     out.push(count++ === 0 ? '[' : ',\n');
     rename(Buffer.from(event.data), 0, out);
@@ -161,7 +183,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
 
   /** The last frame that did not look like anything to parse may have been the end. */
   function isComplete(): boolean {
-    const event = last && parseFrame(last);
+    const event = last && readEvent(last);
     return complete || (event !== undefined && protocol.isEnd(event));
   }
 
@@ -171,7 +193,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     },
     end(out) {
       for (const frame of framer.end()) {
-        const event = parseFrame(frame);
+        const event = readEvent(frame);
         // Nobody misses what was cut off after the end.
         if (!event || (isComplete() && !protocol.isEnd(event))) continue;
         if (inspect(event)) relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
@@ -180,7 +202,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
       if (options.array) closing.push(']');
     },
     last: () => closing,
-    closing: () => closes,
+    held: () => framer.pending + heldBytes + closingBytes,
+    phase: () => (closes ? (protocol.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: isComplete,
     facts() {
       noteLast();
@@ -209,6 +232,8 @@ export function createTranslation({ plan, client, options, rounds }: Translation
   let decoder = plan.upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
   let held: Output[] = [];
+  /** Bytes that the rounds and the two codecs keep of what came. */
+  let kept = 0;
   const closing: Output[] = [];
   let begun = false;
   let complete = false;
@@ -223,19 +248,23 @@ export function createTranslation({ plan, client, options, rounds }: Translation
     begun ||= event.type !== 'message-start' && event.type !== 'ping';
     if (text !== '') held.push(text);
     if (!begun) return;
-    (complete ? closing : out).push(...held);
+    const target = complete ? closing : out;
+    for (const output of held) target.push(output);
     held = [];
   }
 
   function decode(frame: Buffer, out: Output[]): void {
-    const event = parseFrame(frame);
+    const event = ended && plan.upstream.endIsLast ? undefined : readEvent(frame);
     if (!event) return;
-    join(decoder.decode(event), out);
+    const events = decoder.decode(event);
+    kept += keptBytes(events, frame);
+    join(events, out);
     ended ||= frame.includes(plan.upstream.endMark) && plan.upstream.isEnd(event);
   }
 
   function join(events: ChatEvent[], out: Output[]): void {
     for (const event of events) {
+      if (event.type === 'ping' && !begun) continue;
       for (const joined of rounds.join(event)) encode(joined, out);
     }
   }
@@ -259,7 +288,8 @@ export function createTranslation({ plan, client, options, rounds }: Translation
       if (complete) closing.push(encoder.end());
     },
     last: () => closing,
-    closing: () => ended,
+    held: () => framer.pending + kept,
+    phase: () => (ended ? (plan.upstream.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: () => complete || ended,
     facts: rounds.facts,
     usage: () => usage,
@@ -281,6 +311,40 @@ export function streamWhole(response: ChatResponse, client: Protocol, options: E
 /** JSON stays the same JSON. */
 function onOneLine(text: string): string {
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Throws `upstream_error` for an event that would take too long to read. */
+function readEvent(frame: Buffer): SseEvent | undefined {
+  if (frame.length > MAX_EVENT_LINES && linesIn(frame) > MAX_EVENT_LINES) throw brokenEvent();
+  const event = parseFrame(frame);
+  if (event) guardEvent(event.data);
+  return event;
+}
+
+function linesIn(frame: Buffer): number {
+  let lines = 0;
+  for (const byte of [LF, CR]) {
+    for (let at = frame.indexOf(byte); at >= 0 && lines <= MAX_EVENT_LINES; at = frame.indexOf(byte, at + 1)) lines++;
+  }
+  return lines;
+}
+
+/** What an event of this kind costs in memory at least. */
+const EVENT_BYTES = 256;
+
+/** Bytes that are kept of a frame: the text of what only grows a part, all of anything else. */
+function keptBytes(events: readonly ChatEvent[], frame: Buffer): number {
+  let bytes = events.length === 0 ? frame.length : 0;
+  for (const event of events) {
+    const isText = event.type === 'part-delta' && !event.opaque && !event.citation && !event.logprobs;
+    if (isText) bytes += event.text?.length ?? 0;
+    else if (event.type !== 'ping') bytes += EVENT_BYTES + (event.type === 'part-end' ? 0 : frame.length);
+  }
+  return bytes;
+}
+
+function neverBegins(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream sent more than enough before its answer, and no answer.');
 }
 
 function readFrame(event: SseEvent): Json {

@@ -2,7 +2,7 @@
 
 import { type Candidate, selected, totalPrice } from './candidate.ts';
 import { createExclusion } from './exclusion.ts';
-import type { Health } from './health.ts';
+import type { Health, Rest } from './health.ts';
 import { type Bounds, PERCENTILES, type Percentile, type Policy } from './policy.ts';
 import { score } from './rendezvous.ts';
 import type { Statistics } from './statistics.ts';
@@ -47,14 +47,18 @@ export function rank<Any extends Candidate>(
   const ready = rested.length > 0 ? rested : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
   for (const candidate of sorted) {
-    if (!ranked.includes(candidate)) leftOut.push({ candidate, reason: reasonToWait(candidate, situation) });
+    if (!ranked.includes(candidate)) leftOut.push({ candidate, reason: reasonAgainst(candidate, situation) });
   }
   return { ranked, leftOut };
 }
 
-function reasonToWait({ id }: Candidate, { health }: Situation): string {
+function reasonAgainst({ id }: Candidate, { health }: Situation): string {
   const rest = health.rest(id);
-  if (!rest) return 'fallbacks are not allowed';
+  return rest ? reasonToWait(rest) : 'fallbacks are not allowed';
+}
+
+/** In the words of a trace. */
+export function reasonToWait(rest: Rest): string {
   if (rest.milliseconds === undefined) return `it is being tried after ${rest.cause}`;
   return `it rests for ${Math.ceil(rest.milliseconds / 1000)} s after ${rest.cause}`;
 }

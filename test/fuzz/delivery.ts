@@ -1,6 +1,7 @@
 /** A request and an answer through all that the gateway does with them, without its sockets. */
 
 import assert from 'node:assert/strict';
+import { createByteBudget } from '../../src/core/byte-budget.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
@@ -131,9 +132,12 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
         ends.push('end');
         if (chunk !== undefined) written.push(String(chunk));
       },
+      waiting: 0,
       onDrain: () => {},
       onClose: () => {},
+      onDone: () => {},
     },
+    share: createByteBudget(Number.POSITIVE_INFINITY).open(),
     sendAgain: () => {
       again = true;
     },

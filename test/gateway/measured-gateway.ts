@@ -1,4 +1,4 @@
-/** A gateway in a process of its own that says on demand how long its event loop was held up. */
+/** A gateway in a process of its own that says on demand how long its event loop was held up, and its largest memory. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startTestGateway } from './harness.ts';
@@ -9,7 +9,7 @@ delay.enable();
 
 process.on('message', (order) => {
   if (order === 'reset') delay.reset();
-  process.send?.({ milliseconds: delay.max / 1e6 });
+  process.send?.({ milliseconds: delay.max / 1e6, maxRssBytes: process.resourceUsage().maxRSS * 1024 });
 });
 process.on('disconnect', () => process.exit());
 process.send?.({ url: gateway.url });

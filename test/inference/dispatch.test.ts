@@ -67,6 +67,8 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
       written += chunk;
     },
     onDrain() {},
+    waiting: 0,
+    onDone() {},
     end: (chunk = '') => {
       written += chunk;
     },

@@ -73,6 +73,7 @@ export const chat: Protocol = {
   errorIn,
   isEnd,
   endMark: Buffer.from('[DONE]'),
+  endIsLast: true,
 };
 
 /** Some servers close their streams after the finish reason or the usage, without a `[DONE]`. */

@@ -63,6 +63,7 @@ export const generate: Protocol = {
   errorIn,
   isEnd,
   endMark: Buffer.from('Reason"'),
+  endIsLast: false,
 };
 
 /** Either every candidate says why it ended, or the prompt was not let through. */

@@ -66,7 +66,9 @@ export const messages: Protocol = {
     finish: textOf(stop_reason ?? delta?.stop_reason),
   }),
   errorIn,
-  isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"(message_start|ping)"/.test(data),
+  isPing: ({ data }) => /^\{\s*"type"\s*:\s*"ping"/.test(data),
+  isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"message_start"/.test(data),
   isEnd: (event) => event.event === 'message_stop' || /^\{\s*"type"\s*:\s*"message_stop"/.test(event.data),
   endMark: Buffer.from('message_stop'),
+  endIsLast: true,
 };
