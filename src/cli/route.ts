@@ -52,7 +52,7 @@ export async function showRoute(model: string, options: RouteOptions): Promise<v
 async function callOf(model: string, { request, protocol: id, provider }: RouteOptions): Promise<Call> {
   const protocol = protocolOf(id);
   const bytes = request === undefined ? Buffer.from(JSON.stringify(QUESTIONS[id])) : bytesOf(request);
-  const body = await readBody(bytes);
+  const body = await readBody(bytes, { names: protocol.names });
   if (id !== 'generate') body.model = model;
   protocol.check(body, 'generate');
   const stream = body.stream === true;

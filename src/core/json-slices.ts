@@ -25,6 +25,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   const stack: Container[] = [];
   let position = 0;
   let values = 0;
+  let pause = SLICE_BYTES;
 
   function fail(): never {
     throw new SyntaxError(`Unexpected token at position ${position}`);
@@ -111,7 +112,10 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   }
 
   for (;;) {
-    if (++values % SLICE_VALUES === 0) await breathe();
+    if (++values % SLICE_VALUES === 0 || position > pause) {
+      await breathe();
+      pause = position + SLICE_BYTES;
+    }
     const begun = await begin();
     const done = begun && (await place(begun.value));
     if (!done) continue;

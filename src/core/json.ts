@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from './errors.ts';
+import type { NameWatch } from './json-names.ts';
 
 /** Decoded JSON of unknown shape; only decode functions look inside. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where wire data enters without a type.
@@ -35,36 +36,80 @@ const COMMA = 44;
 const SPACE = 32;
 const COLON = 58;
 
-/** How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or too long numbers. */
-export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS): number {
+/** The longest name of a member that is compared with others. */
+const NAME_BYTES = 1024;
+
+/** A walk through a text that may be taken in steps: where it stands, and what it holds the text to. */
+export interface Walk {
+  readonly limits: JsonLimits;
+  readonly watch: NameWatch | undefined;
+  /** What is thrown where the text breaks a limit. */
+  refuse(excess: string): GatewayError;
+  position: number;
+  depth: number;
+  /** How many values there were. */
+  values: number;
+  space: number;
+  /** The last byte that was no part of a number. */
+  mark: number;
+  /** The content of the last string. */
+  text: Span;
+}
+
+/** For the bytes of a client's body, whose names `watch` follows. */
+export function startWalk(limits: JsonLimits, watch?: NameWatch, refuse: Walk['refuse'] = tooMuch): Walk {
+  return { limits, watch, refuse, position: 0, depth: 0, values: 0, space: 0, mark: 0, text: { start: 0, end: 0 } };
+}
+
+/**
+ * How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
+ * too long numbers, and for names that `watch` refuses.
+ */
+export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?: NameWatch): number {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
-  return countValues(bytes, limits, tooMuch);
+  const walk = startWalk(limits, watch);
+  walkUntil(bytes, bytes.length, walk);
+  return walk.values;
 }
 
 /** How many values the bytes hold. Throws what `refuse` makes of the limit that they break. */
-export function countValues(bytes: Buffer, limits: JsonLimits, refuse: (excess: string) => GatewayError): number {
-  let depth = 0;
-  let values = 0;
-  let space = 0;
-  let mark = 0;
-  for (let position = 0; position < bytes.length; position++) {
+export function countValues(bytes: Buffer, limits: JsonLimits, refuse: Walk['refuse']): number {
+  const walk = startWalk(limits, undefined, refuse);
+  walkUntil(bytes, bytes.length, walk);
+  return walk.values;
+}
+
+/** Takes a walk to the byte `end`, or to the end of the string that it stands in. The bytes must be UTF-8. */
+export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
+  const { limits, watch, refuse } = walk;
+  let { position, depth, values, space, mark } = walk;
+  let { start: textStart, end: textEnd } = walk.text;
+  for (; position < end; position++) {
     const byte = bytes[position] as number;
     if (byte > COMMA && byte < COLON) {
       if (position - mark > limits.number) throw refuse(`holds a number of more than ${limits.number} digits`);
       continue;
     }
     mark = position;
-    if (byte === QUOTE) mark = position = stringEnd(bytes, position) - 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+    if (byte === QUOTE) {
+      textStart = position + 1;
+      mark = position = textEnd = stringEnd(bytes, position) - 1;
+    } else if (byte === COLON) {
+      // No reader knows a longer name, however it is escaped.
+      if (watch && textEnd - textStart <= NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
       if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-    else if (byte === COMMA) values++;
+      watch?.open(byte === OPEN_BRACKET);
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--;
+      watch?.close();
+    } else if (byte === COMMA) values++;
     else if (byte <= SPACE) space++;
     if (values > limits.values) throw refuse(`holds more than ${limits.values} values`);
     if (space > limits.space) throw refuse(`holds more than ${limits.space} bytes of white space`);
   }
-  return values;
+  Object.assign(walk, { position, depth, values, space, mark, text: { start: textStart, end: textEnd } });
 }
 
 function tooMuch(what: string): GatewayError {
@@ -83,8 +128,9 @@ export function isObject(value: unknown): value is Record<string, Json> {
 
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 
-function keepDigits(_key: string, value: unknown, context?: { source: string }): unknown {
-  return typeof value === 'number' && context ? keepNumber(value, context.source) : value;
+/** The engine sometimes knows no source, depending on what it parsed before; the number stands for itself then. */
+function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === 'number' && context?.source !== undefined ? keepNumber(value, context.source) : value;
 }
 
 /** The number, or its text as raw JSON where the number has lost digits. */

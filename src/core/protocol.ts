@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import type { ChatEvent, ChatRequest, ChatResponse, Usage } from './chat.ts';
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json.ts';
+import type { KnownNames } from './json-names.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -142,6 +143,8 @@ export interface Protocol {
   checkHeaders?(headers: Headers): void;
   /** The bodies that it takes, for the description of the API. */
   readonly schemas: { readonly generate: TSchema; readonly count?: TSchema };
+  /** Those of its bodies; one that differs from them only in case is refused. */
+  readonly names: KnownNames;
   /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules. */
   check(body: Json, action: 'generate' | 'count'): void;
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for what the hub can't hold. */
@@ -176,7 +179,12 @@ export interface Protocol {
   /** Members of a client's body that are meant for the gateway and never go upstream. */
   readonly gatewayFields: readonly string[];
   /** Where a relayed body names its model, if it does, and how the upstream's id is spelled there. */
-  readonly requestModel: { path: readonly string[]; spell(model: string): string };
+  readonly requestModel: {
+    paths: readonly (readonly string[])[];
+    /** It is given where a body has none. */
+    required: boolean;
+    spell(model: string): string;
+  };
   /**
    * Undoes `wrap` in a relayed body, in place: state of `origin` becomes the provider's own again, anyone else's is taken
    * out together with the reasoning that it signs. True when something changed.

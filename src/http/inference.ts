@@ -27,7 +27,12 @@ export async function answerInference(
   const models = options.models();
   const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
   const dispatching = options.dispatch();
-  const route = await routeOf(call, model, { models, state: dispatching.state, allows: key.allows });
+  const route = await routeOf(call, model, {
+    models,
+    state: dispatching.state,
+    allows: key.allows,
+    isRestricted: isRestricted(key),
+  });
   const [first] = route.places;
   if (call.action === 'count' && first && !first.endpoint.provider.countsTokens) {
     const tokens = countByEstimate(call);
@@ -48,6 +53,11 @@ export async function answerInference(
   return undefined;
 }
 
+/** What a member could have an upstream do besides would be beyond the key's models or its budget. */
+function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
+  return models !== undefined || Object.keys(budgets).length > 0;
+}
+
 function costOf(account: Account, { endpoint, usage, facts }: Outcome): bigint | undefined {
   return endpoint && usage && account.charge(servedBy(endpoint), { usage, finish: facts?.finish });
 }
@@ -64,7 +74,7 @@ async function readCall(
 ): Promise<{ call: Call; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const body: Json = await readBody(bytes);
+  const body: Json = await readBody(bytes, { names: protocol.names });
   if (action.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
   if (action.model === undefined && typeof body.model !== 'string') {
     throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {

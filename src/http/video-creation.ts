@@ -8,6 +8,7 @@ import { endpointOf } from '../inference/models.ts';
 import type { Key } from '../keys/store.ts';
 import type { Creation } from '../videos/creation.ts';
 import { readForm } from '../videos/form.ts';
+import { videoNames } from '../videos/names.ts';
 import { checkShape, readCreation } from '../videos/request.ts';
 import type { Accounts } from './account.ts';
 import type { Exchange } from './app.ts';
@@ -61,7 +62,7 @@ async function readFields({ headers, body }: Exchange['request']): Promise<Recor
     throw new GatewayError('unsupported_media_type', `Content-Encoding "${encoding}" is not accepted.`);
   }
   if (/^multipart\/form-data\s*(;|$)/i.test(type)) return readForm(bytes, type);
-  if (/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return readBody(bytes);
+  if (/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return readBody(bytes, { names: videoNames });
   throw new GatewayError(
     'unsupported_media_type',
     `Content-Type "${type}" is not accepted; send application/json or multipart/form-data.`,

@@ -1,6 +1,5 @@
 /** One request of a client on its way through the gateway. */
 
-import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import type { EncoderOptions, Headers, Protocol } from '../core/protocol.ts';
@@ -33,22 +32,6 @@ export interface Endpoint {
   headers: Record<string, string>;
   /** Members that the client wants this provider's body to have besides. */
   options?: Record<string, Json>;
-}
-
-/** What would let an option reach what a key may not, or change how the answer is read. */
-const RESERVED = ['model', 'models', 'stream'];
-
-/** Adds the client's options for this provider to the body it gets. Throws `invalid_request` for one that is there already. */
-export function addOptions(body: Json, { options, provider }: Endpoint): boolean {
-  if (!options) return false;
-  for (const [name, value] of Object.entries(options)) {
-    if (RESERVED.includes(name) || body[name] !== undefined) {
-      const param = `provider.options.${provider.id}.${name}`;
-      throw new GatewayError('invalid_request', `${param} must be given in the request itself.`, { param });
-    }
-    body[name] = value;
-  }
-  return Object.keys(options).length > 0;
 }
 
 /** The provider's rules with the model's own above them. */

@@ -1,11 +1,12 @@
 /** A request to an upstream of the client's own protocol. */
 
-import { copyJson, type Json, type Span, spanAt, splice } from '../core/json.ts';
+import { copyJson, isObject, type Json, spanAt, splice, valueAt } from '../core/json.ts';
 import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
-import { addOptions, type Call, type Endpoint } from './call.ts';
+import type { Call, Endpoint } from './call.ts';
 import type { StateMemory } from './memory.ts';
 import type { Plan } from './plan.ts';
+import { addOptions } from './provider-options.ts';
 
 interface Way {
   target: Target;
@@ -52,19 +53,22 @@ function wantsUsage(call: Call): boolean {
 }
 
 function respell(bytes: Buffer, protocol: Protocol, target: Target): Buffer {
-  const { path, spell } = protocol.requestModel;
-  const span: Span | undefined = spanAt(bytes, path);
+  const { paths, required, spell } = protocol.requestModel;
   const name = JSON.stringify(spell(target.model));
-  if (span) return splice(bytes, span, name);
-  return path.length === 1 ? insertFirst(bytes, `${JSON.stringify(path[0])}:${name},`) : bytes;
+  const spans = paths.map((path) => spanAt(bytes, path)).filter((span) => span !== undefined);
+  const [first] = paths;
+  if (spans.length === 0 && required && first) return insertFirst(bytes, `${JSON.stringify(first[0])}:${name},`);
+  // From the last on, so that the others stay where they are.
+  return spans.sort((one, other) => other.start - one.start).reduce((text, span) => splice(text, span, name), bytes);
 }
 
 function renameModel(body: Json, protocol: Protocol, target: Target): void {
-  const { path, spell } = protocol.requestModel;
-  let holder = body;
-  for (const name of path.slice(0, -1)) holder = holder?.[name];
-  const last = path.at(-1) as string;
-  if (holder?.[last] !== undefined) holder[last] = spell(target.model);
+  const { paths, spell } = protocol.requestModel;
+  for (const path of paths) {
+    const holder = valueAt(body, path.slice(0, -1));
+    const last = path.at(-1) as string;
+    if (isObject(holder) && holder[last] !== undefined) holder[last] = spell(target.model);
+  }
 }
 
 function insertFirst(bytes: Buffer, members: string): Buffer {

@@ -1,6 +1,8 @@
 /** Decides, before anything is sent, where a call may go and in what order. */
 
 import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import { refuseModelMembers } from '../core/model-members.ts';
 import { isAuto, readChoice } from '../routing/auto.ts';
 import { endpointName, selected } from '../routing/candidate.ts';
 import { splitModelName } from '../routing/model-name.ts';
@@ -12,6 +14,7 @@ import { holdsState } from './bound-state.ts';
 import type { Call, Endpoint } from './call.ts';
 import type { Models } from './models.ts';
 import { type Place, placesOf } from './places.ts';
+import { checkOptions } from './provider-options.ts';
 import { measuredAs, type RoutingState } from './routing-state.ts';
 
 /** A place that can be tried. */
@@ -35,11 +38,13 @@ export interface RouteOptions {
   state: Pick<RoutingState, 'health' | 'statistics' | 'bindings'>;
   /** Whether the client's key may use a model. */
   allows(model: string): boolean;
+  /** The key is bound to models or to a budget, so that no member may have an upstream choose another model. */
+  isRestricted?: boolean;
 }
 
 /** Throws `model_not_found`, `permission_denied`, and `invalid_request` for a policy that is wrong. */
 export async function routeOf(call: Call, requested: string, options: RouteOptions): Promise<Route> {
-  const { models, state, allows } = options;
+  const { models, state, allows, isRestricted = false } = options;
   const slugs = createSlugs(models.slugs);
   const body = call.protocol.gatewayFields.includes('provider') ? call.body : undefined;
   const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
@@ -55,6 +60,7 @@ export async function routeOf(call: Call, requested: string, options: RouteOptio
   if (!allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
+  if (isRestricted) refuseModelMembers(withoutMembers(call.body, call.protocol.gatewayFields));
   const others = await fallbackPlaces(named, policy, options);
   const conversation = call.protocol.conversation(call.body, call.headers);
   const key = `${call.owner} ${model} ${conversation}`;
@@ -64,7 +70,12 @@ export async function routeOf(call: Call, requested: string, options: RouteOptio
   const places = ranked.flatMap(({ endpoint, ...place }) =>
     endpoint ? [{ ...place, endpoint: withOptions(endpoint, place, policy) }] : [],
   );
+  for (const { endpoint } of places) checkOptions(endpoint, isRestricted);
   return { requested, model, policy, places, leftOut, conversation: key };
+}
+
+function withoutMembers(body: Json, names: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }
 
 /** An endpoint that several of the models have is tried once. */

@@ -5,8 +5,9 @@ import { GatewayError } from '../core/errors.ts';
 import { copyJson } from '../core/json.ts';
 import { writeBody } from '../core/json-body.ts';
 import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
-import { addOptions, type Call, type Endpoint } from './call.ts';
+import type { Call, Endpoint } from './call.ts';
 import type { Plan } from './plan.ts';
+import { addOptions } from './provider-options.ts';
 import { renameTools } from './tool-names.ts';
 
 export interface Translation {

@@ -1,8 +1,10 @@
 /** A multipart form as the JSON that it stands for: files become data URIs, names in brackets become objects and lists. */
 
 import { GatewayError } from '../core/errors.ts';
-import { isObject, type Json, read } from '../core/json.ts';
+import { guard, isObject, type Json, REQUEST_LIMITS, read } from '../core/json.ts';
+import { checkNames, createNameWatch } from '../core/json-names.ts';
 import { sniffMime } from '../core/mime.ts';
+import { videoNames } from './names.ts';
 import { refuse } from './refusal.ts';
 
 type Fields = Record<string, Json>;
@@ -22,6 +24,7 @@ export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
   for (const [name, value] of entries) {
     put(fields, pathOf(name), typeof value === 'string' ? fieldValue(name, value) : await fileOf(name, value));
   }
+  checkNames(fields, videoNames, '');
   return fields;
 }
 
@@ -48,6 +51,7 @@ function put(target: Fields | Json[], [key = '', ...rest]: string[], value: Json
   if (Array.isArray(target) && Number(place) > target.length) refuse(key, 'leaves out items of its list.');
   const at = target as Fields;
   if (rest.length === 0) {
+    if (Object.hasOwn(target, place)) refuse(key, 'is given twice; give it once.');
     at[place] = value;
     return;
   }
@@ -63,8 +67,10 @@ function fieldValue(name: string, text: string): Json {
   if (FLAGS.has(name) && /^(true|false)$/.test(text)) return text === 'true';
   if (!STRUCTURED.has(name) || !/^\s*[[{]/.test(text)) return text;
   try {
+    guard(Buffer.from(text), REQUEST_LIMITS, createNameWatch(undefined));
     return read(text);
-  } catch {
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
     return refuse(name, 'is not valid JSON.');
   }
 }

@@ -6,6 +6,7 @@ import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModelCount, encodeModels } from './catalog.ts';
 import { credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.ts';
+import { names } from './names.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
@@ -23,6 +24,7 @@ export const chat: Protocol = {
   endpoints: () => endpoints,
   credentials,
   schemas,
+  names,
   check,
   decodeRequest,
   encodeResponse,
@@ -43,7 +45,7 @@ export const chat: Protocol = {
   upstreamPath: (_model, action) => `/chat/completions${action === 'count' ? '/input_tokens' : ''}`,
   toolName: new RegExp(TOOL_NAME),
   gatewayFields: GATEWAY_FIELDS,
-  requestModel: { path: ['model'], spell: (model) => model },
+  requestModel: { paths: [['model']], required: true, spell: (model) => model },
   restoreState,
   stateFields: ['signature', 'data', 'thought_signature'],
   streamUsage: {

@@ -12,7 +12,7 @@ import { unreadInside } from './unread.ts';
 export const GATEWAY_FIELDS = ['provider', 'models', 'route', 'model_routing_config', 'session_id', 'trace', 'debug'];
 
 /** Members that `decodeRequest` reads; `usage` asks for what is always given. */
-const READ_FIELDS = [
+export const READ_FIELDS = [
   'model', 'messages', 'stream', 'stream_options', 'usage', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions',
   'function_call', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'frequency_penalty',
   'presence_penalty', 'seed', 'stop', 'n', 'logprobs', 'top_logprobs', 'logit_bias', 'response_format', 'reasoning_effort',

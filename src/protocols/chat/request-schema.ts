@@ -141,7 +141,7 @@ const Body = Type.Object({
 const Addressed = Type.Object({ url: Type.String({ minLength: 1 }) });
 
 /** The parts of content that are known; others are left to the upstream. */
-const PARTS: Record<string, TSchema> = {
+export const PARTS: Record<string, TSchema> = {
   text: Type.Object({ text: Type.String() }),
   refusal: Type.Object({ refusal: Type.String() }),
   image_url: Type.Object({
@@ -165,7 +165,7 @@ const PARTS: Record<string, TSchema> = {
   document_url: Type.Object({ document_url: Type.String() }),
 };
 
-const TOOLS: Record<string, TSchema> = {
+export const TOOLS: Record<string, TSchema> = {
   function: Type.Object({ function: Function_ }),
   custom: Type.Object({ custom: Type.Object({ name: Type.String({ minLength: 1 }), format: Type.Optional(Open) }) }),
 };

@@ -7,6 +7,7 @@ import { encodeModel, encodeModels } from './catalog.ts';
 import { check, schemas } from './check.ts';
 import { credentials, endpoints, upstreamPath } from './endpoints.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
+import { names } from './names.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
@@ -22,6 +23,7 @@ export const generate: Protocol = {
   endpoints,
   credentials,
   schemas,
+  names,
   check,
   decodeRequest,
   encodeResponse,
@@ -41,7 +43,12 @@ export const generate: Protocol = {
   upstreamPath,
   toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
   gatewayFields: [],
-  requestModel: { path: ['generateContentRequest', 'model'], spell: (model) => `models/${model}` },
+  requestModel: {
+    // The address names the model; what a body says besides, some servers believe.
+    paths: [['model'], ['generateContentRequest', 'model'], ['generate_content_request', 'model']],
+    required: false,
+    spell: (model) => `models/${model}`,
+  },
   restoreState,
   stateFields: ['thoughtSignature', 'thought_signature'],
   forwardedHeaders: { 'x-server-timeout': 'x-server-timeout' },

@@ -5,6 +5,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
 import { checkHeaders, credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeErrorEvent, errorIn } from './errors.ts';
+import { names } from './names.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { countBody, encodeRequest } from './request-encoder.ts';
@@ -22,6 +23,7 @@ export const messages: Protocol = {
   credentials,
   checkHeaders,
   schemas,
+  names,
   check,
   decodeRequest,
   encodeResponse,
@@ -41,7 +43,7 @@ export const messages: Protocol = {
   upstreamPath: (_model, action) => (action === 'count' ? '/v1/messages/count_tokens' : '/v1/messages'),
   toolName: /^[a-zA-Z0-9_-]{1,128}$/,
   gatewayFields: ['provider', 'models'],
-  requestModel: { path: ['model'], spell: (model) => model },
+  requestModel: { paths: [['model']], required: true, spell: (model) => model },
   restoreState,
   stateFields: ['signature', 'data'],
   forwardedHeaders: {

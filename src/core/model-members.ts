@@ -1,0 +1,91 @@
+/** Members of a body by which routers upstream choose a model, an account or an address, whatever `model` says. */
+
+import { GatewayError } from './errors.ts';
+import { isObject, type Json } from './json.ts';
+import { fold } from './json-names.ts';
+
+/**
+ * OpenRouter (`models`, `route`, `preset`), LiteLLM (`fallbacks` to `custom_llm_provider`), Vercel's gateway
+ * (`providerOptions`), Portkey (`config`, `targets`), Requesty, Orq, Not Diamond and Groq's compound systems.
+ */
+const MODEL_MEMBERS = [
+  'models',
+  'route',
+  'preset',
+  'fallbacks',
+  'fallback_models',
+  'fallback_providers',
+  'default_fallbacks',
+  'context_window_fallbacks',
+  'content_policy_fallbacks',
+  'model_list',
+  'model_group',
+  'model_group_alias',
+  'model_info',
+  'model_id',
+  'model_routing_config',
+  'user_config',
+  'router_settings',
+  'router_settings_override',
+  'litellm_params',
+  'specific_deployment',
+  'deployment_id',
+  'engine',
+  'custom_llm_provider',
+  'api_base',
+  'base_url',
+  'api_key',
+  'extra_body',
+  'providerOptions',
+  'targets',
+  'override_params',
+  'requesty',
+  'orq',
+  'llm_providers',
+  'compound_custom',
+];
+
+const FOLDED = new Set(MODEL_MEMBERS.map(fold));
+
+/** Lists of what a server does besides; an entry of it may ask a model of its own. */
+const HELPERS = ['plugins', 'tools'];
+/** What of a tool is the client's own. */
+const DECLARED = ['function', 'custom', 'input_schema', 'functionDeclarations', 'function_declarations'];
+
+/**
+ * For keys that are bound to models or to a budget: throws `permission_denied` for members that could have another model
+ * answer. `path` stands before the name at fault.
+ */
+export function refuseModelMembers(body: Json, path = ''): void {
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) continue;
+    if (FOLDED.has(fold(name))) refuse(path + name);
+    if (HELPERS.includes(name)) checkHelpers(value, path + name);
+  }
+}
+
+function checkHelpers(helpers: Json, path: string): void {
+  for (const helper of Array.isArray(helpers) ? helpers : [helpers]) {
+    if (!isObject(helper)) continue;
+    for (const [name, value] of Object.entries(helper)) {
+      if (!DECLARED.includes(name)) checkInside({ [name]: value }, path);
+    }
+  }
+}
+
+function checkInside(value: Json, path: string): void {
+  if (Array.isArray(value)) for (const item of value) checkInside(item, path);
+  if (!isObject(value)) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (fold(name).includes('model')) refuse(`${path}.${name}`);
+    checkInside(inner, `${path}.${name}`);
+  }
+}
+
+function refuse(param: string): never {
+  const shown = param.slice(0, SHOWN_CHARACTERS);
+  const message = `${shown} may not be used with this key, which is bound to models or to a budget.`;
+  throw new GatewayError('permission_denied', message, { param: shown });
+}
+
+const SHOWN_CHARACTERS = 200;
