@@ -2,18 +2,22 @@
 
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Pricing } from '../core/model.ts';
-import { moneyOf, times } from '../core/money.ts';
+import { priceOfPieces } from '../core/money.ts';
+import { boundCost, boundCount } from '../core/usage-bounds.ts';
 
 /** Prices of several kinds of tokens; where a model has no price for a kind, the kinds after it are asked. */
 const KINDS = {
   input: ['prompt'],
   cached: ['input_cache_read', 'prompt'],
+  cachedAudio: ['input_audio_cache', 'input_cache_read', 'audio', 'prompt'],
   cacheWrite: ['input_cache_write_5m', 'input_cache_write', 'prompt'],
   cacheWrite1h: ['input_cache_write_1h', 'input_cache_write', 'prompt'],
   audioInput: ['audio', 'prompt'],
+  imageInput: ['image_token', 'image', 'prompt'],
   output: ['completion'],
   reasoning: ['internal_reasoning', 'completion'],
   audioOutput: ['audio_output', 'completion'],
+  imageOutput: ['image_output', 'completion'],
   searches: ['web_search'],
   requests: ['request'],
 } satisfies Record<string, string[]>;
@@ -23,11 +27,10 @@ type Kind = keyof typeof KINDS;
 /** Zero for models without prices. Every count is charged once, as the most special kind it belongs to. */
 export function costOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): bigint {
   const prices = pricesAt(model, usage.input);
-  const counts = countsOf(usage);
   let cost = 0n;
-  for (const [kind, count] of Object.entries(counts))
-    cost += times(moneyOf(String(count)), priceOf(prices, kind as Kind));
-  return cost;
+  for (const [kind, count] of Object.entries(countsOf(usage)))
+    cost += priceOfPieces(boundCount(count) ?? 0, priceOf(prices, kind as Kind));
+  return boundCost(cost);
 }
 
 /** The model's prices with those of the highest tier that the prompt reaches above them. */
@@ -46,16 +49,25 @@ function priceOf(prices: Pricing, kind: Kind): string {
 
 /** The parts of `input` and `output` taken apart. Upstreams that report a part larger than the whole are charged for the part. */
 function countsOf(usage: Usage): Record<Kind, number> {
-  const { cached = 0, cacheWrite = 0, cacheWrite1h = 0, audioInput = 0, reasoning = 0, audioOutput = 0 } = usage;
+  const { cached = 0, cacheWrite = 0, cacheWrite1h = 0, reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage;
+  const cachedAudio = Math.min(usage.cachedAudio ?? 0, cached);
+  const audioInput = rest(usage.audioInput ?? 0, cachedAudio);
+  const others = cached + cacheWrite + audioInput;
+  // Images that do not fit beside the cached tokens are among them.
+  const images = rest(usage.imageInput ?? 0, usage.cachedImage ?? 0);
+  const imageInput = Math.min(images, rest(usage.input, others));
   return {
-    input: rest(usage.input, cached + cacheWrite + audioInput),
-    cached,
+    input: rest(usage.input, others + imageInput),
+    cached: rest(cached, cachedAudio),
+    cachedAudio,
     cacheWrite: rest(cacheWrite, cacheWrite1h),
     cacheWrite1h,
     audioInput,
-    output: rest(usage.output, reasoning + audioOutput),
+    imageInput,
+    output: rest(usage.output, reasoning + audioOutput + imageOutput),
     reasoning,
     audioOutput,
+    imageOutput,
     searches: usage.searches ?? 0,
     requests: 1,
   };

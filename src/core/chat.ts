@@ -200,6 +200,9 @@ export interface Usage {
   input: number;
   output: number;
   cached?: number;
+  /** The shares of `cached` that are audio and images. */
+  cachedAudio?: number;
+  cachedImage?: number;
   cacheWrite?: number;
   /** The share of `cacheWrite` that is kept for an hour. */
   cacheWrite1h?: number;
@@ -208,6 +211,7 @@ export interface Usage {
   audioInput?: number;
   audioOutput?: number;
   imageInput?: number;
+  imageOutput?: number;
   searches?: number;
   tier?: string;
   /** USD that the upstream says it takes for the answer. */

@@ -30,11 +30,20 @@ export function decimalOf(money: bigint): string {
 
 /** `factor` is a decimal, e.g. a number of seconds or tokens; rounded half away from zero. Throws RangeError as above. */
 export function times(money: bigint, factor: string): bigint {
-  const { digits, places } = scaled(factor);
-  const product = money * digits;
-  const result = places <= 0 ? product * 10n ** BigInt(-places) : divide(product, 10n ** BigInt(places));
+  const result = scaledBy(money, factor);
   if (result > MAX_MONEY || result < -MAX_MONEY) throw new RangeError(`${factor} is beyond what can be counted.`);
   return result;
+}
+
+/** What `count` pieces cost at a decimal price; as large as it gets. Throws RangeError for what is no number. */
+export function priceOfPieces(count: number, price: string): bigint {
+  return scaledBy(BigInt(count) * UNIT, price);
+}
+
+function scaledBy(money: bigint, factor: string): bigint {
+  const { digits, places } = scaled(factor);
+  const product = money * digits;
+  return places <= 0 ? product * 10n ** BigInt(-places) : divide(product, 10n ** BigInt(places));
 }
 
 export function smallest(first: bigint, ...others: bigint[]): bigint {

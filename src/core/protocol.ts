@@ -132,6 +132,20 @@ export interface WireError {
   body: Json;
 }
 
+/** Where generated text stands in the frames of a stream, so that it can be measured without parsing them. */
+export interface TextPlaces {
+  /** Text stands behind the first of these that a frame has; a frame without any of them has none. */
+  after: readonly string[];
+  /** And before this. */
+  before?: string;
+  /** Members that hold text; a frame has it in one of them. */
+  text: readonly string[];
+  /** Members of tool calls. */
+  calls: readonly string[];
+  /** A frame may have several parts, else only the first member of a name counts. Calls always may be several. */
+  several?: boolean;
+}
+
 export interface Protocol {
   readonly id: string;
 
@@ -219,6 +233,7 @@ export interface Protocol {
   readonly requiredMembers?: Readonly<Record<string, Json>>;
   /** Where the model's name stands, as paths of member names. */
   readonly modelPaths: readonly (readonly string[])[];
+  readonly textPlaces: TextPlaces;
   /** A frame without these bytes carries no usage and is not parsed for it. */
   readonly usageMark: Buffer;
   usageOf(body: Json): Partial<Usage> | undefined;

@@ -25,6 +25,8 @@ export interface Provider {
   adapt?(body: Json, rules: ModelRules): Adaptation;
   /** It fetches no URLs, so that media must be sent inline. */
   readonly inlinesMedia?: boolean;
+  /** It bills by the cost that its answers report, which then is what an answer costs. */
+  readonly billsReportedCost?: boolean;
   /** It answers the protocol's own token counting. */
   readonly countsTokens?: boolean;
   /** How it makes videos; absent where it makes none. */

@@ -10,6 +10,8 @@ export const MAX_RECORD_COST = moneyOf('5000');
 
 const COUNTS = [
   'cached',
+  'cachedAudio',
+  'cachedImage',
   'cacheWrite',
   'cacheWrite1h',
   'reasoning',
@@ -17,6 +19,7 @@ const COUNTS = [
   'audioInput',
   'audioOutput',
   'imageInput',
+  'imageOutput',
   'searches',
 ] as const satisfies (keyof Usage)[];
 

@@ -58,8 +58,9 @@ function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
   return models !== undefined || Object.keys(budgets).length > 0;
 }
 
-function costOf(account: Account, { endpoint, usage, facts }: Outcome): bigint | undefined {
-  return endpoint && usage && account.charge(servedBy(endpoint), { usage, finish: facts?.finish });
+function costOf(account: Account, { endpoint, usage, abandoned, facts }: Outcome): bigint | undefined {
+  if (!endpoint || !(usage || abandoned)) return undefined;
+  return account.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
 }
 
 interface Reading {

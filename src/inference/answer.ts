@@ -12,6 +12,7 @@ import { addMissing } from './missing-members.ts';
 import { nameModel } from './model-name.ts';
 import type { Plan } from './plan.ts';
 import { wordsOf } from './rounds.ts';
+import { createTextMeter } from './text-meter.ts';
 
 export interface Answer {
   body: Buffer;
@@ -35,11 +36,12 @@ export function relayAnswer(
 ): Answer {
   const { call, planned, options } = delivery;
   const { protocol } = call;
-  const usage = protocol.usageOf(body);
-  const priced = usage ? addCost(bytes, body, { protocol, usage, options }) : bytes;
+  const reported = protocol.usageOf(body);
+  const usage = reported?.output ? reported : counted(body, planned, reported);
+  const priced = reported ? addCost(bytes, body, { protocol, usage, options }) : bytes;
   return {
     body: nameModel(addMissing(priced, body, protocol.requiredMembers), protocol, options.model),
-    usage: usage ?? uncounted(body, planned),
+    usage,
     facts: protocol.factsOf(body),
   };
 }
@@ -58,13 +60,20 @@ export function addCost(bytes: Buffer, body: Json, { protocol: { cost }, usage, 
   return members.length === 0 ? bytes : setMembers(bytes, cost.path, members);
 }
 
-/** What an answer without usage says, by our own count; its input is not known here. */
-function uncounted(body: Json, { upstream, target }: Plan): Partial<Usage> {
+/** What an answer says whose upstream counted none of its output, by our own count. */
+function counted(body: Json, plan: Plan, reported: Partial<Usage> | undefined): Partial<Usage> {
+  const output = outputOf(body, plan);
+  return reported && output === 0 ? reported : { ...reported, output, estimated: true };
+}
+
+function outputOf(body: Json, { upstream, target }: Plan): number {
   try {
     const { candidates } = upstream.decodeResponse(copyJson(body), target);
-    return { output: estimateOutput(candidates.map(({ parts }) => wordsOf(parts)).join(' ')), estimated: true };
+    return estimateOutput(candidates.map(({ parts }) => wordsOf(parts)).join(' '));
   } catch {
-    return { estimated: true };
+    const meter = createTextMeter(upstream.textPlaces);
+    meter.add(Buffer.from(JSON.stringify(body)));
+    return meter.tokens();
   }
 }
 

@@ -70,7 +70,7 @@ function outcomeOf({ attempts, started, client }: Journey, ended: Omit<Ended, 'r
   };
 }
 
-type Ended = Pick<Outcome, 'status' | 'usage' | 'facts' | 'partial' | 'error' | 'endpoint'> &
+type Ended = Pick<Outcome, 'status' | 'usage' | 'facts' | 'partial' | 'abandoned' | 'error' | 'endpoint'> &
   Partial<Pick<Relayed, 'release'>>;
 
 async function travel(journey: Journey): Promise<Ended> {
@@ -80,6 +80,8 @@ async function travel(journey: Journey): Promise<Ended> {
   let soonest: number | undefined;
   /** The first one that rests since the route was made. */
   let rested: { place: ReadyPlace; planned: Plan } | undefined;
+  /** What was hung up on first. */
+  let abandoned: Ended | undefined;
   for (const place of route.places) {
     const planned = await planAt(journey, place);
     if (client.aborted) break;
@@ -98,6 +100,7 @@ async function travel(journey: Journey): Promise<Ended> {
     if (attempts.length > 0 && (!mayGoOn(journey) || !options.state.retries.spend())) break;
     const ended = await attempt(journey, place, planned);
     if (ended.status !== 'refused' || !ended.error) return ended;
+    if (ended.abandoned) abandoned ??= ended;
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
     refusal = { error: ended.error, place };
@@ -106,7 +109,8 @@ async function travel(journey: Journey): Promise<Ended> {
   // Where all rest, asking is better than refusing.
   if (rested && !refusal && !unable && !client.aborted) return attempt(journey, rested.place, rested.planned);
   const error = refusal?.error ?? unable ?? refusalOf(route);
-  return { status: 'refused', error: withRetryAfter(error, soonest), endpoint: refusal?.place?.endpoint };
+  const { endpoint } = abandoned ?? refusal?.place ?? {};
+  return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
 }
 
 /** The gateway itself could not go on, whatever the upstream did. */
@@ -157,7 +161,7 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
     trial.abandoned();
     return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
   }
-  const { record, carried, elapse } = begin(journey, place, planned);
+  const { record, carried, elapse, isAbandoned } = begin(journey, place, planned);
   try {
     const relayed = await relay(carried, options, { client, until: started + options.total });
     elapse();
@@ -168,7 +172,7 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
       trial.succeeded();
       learn(journey, place, { record, relayed });
     }
-    return { ...relayed, endpoint };
+    return { ...relayed, endpoint, abandoned: isAbandoned() };
   } catch (thrown) {
     elapse();
     const error = toGatewayError(thrown);
@@ -177,7 +181,7 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
     else if (mayFallBack(error)) trial.failed(error);
     else trial.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
-    return { status: 'refused', error, endpoint };
+    return { status: 'refused', error, endpoint, abandoned: isAbandoned() };
   }
 }
 
@@ -186,6 +190,8 @@ interface Begun {
   carried: Carried;
   /** Sets how long the attempt has taken by now. */
   elapse(): void;
+  /** Whether the gateway hung up on the upstream after the request was sent. */
+  isAbandoned(): boolean;
 }
 
 /** Opens the record of an attempt, which the answer fills in as it comes. */
@@ -197,6 +203,8 @@ function begin({ call, route, reply, options, attempts }: Journey, place: ReadyP
   const began = performance.now();
   const { account } = options;
   const served = servedBy(endpoint);
+  let sent = false;
+  let abandoned = false;
   const elapse = (): void => {
     record.milliseconds = performance.now() - began;
   };
@@ -206,8 +214,14 @@ function begin({ call, route, reply, options, attempts }: Journey, place: ReadyP
       elapse();
       return explain(call, { route, attempts });
     },
-    charge: (consumption) => account?.charge(served, consumption),
-    onSent: () => account?.sent(),
+    charge: (consumption) => account?.charge(served, { ...consumption, abandoned }),
+    onSent() {
+      sent = true;
+      account?.sent();
+    },
+    onHangUp() {
+      abandoned = sent;
+    },
     onStatus(status) {
       record.status = status;
     },
@@ -215,7 +229,7 @@ function begin({ call, route, reply, options, attempts }: Journey, place: ReadyP
       record.firstByte = performance.now() - began;
     },
   };
-  return { record, carried, elapse };
+  return { record, carried, elapse, isAbandoned: () => abandoned };
 }
 
 function learn(

@@ -32,7 +32,7 @@ const PER_TOOL = 40;
 const FORMAT_SHARE = 0.5;
 
 /** What a run of characters of one class costs: its first UTF-16 unit, and each further one. */
-interface Cost {
+export interface Cost {
   first: number;
   more: number;
 }
@@ -58,7 +58,8 @@ const ASCII: readonly Cost[] = Array.from({ length: 128 }, (_, code) => {
   return /[\r\n]/.test(character) ? LINE : MARK;
 });
 
-function costOf(code: number): Cost {
+/** `code`: a UTF-16 unit. */
+export function costOf(code: number): Cost {
   const ascii = ASCII[code];
   if (ascii) return ascii;
   if (code < 0xc0) return MARK;

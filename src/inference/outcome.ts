@@ -46,11 +46,14 @@ export interface Outcome {
   usage?: Partial<Usage>;
   /** The usage is that of an answer which was cut. */
   partial?: boolean;
+  /** The gateway hung up on an upstream that had the request: the client left, a deadline passed, or the gateway stopped. */
+  abandoned?: boolean;
   error?: GatewayError;
 }
 
 export function servedBy({ provider, model }: Endpoint): Served {
-  return { provider: provider.id, model, protocol: provider.protocol };
+  const { id, protocol, billsReportedCost } = provider;
+  return { provider: id, model, protocol, ...(billsReportedCost && { billsReportedCost }) };
 }
 
 const STATUSES: Record<Outcome['status'], UsageStatus> = {
@@ -60,13 +63,14 @@ const STATUSES: Record<Outcome['status'], UsageStatus> = {
   'client-closed': 'cancelled',
 };
 
-/** The outcome as the account has it. What a client left behind was paid for as far as it came. */
+/** The outcome as the account has it. */
 export function endingOf(outcome: Outcome): Ending {
-  const { status, endpoint, usage, facts, error, attempts, milliseconds, firstByte } = outcome;
+  const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {
     status: STATUSES[status],
     ...(endpoint && { served: servedBy(endpoint) }),
-    usage: usage ?? (status === 'client-closed' ? { estimated: true } : undefined),
+    usage,
+    abandoned,
     finish: facts?.finish,
     upstreamId: facts?.id,
     errorCode: error?.code,

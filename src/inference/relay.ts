@@ -45,6 +45,8 @@ export interface Carried extends Pick<Delivery, 'call' | 'endpoint' | 'planned' 
   onStatus(status: number): void;
   /** Called once, with the first byte of the answer's body. */
   onFirstByte(): void;
+  /** The gateway waits no longer for an answer that is under way. */
+  onHangUp(): void;
 }
 
 export interface Bounds {
@@ -89,6 +91,7 @@ export function relay(carried: Carried, options: RelayOptions, { client, until }
       hangUp: () => exchange?.abort(),
     });
     stop = (error) => {
+      carried.onHangUp();
       exchange?.abort();
       receiver.fail(error);
     };
@@ -114,7 +117,7 @@ function dollars(cost: bigint): number {
   return Number(decimalOf(cost));
 }
 
-function watched(receiver: Receiver, { onSent, onStatus, onFirstByte }: Carried): Receiver {
+function watched(receiver: Receiver, { onSent, onStatus, onFirstByte, onHangUp }: Carried): Receiver {
   let started = false;
   return {
     ...receiver,
@@ -127,6 +130,11 @@ function watched(receiver: Receiver, { onSent, onStatus, onFirstByte }: Carried)
       if (!started) onFirstByte();
       started = true;
       receiver.data(chunk);
+    },
+    fail(error) {
+      // The transport's own word for a deadline that passed.
+      if (error.code === 'timeout') onHangUp();
+      receiver.fail(error);
     },
   };
 }

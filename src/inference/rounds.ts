@@ -36,6 +36,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
   let round = 1;
   let offset = 0;
   let count = 0;
+  let candidates = 1;
 
   function pauses({ reason, token }: Finish): boolean {
     if (!continueWith || round >= MAX_ROUNDS) return false;
@@ -44,8 +45,22 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
 
   function estimate(): Usage | undefined {
     if (!request) return undefined;
-    const output = estimateOutput(wordsOf(whole.parts(0)));
+    const parts = Array.from({ length: candidates }, (_, index) => whole.parts(index)).flat();
+    const output = estimateOutput(wordsOf(parts));
     return { input: estimateTokens(request), output, estimated: true };
+  }
+
+  /** An upstream that counted none of its output has reported nothing. */
+  function counted(): Usage | undefined {
+    if (usage && usage.output > 0) return usage;
+    const own = estimate();
+    return usage && !own?.output ? usage : own && { ...own, ...usage, output: own.output };
+  }
+
+  /** A part's event with its index in the whole message. */
+  function moved<Event extends { index: number }>(event: Event): Event {
+    count = Math.max(count, offset + event.index + 1);
+    return offset === 0 ? event : { ...event, index: event.index + offset };
   }
 
   function joined(event: ChatEvent): ChatEvent | undefined {
@@ -55,17 +70,18 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
         facts.model ??= event.model;
         return round === 1 ? event : undefined;
       case 'part-start':
+        candidates = Math.max(candidates, event.candidate + 1);
+        return moved(event);
       case 'part-delta':
       case 'part-end':
-        count = Math.max(count, offset + event.index + 1);
-        return offset === 0 ? event : { ...event, index: event.index + offset };
+        return moved(event);
       case 'candidate-end':
         if (event.candidate === 0) facts = { ...facts, finish: event.finish.raw };
         paused = event.candidate === 0 && pauses(event.finish) ? event.finish : paused;
         return paused ? undefined : event;
       case 'message-end':
         usage = sum(usage, event.usage);
-        return paused ? undefined : { ...event, usage: usage ?? estimate() };
+        return paused ? undefined : { ...event, usage: counted() };
       case 'ping':
       case 'error':
         return event;
@@ -125,6 +141,8 @@ const COUNTS = [
   'input',
   'output',
   'cached',
+  'cachedAudio',
+  'cachedImage',
   'cacheWrite',
   'cacheWrite1h',
   'reasoning',
@@ -132,6 +150,7 @@ const COUNTS = [
   'audioInput',
   'audioOutput',
   'imageInput',
+  'imageOutput',
   'searches',
   'reportedCost',
 ] as const satisfies (keyof Usage)[];

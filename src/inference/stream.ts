@@ -12,6 +12,7 @@ import { createNullRemover } from './missing-members.ts';
 import { createRenamer } from './model-name.ts';
 import type { Plan } from './plan.ts';
 import type { Rounds } from './rounds.ts';
+import { createTextMeter } from './text-meter.ts';
 
 export type Output = Buffer | string;
 
@@ -56,6 +57,9 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   /** The gateway asks for usage where the client doesn't, and then a server says in each frame that it has none yet. */
   const unasked = !options.includeUsage && protocol.streamUsage;
   const withoutNull = unasked ? createNullRemover(unasked.member) : undefined;
+  const meter = createTextMeter(protocol.textPlaces);
+  /** Tokens of text before the upstream last said how many there are. */
+  let reported = 0;
   let usage: Partial<Usage> | undefined;
   let complete = false;
   let facts: AnswerFacts = {};
@@ -66,7 +70,6 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   let closes = false;
   let count = 0;
   let begun = false;
-  let events = 0;
   /** What comes before the answer itself, which alone shows that this is no error. */
   let held: Output[] = [];
   let heldBytes = 0;
@@ -87,6 +90,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     note(body);
     const seen = protocol.usageOf(body);
     if (seen) usage = { ...usage, ...seen };
+    if (seen?.output !== undefined) reported = meter.tokens();
     counted = seen && body;
     return options.includeUsage || !protocol.streamUsage?.isExtra(body);
   }
@@ -129,7 +133,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     counted = undefined;
     const brace = frame.indexOf(OPEN_BRACE);
     const parsed = !begun || options.array || brace < 0 || marks.some((mark) => frame.includes(mark));
-    if (brace >= 0) events++;
+    if (brace >= 0) meter.add(frame);
     if (!parsed) last = frame;
     if (parsed) {
       const event = readEvent(frame);
@@ -164,6 +168,11 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
       const counted = priced(frame, brace);
       rename(withoutNull?.(counted) ?? counted, brace, out);
     }
+  }
+
+  /** False for an upstream that counts what is to come when it begins, and never again. */
+  function isReported({ output = 0 }: Partial<Usage>): boolean {
+    return output === 0 ? meter.tokens() === 0 : meter.tokens() - reported <= output;
   }
 
   /** With what the usage in it costs. */
@@ -209,9 +218,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
       noteLast();
       return facts;
     },
-    usage: () => usage,
-    // Most upstreams send a token or a few in an event.
-    partialUsage: () => ({ ...usage, output: Math.max(usage?.output ?? 0, events), estimated: true }),
+    usage: () => (usage && isReported(usage) ? usage : undefined),
+    partialUsage: () => ({ ...usage, output: Math.max(usage?.output ?? 0, meter.tokens()), estimated: true }),
   };
 }
 

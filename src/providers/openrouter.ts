@@ -7,6 +7,7 @@ export const openrouter = chatServer({
   id: 'openrouter',
   name: 'OpenRouter',
   environment: ['OPENROUTER_API_KEY'],
+  billsReportedCost: true,
   baseUrl: 'https://openrouter.ai/api/v1',
   catalog: 'openrouter',
   videoModelsPath: '/videos/models',

@@ -10,6 +10,7 @@ export const perplexity = chatServer({
   id: 'perplexity',
   name: 'Perplexity',
   environment: ['PERPLEXITY_API_KEY'],
+  billsReportedCost: true,
   baseUrl: 'https://api.perplexity.ai',
   modelsPath: null,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },

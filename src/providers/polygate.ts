@@ -7,6 +7,7 @@ export const polygate = chatServer({
   id: 'polygate',
   name: 'Polygate',
   environment: [],
+  billsReportedCost: true,
   keyless: true,
   videoModelsPath: '/videos/models',
   family: (model) => model.split('/', 1)[0] ?? model,

@@ -5,7 +5,7 @@ import type { Provider, ProviderSettings, ProviderType } from '../core/provider.
 
 export interface Description
   extends Omit<ProviderType, 'keyless' | 'create'>,
-    Pick<Provider, 'rules' | 'family' | 'adapt' | 'countsTokens' | 'video'> {
+    Pick<Provider, 'rules' | 'family' | 'adapt' | 'billsReportedCost' | 'countsTokens' | 'video'> {
   keyless?: boolean;
   /** The headers that carry a key. */
   credential(key: string): Record<string, string>;
@@ -18,7 +18,8 @@ export interface Description
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, headers, version, chatBase, rules, family, adapt, countsTokens, video, ...about } = description;
+  const { credential, headers, version, chatBase, rules, family, adapt, video, ...others } = description;
+  const { billsReportedCost, countsTokens, ...about } = others;
   return {
     ...about,
     keyless: about.keyless ?? false,
@@ -33,6 +34,7 @@ export function providerType(description: Description): ProviderType {
         ...(rules && { rules }),
         ...(family && { family }),
         ...(adapt && { adapt }),
+        ...(billsReportedCost && { billsReportedCost }),
         ...(countsTokens && { countsTokens }),
         ...(video && { video }),
         ...(chatBase && { videoBaseUrl: url.replace(chatBase, '') }),

@@ -10,6 +10,7 @@ export const xai = chatServer({
   id: 'xai',
   name: 'xAI',
   environment: ['XAI_API_KEY'],
+  billsReportedCost: true,
   baseUrl: 'https://api.x.ai/v1',
   catalog: 'xai',
   rules: { systemRole: 'system', penalties: false, stop: false },

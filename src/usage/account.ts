@@ -3,7 +3,7 @@
 import { costOf } from '../catalog/cost.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel } from '../core/model.ts';
-import { moneyOf } from '../core/money.ts';
+import { boundCost, boundUsage, reportedCostOf } from '../core/usage-bounds.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -12,6 +12,8 @@ export interface Served {
   provider: string;
   model: CatalogModel;
   protocol: string;
+  /** It bills by the cost that it reports. */
+  billsReportedCost?: boolean;
 }
 
 /** What is known of an answer when it costs something, or when it is over. */
@@ -19,6 +21,8 @@ export interface Consumption {
   usage?: Partial<Usage>;
   /** The upstream's word for why the answer ended; absent where it did not end. */
   finish?: string;
+  /** The gateway hung up on an upstream that had the request, which may bill it. */
+  abandoned?: boolean;
 }
 
 /** How a request ended. */
@@ -58,9 +62,12 @@ export function openAccount({ recorder, request, free, estimate, settle }: Accou
   let begun: Promise<void> | undefined;
   let sent = false;
 
-  function charge({ model }: Served, { usage = {}, finish }: Consumption): bigint | undefined {
-    if (free || !isCharged(usage, finish)) return 0n;
-    return priceOf(model, complete(usage, estimate));
+  function charge(served: Served, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
+    if (free) return 0n;
+    const bounded = boundUsage(usage);
+    const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
+    if (billed !== undefined) return billed;
+    return abandoned || isCharged(bounded, finish) ? priceOf(served.model, complete(bounded, estimate)) : 0n;
   }
 
   return {
@@ -81,13 +88,15 @@ export function openAccount({ recorder, request, free, estimate, settle }: Accou
       sent = true;
     },
     charge,
-    async close({ served = first, usage, ...ending }) {
+    async close({ served = first, usage: given, ...ending }) {
       if (!intent || !served || !sent) {
         if (intent) recorder.withdraw(intent);
         return settle({ tokens: 0, cost: 0n });
       }
-      const counted = usage && !free ? complete(usage, estimate) : undefined;
-      const cost = (usage && charge(served, { usage, finish: ending.finish })) ?? 0n;
+      const { finish, abandoned } = ending;
+      const usage = given ?? (abandoned ? { estimated: true } : undefined);
+      const counted = usage && !free ? complete(boundUsage(usage), estimate) : undefined;
+      const cost = boundCost((usage && charge(served, { usage, finish, abandoned })) ?? 0n);
       await recorder.finish(intent, { ...ending, ...whereOf(served), usage: counted, cost });
       settle({ tokens: counted ? counted.input + counted.output : 0, cost });
     },
@@ -109,15 +118,15 @@ function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): 
 }
 
 /**
- * By the catalog. Only for a model without prices the upstream's own word counts: what is reserved, shown and charged is
- * then one price list, which the operator can read before.
+ * By the catalog. Of providers that do not bill by what they report, only a model without prices is charged that: the
+ * others have one price list, which the operator can read before.
  */
 function priceOf(model: CatalogModel, usage: Usage): bigint | undefined {
   try {
     if (isPriced(model)) return costOf(model, usage);
-    return usage.reportedCost === undefined ? undefined : moneyOf(String(usage.reportedCost));
+    return reportedCostOf(usage);
   } catch {
-    // An upstream's count may be anything.
+    // A price that is no number is none.
     return undefined;
   }
 }

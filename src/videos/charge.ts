@@ -1,6 +1,7 @@
 /** What a task cost: what the upstream says, else the catalog's prices at the time of its creation. */
 
-import { moneyOf, times } from '../core/money.ts';
+import { moneyOf, priceOfPieces } from '../core/money.ts';
+import { boundCost, boundCount, plausibleCost } from '../core/usage-bounds.ts';
 import type { VideoCharge } from '../core/video.ts';
 import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from './task.ts';
 
@@ -45,10 +46,10 @@ function secondsOf(
   assets: readonly TaskAsset[],
   videos: number,
 ): number {
-  if (seconds !== undefined) return Math.max(1, Math.round(seconds));
+  if (seconds !== undefined) return Math.max(1, boundCount(seconds) ?? 1);
   const measured = assets.map(({ kept }) => kept?.seconds);
   if (assets.length > 0 && measured.every((length) => length !== undefined)) {
-    return measured.reduce((sum, length) => sum + Math.max(1, Math.round(length)), 0);
+    return measured.reduce((sum, length) => sum + Math.max(1, boundCount(length) ?? 1), 0);
   }
   return Math.max(1, duration ?? 1) * (assets.length > 0 ? videos : count);
 }
@@ -57,8 +58,7 @@ function secondsOf(
 function reportedCost({ cost }: VideoCharge): bigint | undefined {
   if (cost === undefined) return undefined;
   try {
-    const money = moneyOf(cost);
-    return money < 0n ? undefined : money;
+    return plausibleCost(moneyOf(cost));
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -89,5 +89,5 @@ function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts)
   ];
   const known = parts.filter((part): part is [string, number] => part[0] !== undefined);
   if (known.length === 0) return undefined;
-  return known.reduce((sum, [price, amount]) => sum + times(moneyOf(price), String(amount)), 0n);
+  return boundCost(known.reduce((sum, [price, amount]) => sum + priceOfPieces(boundCount(amount) ?? 0, price), 0n));
 }

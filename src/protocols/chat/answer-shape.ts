@@ -78,14 +78,20 @@ export const answer = record({
   citations: list(either(text, record({ url: text }))),
 });
 
-const prompt = record({ cached_tokens: count, cache_write_tokens: count, audio_tokens: count, image_tokens: count });
+const prompt = record({
+  cached_tokens: count,
+  cached_tokens_details: record({ audio_tokens: count, image_tokens: count }),
+  cache_write_tokens: count,
+  audio_tokens: count,
+  image_tokens: count,
+});
 
 export const counts = record({
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,
   prompt_tokens_details: prompt,
-  completion_tokens_details: record({ reasoning_tokens: count, audio_tokens: count }),
+  completion_tokens_details: record({ reasoning_tokens: count, audio_tokens: count, image_tokens: count }),
   prompt_cache_hit_tokens: count,
   cached_tokens: count,
   cache_read_input_tokens: count,

@@ -64,6 +64,11 @@ export const chat: Protocol = {
 
   requiredMembers: { system_fingerprint: null },
   modelPaths: [['model']],
+  textPlaces: {
+    after: ['"delta"', '"choices"'],
+    text: ['content', 'reasoning_content', 'reasoning', 'refusal', 'text'],
+    calls: ['name', 'arguments', 'input'],
+  },
   usageMark: Buffer.from('"prompt_tokens"'),
   usageOf,
   factsOf: ({ id, model, choices }) => ({

@@ -18,16 +18,38 @@ export function usageOf(body: Json): Usage | undefined {
     input: apart(input, cached),
     output: apart(output, reasoning),
     cached,
+    cachedAudio: prompt.cached_tokens_details?.audio_tokens,
+    cachedImage: prompt.cached_tokens_details?.image_tokens,
     cacheWrite: prompt.cache_write_tokens ?? usage.cache_creation_input_tokens,
     cacheWrite1h: usage.cache_creation?.ephemeral_1h_input_tokens,
     reasoning,
     audioInput: prompt.audio_tokens,
     imageInput: prompt.image_tokens,
     audioOutput: completion.audio_tokens,
+    imageOutput: completion.image_tokens,
     searches: usage.num_search_queries ?? (usage.server_tool_use ?? usage.server_tool_use_details)?.web_search_requests,
-    reportedCost: typeof usage.cost === 'number' && usage.cost >= 0 ? usage.cost : undefined,
+    reportedCost: reportedCost(usage),
     tier: [body.service_tier, usage.service_tier].find((tier) => typeof tier === 'string'),
   });
+}
+
+const TICKS_PER_USD = 1e10;
+
+/**
+ * USD that the upstream takes: a number (OpenRouter, which takes a fee where the vendor bills the operator's own key), the
+ * total of an object (Perplexity), or ticks (xAI).
+ */
+function reportedCost({ cost, cost_details, is_byok, cost_in_usd_ticks: ticks }: Json): number | undefined {
+  const total = isObject(cost) ? cost.total_cost : cost;
+  if (isAmount(total)) {
+    const vendor = cost_details?.upstream_inference_cost;
+    return is_byok === true && isAmount(vendor) ? total + vendor : total;
+  }
+  return isAmount(ticks) ? ticks / TICKS_PER_USD : undefined;
+}
+
+function isAmount(value: Json): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 /**
@@ -86,13 +108,13 @@ function costMembers(usage: Usage, costOf: CostOf | undefined): Json {
 const COST_DIGITS = 12;
 
 /**
- * What an upstream's usage lacks to say what the answer costs here. Its own cost gives way to ours, which is what the
- * key is charged; everything else that it says stays.
+ * What an upstream's usage lacks to say what the answer costs here. `cost` is what the key is charged, whoever said so;
+ * everything else that the upstream says stays.
  */
 export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] {
   const costs = costMembers({ input: 0, output: 0, ...usage }, costOf);
   if (!costs) return [];
-  const members: Member[] = [{ path: ['cost'], value: costs.cost }];
+  const members: Member[] = counted.cost === costs.cost ? [] : [{ path: ['cost'], value: costs.cost }];
   const given = counted.cost_details;
   if (isObject(given)) {
     const missing = Object.entries(costs.cost_details).filter(([name]) => given[name] === undefined);

@@ -71,5 +71,6 @@ export const counts = record({
   cachedContentTokenCount: count,
   promptTokensDetails: details,
   candidatesTokensDetails: details,
+  cacheTokensDetails: details,
   serviceTier: text,
 });

@@ -60,6 +60,13 @@ export const generate: Protocol = {
   decodeCount: (body) => (Number.isInteger(body?.totalTokens) ? body.totalTokens : undefined),
 
   modelPaths: [['modelVersion']],
+  textPlaces: {
+    after: ['"parts"'],
+    before: '"groundingMetadata"',
+    text: ['text'],
+    calls: ['name', 'args', 'jsonPath', 'stringValue'],
+    several: true,
+  },
   usageMark: Buffer.from('"usageMetadata"'),
   usageOf: (body) => decodeUsage(body?.usageMetadata),
   factsOf: ({ responseId, modelVersion, candidates, promptFeedback }) => ({

@@ -18,10 +18,16 @@ export function decodeUsage(given: Json): Usage | undefined {
   if (toolUse > 0) usage.toolInput = toolUse;
   const audioInput = ofModality(metadata.promptTokensDetails, 'AUDIO');
   const imageInput = ofModality(metadata.promptTokensDetails, 'IMAGE');
+  const cachedAudio = ofModality(metadata.cacheTokensDetails, 'AUDIO');
+  const cachedImage = ofModality(metadata.cacheTokensDetails, 'IMAGE');
   const audioOutput = ofModality(metadata.candidatesTokensDetails, 'AUDIO');
+  const imageOutput = ofModality(metadata.candidatesTokensDetails, 'IMAGE');
   if (audioInput) usage.audioInput = audioInput;
   if (imageInput) usage.imageInput = imageInput;
+  if (cachedAudio) usage.cachedAudio = cachedAudio;
+  if (cachedImage) usage.cachedImage = cachedImage;
   if (audioOutput) usage.audioOutput = audioOutput;
+  if (imageOutput) usage.imageOutput = imageOutput;
   if (metadata.serviceTier) usage.tier = metadata.serviceTier;
   return usage;
 }

@@ -60,6 +60,7 @@ export const messages: Protocol = {
     isObject(body) && Number.isInteger(body.input_tokens) ? Number(body.input_tokens) : undefined,
 
   modelPaths: [['model'], ['message', 'model']],
+  textPlaces: { after: ['"delta"', '"tool_use"'], text: ['text', 'thinking', 'partial_json'], calls: ['name'] },
   usageMark: Buffer.from('"usage"'),
   usageOf,
   factsOf: ({ id, model, message, stop_reason, delta }) => ({
