@@ -12,6 +12,7 @@ export interface Count {
   same: boolean;
   /** Unix milliseconds. */
   firstAt: number;
+  lastAt: number;
 }
 
 export interface Hooks {
@@ -54,8 +55,9 @@ export async function startHooks(stage: Stage, receivers: number, answer: Answer
   }
 
   function note(key: string, body: string): number {
-    const count = got.get(key) ?? { times: 0, body, same: true, firstAt: Date.now() };
+    const count = got.get(key) ?? { times: 0, body, same: true, firstAt: Date.now(), lastAt: 0 };
     count.times += 1;
+    count.lastAt = Date.now();
     count.same &&= count.body === body;
     got.set(key, count);
     return count.times;

@@ -15,6 +15,8 @@ export interface LoadOptions {
   /** Milliseconds between two questions of a client, and between two videos. */
   rest?: number;
   videoRest?: number;
+  /** What its prompts begin with, where there are several loads. */
+  name?: string;
 }
 
 export interface Load {
@@ -28,9 +30,11 @@ export interface Load {
 }
 
 const PATIENCE_MS = 8_000;
+/** One of the protocols requires it; the others ignore it. */
+const VERSION = { 'anthropic-version': '2023-06-01' };
 
 export function startLoad(stage: Stage, options: LoadOptions): Load {
-  const { url, askers, creators = 0, hooks = [], rest = 0, videoRest = 300 } = options;
+  const { url, askers, creators = 0, hooks = [], rest = 0, videoRest = 300, name = 'A paper boat' } = options;
   const whole = new Set<string>();
   const statuses = new Map<number, number>();
   const created = new Map<string, string>();
@@ -41,7 +45,7 @@ export function startLoad(stage: Stage, options: LoadOptions): Load {
 
   async function question(number: number): Promise<void> {
     const { path, body, isWhole } = shapeOf(number);
-    const answer = await ask(url + path, body, { patience: PATIENCE_MS }).catch(() => undefined);
+    const answer = await ask(url + path, body, { headers: VERSION, patience: PATIENCE_MS }).catch(() => undefined);
     const status = answer?.status ?? 0;
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     const id = /made-\d+/.exec(answer?.text ?? '')?.[0];
@@ -67,7 +71,7 @@ export function startLoad(stage: Stage, options: LoadOptions): Load {
     }),
     ...Array.from({ length: creators }, async (_, index) => {
       for (let number = 0; !over; number++) {
-        await video(`A paper boat, ${index}.${number}`, hooks[index % hooks.length]);
+        await video(`${name}, ${index}.${number}`, hooks[index % hooks.length]);
         await pause(videoRest);
       }
     }),
@@ -101,13 +105,13 @@ function shapeOf(number: number): Shape {
       };
     case 1:
       return {
-        path: '/v1/messages',
+        path: '/anthropic/v1/messages',
         body: { model: 'chat/chat', stream, max_tokens: 100, messages },
         isWhole: (text) => !stream || text.includes('message_stop'),
       };
     default:
       return {
-        path: `/v1beta/models/chat/chat:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+        path: `/gemini/v1beta/models/chat/chat:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
         body: { contents: [{ role: 'user', parts: [{ text: `Question ${number}` }] }] },
         isWhole: (text) => text.includes('finishReason'),
       };

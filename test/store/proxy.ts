@@ -8,6 +8,8 @@ export interface TestProxy {
   /** Ends all connections and accepts none. */
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** Leads new connections to another port. */
+  redirect(port: number): void;
   /** The next connection that sends the text ends there, after the server has it or without; `all`: with all others. */
   cutAt(text: string, how?: { passes?: boolean; all?: boolean }): void;
   close(): Promise<void>;
@@ -15,9 +17,10 @@ export interface TestProxy {
 
 export async function startProxy(host: string, port: number): Promise<TestProxy> {
   const sockets = new Set<Socket>();
+  let target = port;
   let trap: { text: string; passes: boolean; all: boolean } | undefined;
   const server = createServer((client) => {
-    const upstream = connect(port, host);
+    const upstream = connect(target, host);
     client.prependListener('data', (chunk) => {
       if (!trap || !chunk.includes(trap.text)) return;
       const { passes, all } = trap;
@@ -56,6 +59,9 @@ export async function startProxy(host: string, port: number): Promise<TestProxy>
     async mend() {
       server.listen(own, '127.0.0.1');
       await once(server, 'listening');
+    },
+    redirect(next) {
+      target = next;
     },
     cutAt(text, { passes = true, all = false } = {}) {
       trap = { text, passes, all };

@@ -2,11 +2,13 @@
 
 import type { Scenario } from '../stage.ts';
 import { brokenStore } from './broken-store.ts';
+import { clockJumps } from './clock-jumps.ts';
 import { commitRate } from './commit-rate.ts';
 import { deadHost, storm } from './dead-host.ts';
 import { faultyReceivers } from './faulty-receivers.ts';
 import { frozenGateway } from './frozen-gateway.ts';
 import { killedAccounts } from './killed-accounts.ts';
+import { killedDatabase } from './killed-database.ts';
 import { killedDeliveries } from './killed-deliveries.ts';
 import { killedTasks } from './killed-tasks.ts';
 import { manyOpenTasks } from './many-open-tasks.ts';
@@ -29,4 +31,6 @@ export const scenarios: readonly Scenario[] = [
   storm,
   faultyReceivers,
   brokenStore,
+  killedDatabase,
+  clockJumps,
 ];

@@ -1,8 +1,9 @@
 /** Records of use, while the gateway is killed again and again under load. */
 
 import { startChats } from '../chat-upstream.ts';
-import { atLeast, atMost, exactly, noted } from '../figures.ts';
+import { atLeast, atMost, noted } from '../figures.ts';
 import { ask, freePort, startGateway } from '../gateway.ts';
+import { usageFigures } from '../ledgers.ts';
 import { between, pause, type Scenario, type Stage } from '../stage.ts';
 import { openData } from '../store.ts';
 
@@ -34,45 +35,18 @@ export const killedAccounts: Scenario = {
     await clients.stop();
     last.signal('SIGTERM');
     await last.ended;
-    const { records, left, hours } = await look(folder);
-    const completed = records.filter(({ status }) => status === 'completed');
-    const interrupted = records.filter(({ status }) => status === 'interrupted');
-    const byUpstream = Map.groupBy(completed, ({ upstream_id }) => String(upstream_id));
-    const sum = (column: string, of = completed) => of.reduce((total, record) => total + Number(record[column]), 0);
-    const served = upstream.served.size;
+    const store = await openData(folder);
+    const used = { served: upstream.served, whole: clients.whole, input: INPUT, output: OUTPUT };
+    const { figures, interrupted, unserved } = await usageFigures(store, used);
+    await store.close();
     return [
-      atLeast('answers that the upstream served', served, 500),
-      noted('requests interrupted by kills', interrupted.length),
-      exactly(
-        'answers that a client read to the end, without a record',
-        [...clients.whole].filter((id) => !byUpstream.has(id)).length,
-        0,
-      ),
-      exactly('answers with two records', [...byUpstream.values()].filter(({ length }) => length > 1).length, 0),
-      exactly(
-        'records of answers that nobody served',
-        [...byUpstream.keys()].filter((id) => !upstream.served.has(id)).length,
-        0,
-      ),
-      exactly('answers that the upstream served, without a record', Math.max(0, served - records.length), 0),
-      atMost('records of requests that were never served', Math.max(0, records.length - served), KILLS * CLIENTS),
-      exactly('input tokens of whole answers', sum('input_tokens'), INPUT * completed.length),
-      exactly('output tokens of whole answers', sum('output_tokens'), OUTPUT * completed.length),
-      exactly('requests in the sums by hour', hours, records.length),
-      exactly('intents left over', left, 0),
+      atLeast('answers that the upstream served', upstream.served.size, 500),
+      noted('requests interrupted by kills', interrupted),
+      ...figures,
+      atMost('records of requests that were never served', unserved, KILLS * CLIENTS),
     ];
   },
 };
-
-async function look(folder: string) {
-  const store = await openData(folder);
-  const rows = (sql: string) => store.do('askUsage', { sql });
-  const records = await rows('SELECT status, upstream_id, input_tokens, output_tokens FROM usage_record');
-  const [left] = await rows('SELECT count(*) AS n FROM inflight');
-  const [hours] = await rows('SELECT sum(requests) AS n FROM usage_hour');
-  await store.close();
-  return { records, left: Number(left?.n), hours: Number(hours?.n) };
-}
 
 interface Clients {
   /** Ids of the answers that were read to their end. */

@@ -1,10 +1,11 @@
 /** Video tasks from their creation to their webhook, while the gateway is killed again and again. */
 
 import { randomUUID } from 'node:crypto';
-import { atLeast, atMost, exactly, type Figure, noted } from '../figures.ts';
+import { atLeast, type Figure } from '../figures.ts';
 import { type FilmUpstream, startFilms } from '../film-upstream.ts';
 import { ask, freePort, startGateway } from '../gateway.ts';
 import { type Answerer, type Hooks, startHooks } from '../hooks.ts';
+import { type VideoWork, videoFigures } from '../ledgers.ts';
 import { between, pause, type Scenario, type Stage, within } from '../stage.ts';
 import { openData } from '../store.ts';
 
@@ -96,44 +97,9 @@ function create(stage: Stage, url: string, hooks: Hooks): Work {
 /** The first answer is none that acknowledges. */
 const failingFirst: Answerer = (response, times) => void response.writeHead(times === 1 ? 503 : 204).end();
 
-async function look(folder: string, seen: Work & { upstream: FilmUpstream; hooks: Hooks }): Promise<Figure[]> {
-  const { created, upstream, hooks } = seen;
+async function look(folder: string, work: VideoWork): Promise<Figure[]> {
   const store = await openData(folder);
-  const count = async (sql: string) => Number((await store.rows(sql))[0]?.n);
-  const known = new Set((await store.rows('SELECT id FROM video_task')).map(({ id }) => String(id)));
-  const open = await store.rows(
-    `SELECT t.id, t.phase, a.state FROM video_task t JOIN video_attempt a ON a.task_id = t.id WHERE t.status IN ('queued', 'in_progress')`,
-  );
-  const waiting = open.filter(({ state }) => state === 'ambiguous' || state === 'sending');
-  const figures = [
-    atLeast('tasks acknowledged', created.size, 50),
-    exactly('acknowledged tasks missing', [...created.keys()].filter((id) => !known.has(id)).length, 0),
-    exactly('prompts submitted twice', [...upstream.submissions.values()].filter((times) => times > 1).length, 0),
-    noted('tasks that ended', await count('SELECT count(*) AS n FROM video_task WHERE settled_at IS NOT NULL')),
-    noted('waiting to be certain', waiting.length),
-    exactly('other open tasks', open.length - waiting.length, 0),
-    exactly(
-      'ended tasks without exactly one webhook',
-      await count(
-        'SELECT count(*) AS n FROM video_task t WHERE settled_at IS NOT NULL AND (SELECT count(*) FROM delivery d WHERE d.task_id = t.id) <> 1',
-      ),
-      0,
-    ),
-    exactly(
-      'ended tasks without exactly one entry of their cost',
-      await count(
-        'SELECT count(*) AS n FROM video_task t WHERE settled_at IS NOT NULL AND (SELECT count(*) FROM video_ledger l WHERE l.task_id = t.id) <> 1',
-      ),
-      0,
-    ),
-    exactly('tasks that failed', await count(`SELECT count(*) AS n FROM video_task WHERE status = 'failed'`), 0),
-    exactly('webhooks with other bytes the second time', [...hooks.got.values()].filter(({ same }) => !same).length, 0),
-    atMost(
-      'webhooks not acknowledged',
-      await count(`SELECT count(*) AS n FROM delivery WHERE state <> 'delivered'`),
-      0,
-    ),
-  ];
+  const figures = await videoFigures(store, work);
   await store.close();
-  return figures;
+  return [atLeast('tasks acknowledged', work.created.size, 50), ...figures];
 }
