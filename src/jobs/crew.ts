@@ -108,7 +108,7 @@ export function createCrew(options: CrewOptions): Crew {
     const jump = now - armed.at - armed.interval;
     if (jump < -JUMP && store.engine === 'sqlite') {
       log.warn({ kind, by: -jump }, 'the clock was set back; jobs keep their delays');
-      await store.call('shiftJobs', { kind, from: now - jump, by: -jump });
+      await store.call('shiftJobs', { kind, now, by: -jump });
       armed = { at: now, interval: 0 };
     }
     if (jump > JUMP) await Promise.all([...runs].map((run) => run.renew()));

@@ -28,3 +28,30 @@ test('on SQLite there is one', async (context) => {
   assert.equal(watchGateways(store, log).count(), 1);
   await instance.close();
 });
+
+for (const [words, end] of [
+  ['killed', undefined],
+  ['stopped', 'close'],
+] as const) {
+  test(`jobs keep their delays where the clock is set back after a gateway is ${words}`, async (context) => {
+    const { now } = Date;
+    let offset = 0;
+    context.mock.method(Date, 'now', () => now() + offset);
+    const store = await openTestSqlite(context);
+    const instance = await joinStore(store, log);
+    const job = { kind: 'webhook', lane: 'a', owner: 'b' };
+    await store.call('ensureJob', { ...job, ref: 'overdue', dueAt: store.now() - 1000 });
+    await store.call('ensureJob', { ...job, ref: 'soon', dueAt: store.now() + 3000 });
+    if (end) await instance.close();
+    await pause(50);
+    offset = -3_600_000;
+    const next = await joinStore(store, log);
+    const at = store.now();
+    const { jobs } = await store.call('claimJobs', {
+      ...{ kind: 'webhook', now: at, until: at + 10_000, lease: 'ours', leaseUntil: at + 30_000 },
+      ...{ slots: 10, lateSlots: 10, lane: 10, owner: 10 },
+    });
+    assert.deepEqual(jobs.map(({ ref }) => ref).sort(), ['overdue', 'soon']);
+    await Promise.all([instance.close(), next.close()]);
+  });
+}

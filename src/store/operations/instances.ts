@@ -26,6 +26,12 @@ export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, {
   await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
 });
 
+/** Until when the last gateway that gave a sign of life counts as alive; 0 where there was none. */
+export const lastHeartbeat = reading<object, number>('usage', async (transaction) => {
+  const [row] = await transaction.all('SELECT max(heartbeat_until) AS until FROM instance');
+  return Number(row?.until ?? 0);
+});
+
 /** How many gateways are alive. */
 export const countInstances = reading<{ now: number }, number>('usage', async (transaction, values) => {
   const [row] = await transaction.all('SELECT count(*) AS n FROM instance WHERE heartbeat_until > :now', values);

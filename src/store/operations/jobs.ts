@@ -206,17 +206,22 @@ export const returnJob = writing<Lease & { dueAt: number; faults: 0 | 1 }, void>
 });
 
 /**
- * Moves what was planned by a clock that has been set back: due moments and leases later than `from`, the moment at which
- * the clock stood before, come `by` milliseconds earlier.
+ * Moves what was planned by a clock that has been set back: due moments and leases later than `now` come `by` milliseconds
+ * earlier, also those that had come before the clock was set. Without a kind, jobs of all kinds.
  */
-export const shiftJobs = writing<{ kind: string; from: number; by: number }, number>(
+export const shiftJobs = writing<{ kind?: string; now: number; by: number }, number>(
   'state',
-  async (transaction, shift) => {
+  async (transaction, { kind = '', now, by }) => {
+    const planned = `(:kind = '' OR kind = :kind)`;
     await transaction.run(
-      `UPDATE job SET lease_until = lease_until - :by WHERE kind = :kind AND lease <> '' AND lease_until >= :from`,
-      shift,
+      `UPDATE job SET lease_until = lease_until - :by WHERE ${planned} AND lease <> '' AND lease_until > :now`,
+      { kind, now, by },
     );
-    return transaction.run('UPDATE job SET due_at = due_at - :by WHERE kind = :kind AND due_at >= :from', shift);
+    return transaction.run(`UPDATE job SET due_at = due_at - :by WHERE ${planned} AND due_at > :now`, {
+      kind,
+      now,
+      by,
+    });
   },
 );
 
