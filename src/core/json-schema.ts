@@ -1,8 +1,10 @@
 /** JSON Schema for targets that accept only part of it: what the target doesn't list is rewritten, told in words or left out. */
 
-import { GatewayError } from './errors.ts';
-import { copyJson, isObject, type Json } from './json.ts';
+import { isObject, type Json } from './json.ts';
+import { copyCounted, type SchemaBudget, type SchemaField, workOn } from './json-schema-budget.ts';
+import { ANNOTATIONS, createMerge, MAPS, type Node } from './json-schema-merge.ts';
 import { orNull, withoutNullable, withoutTypeList } from './json-schema-null.ts';
+import { childPlace, createReferences, type Place, pathOf } from './json-schema-places.ts';
 
 /**
  * What a target accepts. A keyword outside `keep` becomes its equivalent inside it where there is one (`oneOf` as `anyOf`,
@@ -24,56 +26,61 @@ export interface SchemaDialect {
   acyclic?: boolean;
 }
 
-/** Where a node stands in the schema it comes from, and which places led there through references. */
-interface Place {
-  pointer: string;
-  trail: readonly string[];
-}
-
-type Node = Record<string, Json>;
-
 const ONE = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames',
   'unevaluatedItems', 'unevaluatedProperties', 'contentSchema']); // biome-ignore format: a list
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
 /** Types whose names JSON Schema and JavaScript share. */
 const SCALARS = new Set(['string', 'number', 'boolean']);
-
-/** References put in their places can multiply a schema; no sane one grows beyond this. */
-const MAX_NODES = 20_000;
 
 /** A schema that says what its format is for, where the wire has no other place for that. */
 export function describedSchema({ schema, description }: { schema: Json; description?: string }): Json {
   return description && isObject(schema) && !schema.description ? { description, ...schema } : schema;
 }
 
-/** The schema as `dialect` accepts it, and the paths of what was left out (e.g. `properties.age.multipleOf`). The input stays as it is. */
-export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json; lost: string[] } {
+/** The work a translation is part of, and the field that its refusal names. */
+export interface SchemaTask {
+  field?: SchemaField;
+  budget?: SchemaBudget;
+}
+
+/**
+ * The schema as `dialect` accepts it, and the paths of what was left out (e.g. `properties.age.multipleOf`). The input
+ * stays as it is. Throws `invalid_request` for a schema that takes more work than there is a budget for.
+ */
+export function toDialect(
+  schema: Json,
+  dialect: SchemaDialect,
+  { field, budget }: SchemaTask = {},
+): { schema: Json; lost: string[] } {
   const lost = new Set<string>();
   const keeps = new Set(dialect.keep);
-  let nodes = 0;
+  const work = workOn(field, budget);
+  const references = createReferences(schema, work);
+  const merge = createMerge({ references, work, keepsReferences: keeps.has('$ref'), lose });
 
-  function lose(pointer: string): undefined {
-    lost.add(pointer.slice(1).split('/').map(unescaped).join('.'));
+  function lose(place: Place): undefined {
+    lost.add(pathOf(place, work));
   }
 
   /** Undefined for a node that no value satisfies: its place goes too. */
   function translate(node: Json, place: Place): Node | undefined {
-    if (++nodes > MAX_NODES)
-      throw new GatewayError('invalid_request', 'A JSON schema is too large once its references are resolved.');
-    if (node === false) return lose(place.pointer);
+    work.spend(1);
+    if (node === false) return lose(place);
     if (!isObject(node)) return {};
+    work.spend(Object.keys(node).length);
     const { node: whole, places } = simplified(node, place);
     if (typeof whole.$ref === 'string') return reference(whole, place);
     const result: Node = {};
     const notes: string[] = [];
     for (const [keyword, value] of Object.entries(whole)) {
-      const inside = places.get(keyword) ?? { ...place, pointer: `${place.pointer}/${escaped(keyword)}` };
+      work.spend(1);
+      const inside = places.get(keyword) ?? childPlace(place, keyword);
       const kept = keeps.has(keyword) ? translateKeyword(keyword, value, inside) : undefined;
       if (kept !== undefined) result[keyword] = kept;
-      else if (dialect.describe?.includes(keyword)) notes.push(`${keyword}: ${JSON.stringify(value)}`);
-      else lose(inside.pointer);
+      else if (dialect.describe?.includes(keyword))
+        notes.push(`${keyword}: ${JSON.stringify(copyCounted(value, work))}`);
+      else lose(inside);
     }
     if (notes.length > 0) result.description = described(result.description, `(${notes.join(', ')})`);
     return completed(result, whole, place);
@@ -84,27 +91,31 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
     if (ONE.has(keyword)) return translate(value, place);
     if (LISTS.has(keyword) && Array.isArray(value)) {
       const list = value
-        .map((item, index) => translate(item, child(place, index)))
+        .map((item, index) => translate(item, childPlace(place, index)))
         .filter((item) => item !== undefined);
       return list.length > 0 ? list : undefined;
     }
     if (MAPS.has(keyword) && isObject(value)) {
-      const entries = Object.entries(value).map(([name, item]) => [name, translate(item, child(place, name))] as const);
+      const entries = Object.entries(value).map(([name, item]) => {
+        work.write(name.length);
+        return [name, translate(item, childPlace(place, name))] as const;
+      });
       return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
     }
     if (keyword === 'enum' && Array.isArray(value)) {
+      work.spend(value.length);
       const values = value.filter((item) => dialect.accepts?.('enum', item) ?? true);
-      return values.length > 0 ? copyJson(values) : undefined;
+      return values.length > 0 ? copyCounted(values, work) : undefined;
     }
     if (dialect.accepts && !dialect.accepts(keyword, value)) return undefined;
-    return copyJson(value);
+    return copyCounted(value, work);
   }
 
   /** The node without keywords that have an equivalent in the dialect, and where those that moved come from. */
   function simplified(node: Node, place: Place): { node: Node; places: Map<string, Place> } {
     const places = new Map<string, Place>();
     let result = { ...node };
-    if (Array.isArray(result.allOf) && !keeps.has('allOf')) result = merged(result, place, places);
+    if (Array.isArray(result.allOf) && !keeps.has('allOf')) result = merge(result, place, places);
     renamed(result, 'oneOf', 'anyOf', place, places);
     renamed(result, 'definitions', '$defs', place, places);
     if (Array.isArray(result.items)) renamed(result, 'items', 'prefixItems', place, places);
@@ -125,58 +136,27 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
     if (!(from in node) || to in node || !keeps.has(to) || (keeps.has(from) && from !== 'items')) return;
     node[to] = node[from];
     delete node[from];
-    places.set(to, child(place, from));
-  }
-
-  /** The node with the branches of its `allOf` merged in: properties and required names add up, of other keywords the first wins. */
-  function merged(node: Node, place: Place, places: Map<string, Place>): Node {
-    const { allOf, ...result } = node;
-    for (const [index, branch] of allOf.entries()) {
-      const at = child(child(place, 'allOf'), index);
-      const source = mergeable(branch, result, allOf.length, at);
-      if (!source) continue;
-      for (const [keyword, value] of Object.entries(source.node)) {
-        const from = child(source.place, keyword);
-        if (!(keyword in result)) {
-          result[keyword] = value;
-          places.set(keyword, from);
-        } else if (MAPS.has(keyword)) result[keyword] = { ...value, ...result[keyword] };
-        else if (keyword === 'required' && Array.isArray(value) && Array.isArray(result.required))
-          result.required = [...new Set([...result.required, ...value])];
-        else if (JSON.stringify(result[keyword]) !== JSON.stringify(value) && !ANNOTATIONS.has(keyword))
-          lose(from.pointer);
-      }
-    }
-    return result;
-  }
-
-  function mergeable(branch: Json, node: Node, count: number, at: Place): { node: Node; place: Place } | undefined {
-    if (!isObject(branch)) return undefined;
-    const alone = count === 1 && Object.keys(node).every((keyword) => ANNOTATIONS.has(keyword));
-    if (typeof branch.$ref !== 'string' || (alone && keeps.has('$ref'))) return { node: branch, place: at };
-    const target = resolve(branch.$ref);
-    if (!isObject(target) || leadsBack(branch.$ref, at)) return lose(at.pointer);
-    const inside = follow(branch.$ref, at);
-    return { node: Array.isArray(target.allOf) ? merged(target, inside, new Map()) : target, place: inside };
+    places.set(to, childPlace(place, from));
   }
 
   /** A reference stands alone in its node: what describes it moves around it, and only `$defs` and the like stay beside it. */
   function reference(node: Node, place: Place): Node | undefined {
     const { $ref, ...beside } = node;
-    const cyclic = (dialect.acyclic || !keeps.has('$ref')) && leadsBack($ref, place);
-    if (cyclic || (!keeps.has('$ref') && resolve($ref) === undefined)) {
-      lose(`${place.pointer}/$ref`);
+    const cyclic = (dialect.acyclic || !keeps.has('$ref')) && references.leadsBack($ref, place);
+    if (cyclic || (!keeps.has('$ref') && references.resolve($ref) === undefined)) {
+      lose(childPlace(place, '$ref'));
       return translate(beside, place);
     }
     if (!keeps.has('$ref')) {
-      const target = translate(resolve($ref), follow($ref, place));
+      const target = translate(references.resolve($ref), references.follow($ref, place));
       return target && { ...target, ...(translate(beside, place) ?? {}) };
     }
     const own = Object.fromEntries(
       Object.entries(beside).filter(([keyword]) => keyword.startsWith('$') || ANNOTATIONS.has(keyword)),
     );
-    for (const keyword of Object.keys(beside)) if (!(keyword in own)) lose(`${place.pointer}/${escaped(keyword)}`);
+    for (const keyword of Object.keys(beside)) if (!(keyword in own)) lose(childPlace(place, keyword));
     const around = translate(own, place) ?? {};
+    work.write($ref.length);
     const alone = { $ref: $ref.replace('#/definitions/', keeps.has('definitions') ? '#/definitions/' : '#/$defs/') };
     const bare = Object.keys(around).every((keyword) => keyword.startsWith('$'));
     return bare || !keeps.has('anyOf') ? { ...around, ...alone } : { ...around, anyOf: [alone] };
@@ -187,14 +167,14 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
       return result;
     if (dialect.closed) {
       if (isObject(whole.additionalProperties) || whole.additionalProperties === true)
-        lose(`${place.pointer}/additionalProperties`);
+        lose(childPlace(place, 'additionalProperties'));
       result.additionalProperties = false;
     }
     if (dialect.allRequired) {
       if (!isObject(result.properties)) result.properties = {};
-      const required: unknown[] = Array.isArray(whole.required) ? whole.required : [];
+      const required = new Set<unknown>(Array.isArray(whole.required) ? whole.required : []);
       for (const name of Object.keys(result.properties)) {
-        if (!required.includes(name)) result.properties[name] = orNull(result.properties[name]);
+        if (!required.has(name)) result.properties[name] = orNull(result.properties[name]);
       }
       result.required = Object.keys(result.properties);
     } else if (Array.isArray(result.required) && isObject(result.properties)) {
@@ -206,64 +186,7 @@ export function toDialect(schema: Json, dialect: SchemaDialect): { schema: Json;
     return result;
   }
 
-  function resolve(reference: string): Json {
-    if (!reference.startsWith('#')) return undefined;
-    const names = reference.split('/').slice(1);
-    return names.reduce((node: Json, name) => {
-      const key = unescaped(name);
-      return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? node[key] : undefined;
-    }, schema);
-  }
-
-  /** Whether following the reference from `place` comes back to a node that holds it. */
-  function leadsBack(reference: string, place: Place): boolean {
-    const held = [place.pointer, ...place.trail];
-    const seen = new Set<string>();
-    const open = [reference];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const pointer = next.slice(1);
-      if (held.some((holder) => `${holder}/`.startsWith(`${pointer}/`))) return true;
-      if (seen.has(next)) continue;
-      seen.add(next);
-      open.push(...referencesIn(resolve(next)));
-    }
-    return false;
-  }
-
-  return { schema: translate(schema, { pointer: '', trail: [] }) ?? {}, lost: [...lost] };
-}
-
-const ANNOTATIONS = new Set([
-  'title',
-  'description',
-  'default',
-  'examples',
-  'example',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-]);
-
-function child(place: Place, key: string | number): Place {
-  return { ...place, pointer: `${place.pointer}/${escaped(String(key))}` };
-}
-
-function follow(reference: string, place: Place): Place {
-  return { pointer: reference.slice(1), trail: [...place.trail, place.pointer] };
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-function unescaped(name: string): string {
-  return name.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-function* referencesIn(node: Json): Generator<string> {
-  if (typeof node !== 'object' || node === null) return;
-  if (typeof node.$ref === 'string') yield node.$ref;
-  for (const value of Object.values(node)) yield* referencesIn(value);
+  return { schema: translate(schema, references.root) ?? {}, lost: [...lost] };
 }
 
 /** A description with notes at its end; one that is no text is none. */

@@ -4,6 +4,7 @@ import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { describedSchema, toDialect } from '../../core/json-schema.ts';
+import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json-schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';
@@ -26,7 +27,8 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const dropped = new Set(lostInTurns(request.turns, PLACES));
   refusePrefill(request, rules);
   const effort = encodeEffort(request, rules, dropped);
-  const format = encodeFormat(request, rules, dropped);
+  const schemas = createSchemaBudget();
+  const format = encodeFormat(request, rules, { dropped, schemas });
   const messages = encodeTurns(request.turns, { target, dropped });
   if (format.instruction) instruct(messages, format.instruction, rules);
   const body = {
@@ -35,7 +37,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
     [rules.tokenField ?? 'max_tokens']: request.maxTokens,
     ...encodeSampling(request, rules, { dropped, reasons: effort !== 'none' && rules.reasoning !== 'none' }),
-    ...encodeTools(request, rules, dropped),
+    ...encodeTools(request, rules, { dropped, schemas }),
     response_format: format.response_format,
     reasoning_effort: effort,
     ...encodeOutput(request),
@@ -102,7 +104,7 @@ function encodeSampling(
 function encodeFormat(
   { format, tools }: ChatRequest,
   rules: ModelRules,
-  dropped: Set<string>,
+  { dropped, schemas }: { dropped: Set<string>; schemas: SchemaBudget },
 ): { response_format?: Json; instruction?: string } {
   if (!format) return {};
   if (tools.length > 0 && rules.schemaWithTools === false) {
@@ -116,7 +118,9 @@ function encodeFormat(
     const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(describedSchema(format))}`;
     return { response_format: { type: 'json_object' }, instruction };
   }
-  const translated = strict ? toDialect(format.schema, strictSchema) : { schema: format.schema, lost: [] };
+  const translated = strict
+    ? toDialect(format.schema, strictSchema, { field: formatSchemaField, budget: schemas })
+    : { schema: format.schema, lost: [] };
   if (translated.lost.length > 0) dropped.add('format.schema');
   const { schema } = translated;
   return { response_format: { type: 'json_schema', json_schema: defined({ name, description, schema, strict }) } };

@@ -1,9 +1,11 @@
 /** Tool definitions and choices, in both directions. */
 
+import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { toDialect } from '../../core/json-schema.ts';
+import { type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { decodeCache } from './media.ts';
 import { strictSchema } from './strict-schema.ts';
@@ -74,29 +76,33 @@ function nameOfAllowed(tool: Json, index: number): string {
   throw new GatewayError('invalid_request', `${path} must name a function or a custom tool.`, { param: path });
 }
 
+interface Encoding {
+  /** Names of what is left out. */
+  dropped: Set<string>;
+  schemas: SchemaBudget;
+}
+
 /** The members of a body that concern tools; a list of allowed tools becomes a shorter list of tools. */
-export function encodeTools(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+export function encodeTools(request: ChatRequest, rules: ModelRules, encoding: Encoding): Json {
   const { toolChoice } = request;
-  const tools =
-    toolChoice?.type === 'allowed'
-      ? request.tools.filter((tool) => toolChoice.names.includes(tool.name))
-      : request.tools;
+  const { dropped } = encoding;
+  const tools = allowedTools(request);
   if (tools.length === 0) return {};
   return {
-    tools: tools.map((tool) => encodeTool(tool, rules, dropped)),
+    tools: tools.map((tool) => encodeTool(tool, rules, encoding)),
     tool_choice: encodeToolChoice(toolChoice, tools, rules, dropped),
     parallel_tool_calls: request.parallelCalls,
   };
 }
 
-function encodeTool(tool: Tool, rules: ModelRules, dropped: Set<string>): Json {
+function encodeTool(tool: Tool, rules: ModelRules, { dropped, schemas }: Encoding): Json {
   const { name, description, strict } = tool;
   if (tool.cache && rules.cacheMarks !== 'cache_control') dropped.add('cache');
   const mark = tool.cache && rules.cacheMarks === 'cache_control' ? { cache_control: cacheControl(tool.cache) } : {};
   if (tool.custom) return { type: 'custom', custom: { name, description, format: tool.custom.format } };
   let { parameters } = tool;
   if (strict && parameters) {
-    const { schema, lost } = toDialect(parameters, strictSchema);
+    const { schema, lost } = toDialect(parameters, strictSchema, { field: toolSchemaField(name), budget: schemas });
     parameters = schema;
     if (lost.length > 0) dropped.add('tools.parameters');
   }

@@ -4,6 +4,7 @@ import type { ChatRequest, MediaPart, Part, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { describedSchema, toDialect } from '../../core/json-schema.ts';
+import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json-schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';
@@ -34,11 +35,12 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const dropped = new Set(lostInTurns(request.turns, PLACES));
   const leading = request.turns.findIndex(({ role }) => role !== 'system');
   const split = leading < 0 ? request.turns.length : leading;
-  const tools = encodeTools(request, dropped);
+  const schemas = createSchemaBudget();
+  const tools = encodeTools(request, { dropped, schemas });
   const instruction = [...instructionsOf(request.turns.slice(0, split)), ...formatInstruction(request, rules)];
   const generationConfig = {
     ...encodeSampling(request, rules, dropped),
-    ...encodeFormat(request, rules, dropped),
+    ...encodeFormat(request, rules, { dropped, schemas }),
     ...encodeOutput(request, rules, dropped),
   };
   const tier = TIERS[request.tier ?? ''];
@@ -75,12 +77,16 @@ function isNative({ tools }: ChatRequest, rules: ModelRules): boolean {
   return rules.schema !== false && (rules.schemaWithTools !== false || tools.length === 0);
 }
 
-function encodeFormat(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+function encodeFormat(
+  request: ChatRequest,
+  rules: ModelRules,
+  { dropped, schemas }: { dropped: Set<string>; schemas: SchemaBudget },
+): Json {
   const { format } = request;
   if (!format || !isNative(request, rules)) return {};
   const responseMimeType = 'application/json';
   if (format.type === 'json') return { responseMimeType };
-  const { schema, lost } = toDialect(describedSchema(format), DIALECT);
+  const { schema, lost } = toDialect(describedSchema(format), DIALECT, { field: formatSchemaField, budget: schemas });
   if (lost.length > 0) dropped.add('format.schema');
   return { responseMimeType, responseJsonSchema: schema };
 }

@@ -3,28 +3,36 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import type { Json } from '../../core/json.ts';
 import { toDialect } from '../../core/json-schema.ts';
+import { type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
 import { DIALECT } from './schema.ts';
 
-export function encodeTools({ tools, webSearch }: ChatRequest, dropped: Set<string>): Json[] {
+interface Encoding {
+  /** Names of what is left out. */
+  dropped: Set<string>;
+  schemas: SchemaBudget;
+}
+
+export function encodeTools({ tools, webSearch }: ChatRequest, encoding: Encoding): Json[] {
   const result: Json[] = [];
-  if (tools.length > 0) result.push({ functionDeclarations: tools.map((tool) => encodeTool(tool, dropped)) });
+  if (tools.length > 0) result.push({ functionDeclarations: tools.map((tool) => encodeTool(tool, encoding)) });
   if (webSearch) result.push({ googleSearch: {} });
   return result;
 }
 
-function encodeTool(tool: Tool, dropped: Set<string>): Json {
+function encodeTool(tool: Tool, encoding: Encoding): Json {
   const { name, description } = tool;
+  const { dropped } = encoding;
   if (tool.strict) dropped.add('tools.strict');
   if (tool.custom?.format) dropped.add('tools.custom');
-  const parametersJsonSchema = parametersOf(tool, dropped);
+  const parametersJsonSchema = parametersOf(tool, encoding);
   return { name, ...(description && { description }), ...(parametersJsonSchema && { parametersJsonSchema }) };
 }
 
 /** A free-text tool takes its text as one field; a tool without arguments has no schema at all. */
-function parametersOf({ custom, parameters }: Tool, dropped: Set<string>): Json | undefined {
+function parametersOf({ name, custom, parameters }: Tool, { dropped, schemas }: Encoding): Json | undefined {
   if (custom) return { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
   if (parameters === undefined) return undefined;
-  const { schema, lost } = toDialect(parameters, DIALECT);
+  const { schema, lost } = toDialect(parameters, DIALECT, { field: toolSchemaField(name), budget: schemas });
   if (lost.length > 0) dropped.add('tools.parameters');
   const empty = schema.type === 'object' && Object.keys(schema.properties ?? {}).length === 0;
   return empty && !schema.additionalProperties && !schema.anyOf && !schema.$ref ? undefined : schema;

@@ -3,6 +3,7 @@
 import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { createSchemaBudget } from '../../core/json-schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';
@@ -35,8 +36,9 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const { rules, model } = target;
   const [leading, conversation] = splitSystem(request.turns);
   const { messages, foreignLoop } = encodeTurns(conversation, target);
-  const tools = encodeTools(request, rules);
-  const format = encodeFormat(request, rules);
+  const schemas = createSchemaBudget();
+  const tools = encodeTools(request, rules, schemas);
+  const format = encodeFormat(request, rules, schemas);
   const maxTokens = request.maxTokens ?? rules.maxOutput ?? DEFAULT_MAX_TOKENS;
   const reasoning = encodeReasoning(request, rules, { maxTokens, loop: foreignLoop });
   const forced = ['any', 'tool'].includes(tools.fields.tool_choice?.type);

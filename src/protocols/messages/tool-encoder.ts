@@ -1,8 +1,10 @@
 /** Tools, tool choice and output format for an upstream of the messages protocol. */
 
+import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { describedSchema, type SchemaDialect, toDialect } from '../../core/json-schema.ts';
+import { formatSchemaField, type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { encodeMark } from './cache.ts';
 import { NEWEST } from './rules.ts';
@@ -42,14 +44,14 @@ export interface Encoded {
   dropped: string[];
 }
 
-export function encodeTools(request: ChatRequest, rules: ModelRules): Encoded {
-  const { toolChoice: choice, tools } = request;
+export function encodeTools(request: ChatRequest, rules: ModelRules, schemas: SchemaBudget): Encoded {
+  const { tools } = request;
   const encoded: Encoded = { fields: {}, instructions: [], dropped: [] };
-  const offered = choice?.type === 'allowed' ? tools.filter((tool) => choice.names.includes(tool.name)) : tools;
+  const offered = allowedTools(request);
   const strict = tools.filter((tool) => tool.strict).length <= MAX_STRICT;
   if (!strict) encoded.dropped.push('tools.strict');
   if (offered.some((tool) => tool.custom?.format)) encoded.dropped.push('tools.custom');
-  const wire = offered.map((tool) => encodeTool(tool, strict));
+  const wire = offered.map((tool) => encodeTool(tool, strict ? schemas : undefined));
   if (request.webSearch) wire.push(encodeSearch(request.webSearch, encoded));
   if (wire.length === 0) return encoded;
   encoded.fields.tools = wire;
@@ -58,12 +60,14 @@ export function encodeTools(request: ChatRequest, rules: ModelRules): Encoded {
   return encoded;
 }
 
-function encodeTool(tool: Tool, strict: boolean): Json {
+/** Without a budget for its schema, a tool is not strict. */
+function encodeTool(tool: Tool, schemas: SchemaBudget | undefined): Json {
   const wire: Json = { name: tool.name };
   if (tool.description) wire.description = tool.description;
   wire.input_schema = tool.custom ? TEXT_INPUT : objectSchema(tool.parameters);
-  if (tool.strict && strict && !tool.custom) {
-    wire.input_schema = toDialect(wire.input_schema, DIALECT).schema;
+  if (tool.strict && schemas && !tool.custom) {
+    const task = { field: toolSchemaField(tool.name), budget: schemas };
+    wire.input_schema = toDialect(wire.input_schema, DIALECT, task).schema;
     wire.strict = true;
   }
   return { ...wire, ...encodeMark(tool.cache) };
@@ -112,7 +116,7 @@ function forcingWords(choice: ToolChoice): string {
 }
 
 /** Formats that the model has no switch for are asked for in words. */
-export function encodeFormat(request: ChatRequest, rules: ModelRules): Encoded {
+export function encodeFormat(request: ChatRequest, rules: ModelRules, schemas: SchemaBudget): Encoded {
   const { format } = request;
   if (!format) return { fields: {}, instructions: [], dropped: [] };
   if (format.type === 'json') return { fields: {}, instructions: [JSON_WORDS], dropped: [] };
@@ -121,7 +125,7 @@ export function encodeFormat(request: ChatRequest, rules: ModelRules): Encoded {
     const words = `${JSON_WORDS} It must satisfy this JSON Schema: ${JSON.stringify(asked)}`;
     return { fields: {}, instructions: [words], dropped: [] };
   }
-  const { schema, lost } = toDialect(asked, DIALECT);
+  const { schema, lost } = toDialect(asked, DIALECT, { field: formatSchemaField, budget: schemas });
   const dropped = lost.map((path) => `format.schema.${path}`);
   return { fields: { format: { type: 'json_schema', schema } }, instructions: [], dropped };
 }
