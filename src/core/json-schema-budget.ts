@@ -9,6 +9,8 @@ export interface SchemaBudget {
   steps: number;
   /** Characters of names and texts that are written. */
   characters: number;
+  /** Of a budget that nothing is spent of. */
+  readonly most: { readonly steps: number; readonly characters: number };
 }
 
 /** Work on one schema, which throws `invalid_request` naming its field once the budget is used up. */
@@ -24,14 +26,14 @@ export interface SchemaField {
   name: string;
 }
 
-export const MAX_STEPS = 50_000;
-export const MAX_CHARACTERS = 2 * 1024 * 1024;
+const MAX_STEPS = 50_000;
+const MAX_CHARACTERS = 2 * 1024 * 1024;
 
 const UNNAMED: SchemaField = { param: 'schema', name: 'A JSON schema' };
 const MAX_NAME_CHARACTERS = 64;
 
 export function createSchemaBudget({ steps = MAX_STEPS, characters = MAX_CHARACTERS } = {}): SchemaBudget {
-  return { steps, characters };
+  return { steps, characters, most: { steps, characters } };
 }
 
 /** How messages call the schema of a tool. */
@@ -47,13 +49,13 @@ export function workOn({ param, name }: SchemaField = UNNAMED, budget = createSc
     spend(steps) {
       budget.steps -= steps;
       if (budget.steps >= 0) return;
-      const allowed = `the schemas of a request may take ${MAX_STEPS} steps together, their references resolved`;
+      const allowed = `the schemas of a request may take ${budget.most.steps} steps together, their references resolved`;
       throw new GatewayError('invalid_request', `${name} is too large or too entangled: ${allowed}.`, { param });
     },
     write(characters) {
       budget.characters -= characters;
       if (budget.characters >= 0) return;
-      const allowed = `the schemas of a request may hold ${MAX_CHARACTERS} characters together`;
+      const allowed = `the schemas of a request may make ${budget.most.characters} characters together`;
       throw new GatewayError('invalid_request', `${name} is too large, its references resolved: ${allowed}.`, {
         param,
       });

@@ -6,6 +6,9 @@ import type { SandboxRequest } from './request.ts';
 import { sampleSchema } from './schema-sample.ts';
 import { tokens } from './tokens.ts';
 
+const SCHEMA = 'response_format.json_schema.schema';
+const LONGEST_TEXT = 64 * 1024;
+
 export type Piece =
   | { type: 'reasoning'; text: string }
   | { type: 'text'; text: string }
@@ -29,24 +32,29 @@ export function textAnswer(text: string, request: SandboxRequest): Answer {
   const whole = request.format ? jsonText(text, request.format.schema) : text;
   const ends = request.stops.map((stop) => whole.indexOf(stop)).filter((end) => end >= 0);
   const spoken = whole.slice(0, Math.min(whole.length, ...ends));
-  return { pieces: tokens(spoken).map((token) => ({ type: 'text', text: token })), finish: 'stop' };
+  const pieces = tokens(spoken, request.limit + 1).map((token): Piece => ({ type: 'text', text: token }));
+  return { pieces, finish: 'stop' };
 }
 
 function jsonText(text: string, schema: Json): string {
-  const value = sampleSchema(schema, text);
+  const field = { param: SCHEMA, name: 'The JSON schema of the answer' };
+  // A text that is longer than the longest answer is cut anyway.
+  const value = sampleSchema(schema, text.slice(0, LONGEST_TEXT), { field });
   if (value === undefined) {
     throw new GatewayError('invalid_request', 'The sandbox finds no value that fits the schema.', {
-      param: 'response_format.json_schema.schema',
+      param: SCHEMA,
     });
   }
   return JSON.stringify(value);
 }
 
-export function callAnswer(calls: Call[]): Answer {
-  const pieces = calls.flatMap(({ name, input, custom }, call): Piece[] => [
-    { type: 'call', call, name, custom },
-    ...tokens(input).map((text): Piece => ({ type: 'arguments', call, text, custom })),
-  ]);
+export function callAnswer(calls: Call[], { limit }: SandboxRequest): Answer {
+  const pieces: Piece[] = [];
+  for (const [call, { name, input, custom }] of calls.entries()) {
+    if (pieces.length > limit) break;
+    pieces.push({ type: 'call', call, name, custom });
+    for (const text of tokens(input, limit + 1)) pieces.push({ type: 'arguments', call, text, custom });
+  }
   return { pieces, finish: 'tool_calls' };
 }
 

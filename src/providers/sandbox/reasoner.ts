@@ -11,13 +11,15 @@ const STEPS: Record<Effort, number> = { none: 0, minimal: 1, low: 2, medium: 4, 
 
 export function reasoner(request: SandboxRequest): Answer {
   const answer = request.tools.length > 0 ? tools(request) : echo(request);
-  const thoughts = tokens(thinking(request.text, STEPS[request.effort])).slice(0, request.budget);
+  const most = Math.min(request.budget, request.limit + 1);
+  const thoughts = tokens(thinking(request.text, STEPS[request.effort]), most);
   const pieces = thoughts.map((text): Piece => ({ type: 'reasoning', text }));
   return { ...answer, pieces: [...pieces, ...answer.pieces] };
 }
 
 function thinking(text: string, steps: number): string {
-  const words = text.match(/\S+/g) ?? [];
+  const words: string[] = [];
+  for (const [word] of text.matchAll(/\S+/g)) if (words.push(word) >= steps) break;
   return Array.from({ length: steps }, (_, step) => thought(step, words[step])).join('\n');
 }
 

@@ -6,6 +6,7 @@ import type { Effort } from '../../core/chat.ts';
 import { assertValid } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { breatheBeside, readBody } from '../../core/json-body.ts';
 import { textOf } from './content.ts';
 import { countTokens } from './tokens.ts';
 
@@ -80,6 +81,8 @@ const WireMessage = Type.Object({
   tool_calls: Type.Optional(Type.Array(Type.Unknown())),
 });
 
+/** Searched for in the whole answer. */
+const Stop = Type.String({ maxLength: 256 });
 const Limit = Type.Optional(Type.Integer({ minimum: 1 }));
 const Body = Type.Object({
   model: Type.String(),
@@ -88,7 +91,7 @@ const Body = Type.Object({
   stream_options: Type.Optional(Type.Object({ include_usage: Type.Optional(Type.Boolean()) })),
   max_tokens: Limit,
   max_completion_tokens: Limit,
-  stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
+  stop: Type.Optional(Type.Union([Stop, Type.Array(Stop, { maxItems: 4 })])),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: 16 })),
   logprobs: Type.Optional(Type.Boolean()),
   top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
@@ -125,21 +128,48 @@ const Body = Type.Object({
 });
 type Body = Static<typeof Body>;
 
-/** Throws `invalid_request` naming the field that is wrong. */
-export function decodeRequest(bytes: Buffer, maxOutput: number): SandboxRequest {
-  const body = parse(bytes);
+export interface Limits {
+  /** Tokens of the messages together. */
+  context: number;
+  /** Tokens of all answers together. */
+  output: number;
+}
+
+const HASH_SLICE_BYTES = 1024 * 1024;
+/** Of a token, white space before it not counted. */
+const TOKEN_CHARACTERS = 16;
+
+/** Throws `invalid_request` naming the field that is wrong, and `context_length_exceeded`. */
+export async function decodeRequest(bytes: Buffer, limits: Limits): Promise<SandboxRequest> {
+  const body = await readBody(bytes);
+  assertValid(Body, body);
+  return { id: await idOf(bytes), ...requestOf(body, limits) };
+}
+
+/** In slices, so that a large body holds nobody up. */
+async function idOf(bytes: Buffer): Promise<string> {
+  const hash = createHash('sha256');
+  for (let start = 0; start < bytes.length; start += HASH_SLICE_BYTES) {
+    if (start > 0) await breatheBeside(bytes.length);
+    hash.update(bytes.subarray(start, start + HASH_SLICE_BYTES));
+  }
+  return hash.digest('hex').slice(0, 24);
+}
+
+function requestOf(body: Body, { context, output }: Limits): Omit<SandboxRequest, 'id'> {
   const messages = messagesOf(body);
+  const count = body.n ?? 1;
+  const most = Math.floor(output / count);
   return {
-    id: createHash('sha256').update(bytes).digest('hex').slice(0, 24),
     model: body.model,
     stream: body.stream ?? false,
     includeUsage: body.stream_options?.include_usage ?? false,
     messages,
     text: messages.findLast(({ role }) => role === 'user')?.text ?? '',
-    promptTokens: messages.reduce((sum, { text }) => sum + countTokens(text), 0),
-    limit: Math.min(body.max_completion_tokens ?? body.max_tokens ?? maxOutput, maxOutput),
+    promptTokens: promptTokensOf(messages, context),
+    limit: Math.min(body.max_completion_tokens ?? body.max_tokens ?? most, most),
     stops: [body.stop ?? []].flat().filter((stop) => stop !== ''),
-    count: body.n ?? 1,
+    count,
     logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
     format: formatOf(body),
     ...toolsOf(body),
@@ -148,15 +178,21 @@ export function decodeRequest(bytes: Buffer, maxOutput: number): SandboxRequest 
   };
 }
 
-function parse(bytes: Buffer): Body {
-  let body: unknown;
-  try {
-    body = JSON.parse(bytes.toString('utf8'));
-  } catch (cause) {
-    throw new GatewayError('invalid_request', 'The body is not valid JSON.', { cause });
+/** Text that is too long by its length alone is not split into tokens. */
+function promptTokensOf(messages: Message[], context: number): number {
+  const characters = messages.reduce((sum, { text }) => sum + text.length, 0);
+  const most = context * TOKEN_CHARACTERS;
+  if (characters > most) throw tooLong(`${characters} characters; the sandbox takes at most ${most}`);
+  let tokens = 0;
+  for (const { text } of messages) {
+    tokens += countTokens(text, context - tokens);
+    if (tokens > context) throw tooLong(`more than the ${context} tokens that the sandbox takes at most`);
   }
-  assertValid(Body, body);
-  return body as Body;
+  return tokens;
+}
+
+function tooLong(what: string): GatewayError {
+  return new GatewayError('context_length_exceeded', `The messages hold ${what}.`, { param: 'messages' });
 }
 
 function messagesOf(body: Body): Message[] {
@@ -196,14 +232,16 @@ function toolsOf(body: Body): Pick<SandboxRequest, 'tools' | 'choice'> {
   if (typeof choice === 'string') return { tools, choice };
   const named = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
   const names = named.map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name));
-  const missing = names.find((name) => !tools.some((tool) => tool.name === name));
+  const offered = new Set(tools.map(({ name }) => name));
+  const missing = names.find((name) => !offered.has(name));
   if (missing !== undefined) {
     throw new GatewayError('invalid_request', `tool_choice names ${missing}, which is not in tools.`, {
       param: 'tool_choice',
     });
   }
+  const allowed = new Set(names);
   return {
-    tools: tools.filter((tool) => names.includes(tool.name)),
+    tools: tools.filter((tool) => allowed.has(tool.name)),
     choice: choice.type === 'allowed_tools' ? choice.allowed_tools.mode : 'required',
   };
 }

@@ -34,7 +34,13 @@ export function sampleString(node: Record<string, Json>, text: string): string |
   if (minLength > Math.min(maxLength, MAX_LENGTH)) return undefined;
   const patterned = typeof pattern === 'string' ? samplePattern(pattern, minLength) : undefined;
   if (patterned !== undefined) return patterned;
-  return lookUp(FORMATS, format) ?? [...text].slice(0, maxLength).join('').padEnd(minLength, 'x');
+  return lookUp(FORMATS, format) ?? beginning(text, maxLength).padEnd(minLength, 'x');
+}
+
+/** The first characters of a text, of which some are two units. */
+function beginning(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return [...text.slice(0, length * 2)].slice(0, length).join('');
 }
 
 const FORMATS: Record<string, string> = {

@@ -1,9 +1,12 @@
 /** JSON Schema nodes: without keywords whose value makes no sense, and two as one that what fits it fits both, as far as one level of keywords can say it. */
 
 import { isObject, type Json } from '../../core/json.ts';
+import type { SchemaWork } from '../../core/json-schema-budget.ts';
 import { lookUp } from '../../core/table.ts';
 
 export type Schema = Record<string, Json>;
+
+const CHARACTERS_PER_STEP = 64;
 
 const isNumber = (value: Json): boolean => typeof value === 'number';
 const isNames = (value: Json): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
@@ -30,66 +33,103 @@ const VALID: Record<string, (value: Json) => boolean> = {
   maxProperties: isNumber,
 };
 
-/** The node without keywords that break the rules of JSON Schema, so that the others can be trusted. */
-export function wellFormed(node: Schema): Schema {
-  return Object.fromEntries(
-    Object.entries(node).filter(([keyword, value]) => lookUp(VALID, keyword)?.(value) ?? keyword !== '__proto__'),
-  );
+export interface Merge {
+  /** The node without keywords that break the rules of JSON Schema, so that the others can be trusted. */
+  wellFormed(node: Schema): Schema;
+  /** Of keywords that nothing is known about, those of `over` win. */
+  mergeSchemas(under: Schema, over: Schema): Schema;
 }
 
-/** Of keywords that nothing is known about, those of `over` win. */
-export function mergeSchemas(under: Schema, over: Schema): Schema {
-  const merged = { ...under };
-  for (const [keyword, value] of Object.entries(over)) {
-    merged[keyword] = keyword in under ? mergeKeyword(keyword, under[keyword], value) : value;
+export function createMerge(work: SchemaWork): Merge {
+  const known = new WeakMap<Schema, Schema>();
+
+  function wellFormed(node: Schema): Schema {
+    const before = known.get(node);
+    if (before) return before;
+    const entries = Object.entries(node);
+    work.spend(entries.length);
+    const trusted = Object.fromEntries(
+      entries.filter(([keyword, value]) => lookUp(VALID, keyword)?.(value) ?? keyword !== '__proto__'),
+    );
+    known.set(node, trusted);
+    return trusted;
   }
-  return merged;
-}
 
-function mergeKeyword(keyword: string, under: Json, over: Json): Json {
-  switch (keyword) {
-    case 'properties':
-      return mergeProperties(under, over);
-    case 'required':
-      return [...new Set([...under, ...over])];
-    case 'type':
-      return mergeTypes([under].flat(), [over].flat());
-    case 'enum':
-      return under.filter((value: Json) => over.some((other: Json) => JSON.stringify(value) === JSON.stringify(other)));
-    case 'minimum':
-    case 'exclusiveMinimum':
-    case 'minLength':
-    case 'minItems':
-    case 'minProperties':
-      return Math.max(under, over);
-    case 'maximum':
-    case 'exclusiveMaximum':
-    case 'maxLength':
-    case 'maxItems':
-    case 'maxProperties':
-      return Math.min(under, over);
-    case 'items':
-    case 'additionalProperties':
-      return { allOf: [under, over] };
-    case 'anyOf':
-    case 'oneOf':
-      return over.map((branch: Json) => ({ allOf: [branch, { [keyword]: under }] }));
-    default:
-      return over;
+  function mergeSchemas(under: Schema, over: Schema): Schema {
+    const merged = { ...under };
+    const entries = Object.entries(over);
+    work.spend(entries.length + Object.keys(under).length);
+    for (const [keyword, value] of entries) {
+      merged[keyword] = keyword in under ? mergeKeyword(keyword, under[keyword], value) : value;
+    }
+    return merged;
   }
-}
 
-function mergeProperties(under: Schema, over: Schema): Schema {
-  const shared = Object.entries(over).map(([name, schema]) => [
-    name,
-    Object.hasOwn(under, name) ? { allOf: [under[name], schema] } : schema,
-  ]);
-  return { ...under, ...Object.fromEntries(shared) };
-}
+  function mergeKeyword(keyword: string, under: Json, over: Json): Json {
+    switch (keyword) {
+      case 'properties':
+        return mergeProperties(under, over);
+      case 'required':
+        work.spend(under.length + over.length);
+        return [...new Set([...under, ...over])];
+      case 'type':
+        return mergeTypes([under].flat(), [over].flat());
+      case 'enum':
+        return mergeEnums(under, over);
+      case 'minimum':
+      case 'exclusiveMinimum':
+      case 'minLength':
+      case 'minItems':
+      case 'minProperties':
+        return Math.max(under, over);
+      case 'maximum':
+      case 'exclusiveMaximum':
+      case 'maxLength':
+      case 'maxItems':
+      case 'maxProperties':
+        return Math.min(under, over);
+      case 'items':
+      case 'additionalProperties':
+        return { allOf: [under, over] };
+      case 'anyOf':
+      case 'oneOf':
+        work.spend(over.length);
+        return over.map((branch: Json) => ({ allOf: [branch, { [keyword]: under }] }));
+      default:
+        return over;
+    }
+  }
 
-/** The types in both lists; every integer is a number. */
-function mergeTypes(under: string[], over: string[]): string[] {
-  const both = (one: string[], other: string[]) =>
-    one.filter((name) => other.includes(name) || (name === 'integer' && other.includes('number')));
-  return [...new Set([...both(under, over), ...both(over, under)])];
+  function mergeProperties(under: Schema, over: Schema): Schema {
+    const entries = Object.entries(over);
+    work.spend(entries.length + Object.keys(under).length);
+    const shared = entries.map(([name, schema]) => [
+      name,
+      Object.hasOwn(under, name) ? { allOf: [under[name], schema] } : schema,
+    ]);
+    return { ...under, ...Object.fromEntries(shared) };
+  }
+
+  /** The types in both lists; every integer is a number. */
+  function mergeTypes(under: string[], over: string[]): string[] {
+    work.spend(under.length * over.length);
+    const both = (one: string[], other: string[]) =>
+      one.filter((name) => other.includes(name) || (name === 'integer' && other.includes('number')));
+    return [...new Set([...both(under, over), ...both(over, under)])];
+  }
+
+  function mergeEnums(under: Json[], over: Json[]): Json[] {
+    const allowed = new Set(over.map(comparable));
+    return under.filter((value) => allowed.has(comparable(value)));
+  }
+
+  /** A value that is the same for values that are equal as JSON. */
+  function comparable(value: Json): unknown {
+    work.spend(1);
+    const text = typeof value === 'string' ? `"${value}` : JSON.stringify(value);
+    work.spend(text.length / CHARACTERS_PER_STEP);
+    return text;
+  }
+
+  return { wellFormed, mergeSchemas };
 }

@@ -1,8 +1,10 @@
 /** A value that fits a JSON Schema, always the same one for the same schema: constructed, not guessed and checked. */
 
 import { isObject, type Json } from '../../core/json.ts';
+import { createSchemaBudget, type SchemaBudget, type SchemaField, workOn } from '../../core/json-schema-budget.ts';
 import { sampleNumber, sampleString } from './scalar-sample.ts';
-import { mergeSchemas, type Schema, wellFormed } from './schema-merge.ts';
+import { createMerge, type Schema } from './schema-merge.ts';
+import { createSizes } from './schema-size.ts';
 
 /** Optional members are filled in down to this depth, and as long as the value is small. */
 const GENEROUS_DEPTH = 5;
@@ -10,21 +12,38 @@ const GENEROUS_STEPS = 500;
 
 /** Where a schema that leads back to itself, or demands very much, is given up. */
 const MAX_DEPTH = 64;
-const MAX_STEPS = 20_000;
+const MAX_STEPS = 5_000;
+
+/** What the schemas of one request may take and make together; more characters than an answer has room for. */
+export const createSampleBudget = () => createSchemaBudget({ steps: 40_000, characters: 256 * 1024 });
 
 /**
  * Free strings hold `text`. Undefined when no value was found: the schema contradicts itself, never ends, or uses what
  * is beyond construction (`not`, `if`, `contains` and `propertyNames` are not looked at).
+ * Throws `invalid_request` for a schema that takes more work, or whose value is larger, than there is a budget for.
  */
-export function sampleSchema(root: Json, text: string): Json {
+export function sampleSchema(
+  root: Json,
+  text: string,
+  { field, budget = createSampleBudget() }: { field?: SchemaField; budget?: SchemaBudget } = {},
+): Json {
+  const work = workOn(field, budget);
+  const { mergeSchemas, wellFormed } = createMerge(work);
+  const sizeOf = createSizes(work);
   let steps = 0;
+
+  /** Counts the characters of a value as it is made. */
+  function made(value: Json): Json {
+    work.write(sizeOf(value));
+    return value;
+  }
 
   /** `nth` tells the items of an array apart that must differ. */
   function sample(schema: Json, depth: number, nth: number): Json {
     const node = flat(schema, depth);
     if (!node) return undefined;
-    if (node.const !== undefined) return node.const;
-    if (node.enum) return node.enum[nth % node.enum.length];
+    if (node.const !== undefined) return made(node.const);
+    if (node.enum) return made(node.enum[nth % node.enum.length]);
     for (const name of ['anyOf', 'oneOf']) {
       const { [name]: branches, ...rest } = node;
       if (branches) return sampleBranch(branches, rest, depth, nth);
@@ -35,15 +54,16 @@ export function sampleSchema(root: Json, text: string): Json {
       case 'array':
         return sampleArray(node, depth, nth);
       case 'number':
-        return sampleNumber(node, false, nth);
+        return made(sampleNumber(node, false, nth));
       case 'integer':
-        return sampleNumber(node, true, nth);
+        return made(sampleNumber(node, true, nth));
       case 'boolean':
         return nth % 2 === 1;
       case 'null':
         return null;
       default:
-        return sampleString(node, nth === 0 ? text : `${nth + 1} ${text}`);
+        if (typeof node.pattern === 'string') work.spend(node.pattern.length);
+        return made(sampleString(node, nth === 0 ? text : `${nth + 1} ${text}`));
     }
   }
 
@@ -53,6 +73,7 @@ export function sampleSchema(root: Json, text: string): Json {
 
   /** The schema with what it refers to and its `allOf` merged in; undefined when nothing can fit it. */
   function flat(schema: Json, depth: number): Schema | undefined {
+    work.spend(1);
     if (schema === false || ++steps > MAX_STEPS || depth > MAX_DEPTH) return undefined;
     if (!isObject(schema)) return {};
     const { $ref, allOf = [], ...own } = wellFormed(schema);
@@ -70,6 +91,7 @@ export function sampleSchema(root: Json, text: string): Json {
   function referenced(reference: string): Json {
     if (!reference.startsWith('#')) return {};
     const names = reference.split('/').slice(1);
+    work.spend(names.length + reference.length / 64);
     return names.reduce((node: Json, name) => {
       const key = decoded(name).replaceAll('~1', '/').replaceAll('~0', '~');
       return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? node[key] : {};
@@ -78,6 +100,7 @@ export function sampleSchema(root: Json, text: string): Json {
 
   /** Deep down the branches that end soonest come first. */
   function sampleBranch(branches: Json[], rest: Schema, depth: number, nth: number): Json {
+    work.spend(branches.length);
     const order = isGenerous(depth)
       ? branches
       : branches.toSorted((one, other) => Number(nests(one)) - Number(nests(other)));
@@ -92,21 +115,26 @@ export function sampleSchema(root: Json, text: string): Json {
   function sampleObject(node: Schema, depth: number, nth: number): Json {
     const { properties = {}, additionalProperties = {}, minProperties = 0, maxProperties = Infinity } = node;
     const required = new Set<string>(node.required);
+    work.spend(required.size + Object.keys(properties).length);
     const members = new Map<string, Json>();
     for (const name of required) {
       const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
       const value = sample(inner, depth + 1, nth);
       if (value === undefined) return undefined;
+      work.write(name.length);
       members.set(name, value);
     }
     for (const [name, inner] of Object.entries(properties)) {
       if (members.has(name) || members.size >= (isGenerous(depth) ? maxProperties : minProperties)) continue;
       const value = sample(inner, depth + 1, nth);
-      if (value !== undefined) members.set(name, value);
+      if (value === undefined) continue;
+      work.write(name.length);
+      members.set(name, value);
     }
     for (let number = 1; members.size < minProperties; number++) {
       const value = sample(additionalProperties, depth + 1, nth);
       if (value === undefined) return undefined;
+      work.write(`key${number}`.length);
       members.set(`key${number}`, value);
     }
     const order = [...Object.keys(properties), ...members.keys()].filter((name) => members.has(name));

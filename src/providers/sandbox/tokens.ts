@@ -2,11 +2,19 @@
 
 const TOKEN = /\s*(?:[\p{L}\p{M}\p{N}_]{1,16}|[^\s\p{L}\p{M}\p{N}_]{1,16})|\s+/gu;
 
-/** The tokens of a text; joined they are the text. White space at the end is a token of its own. */
-export function tokens(text: string): string[] {
-  return text.match(TOKEN) ?? [];
+/** At most so many tokens of a text; all of them, joined, are the text. White space at the end is a token of its own. */
+export function tokens(text: string, most = Number.POSITIVE_INFINITY): string[] {
+  const found: string[] = [];
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (found.length >= most) break;
+    found.push(token);
+  }
+  return found;
 }
 
-export function countTokens(text: string): number {
-  return tokens(text).length;
+/** The number of tokens, which is not counted beyond `most`. */
+export function countTokens(text: string, most = Number.POSITIVE_INFINITY): number {
+  let count = 0;
+  for (const _token of text.matchAll(TOKEN)) if (++count > most) break;
+  return count;
 }

@@ -1,9 +1,10 @@
 /** The model `tools`: calls what it is offered and, once the results are there, says what they were. */
 
 import { isObject, type Json } from '../../core/json.ts';
+import { type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
 import { type Answer, type Call, callAnswer, textAnswer } from './answer.ts';
 import type { OfferedTool, SandboxRequest } from './request.ts';
-import { sampleSchema } from './schema-sample.ts';
+import { createSampleBudget, sampleSchema } from './schema-sample.ts';
 
 /** Stands in every string of the arguments: harmless for whoever runs the calls unseen, which words of the user may not be. */
 const FILLER = 'sandbox';
@@ -17,7 +18,9 @@ export function tools(request: SandboxRequest): Answer {
     return textAnswer(`${first.name} was offered, but tool_choice is none, so nothing was called.`, request);
   }
   const all = request.parallel && /\bin parallel\b/i.test(request.text);
-  return callAnswer((all ? request.tools : [first]).map(callOf));
+  const budget = createSampleBudget();
+  const called = (all ? request.tools : [first]).map((tool) => callOf(tool, budget));
+  return callAnswer(called, request);
 }
 
 /** A line for each result that came after the last words of the assistant. */
@@ -29,12 +32,13 @@ function resultsOf({ messages }: SandboxRequest): string[] {
     .map(({ tool, text }) => `${tool ?? 'A tool'} answered: ${text}`);
 }
 
-function callOf({ name, parameters, custom }: OfferedTool): Call {
-  return { name, custom, input: custom ? FILLER : JSON.stringify(argumentsFor(parameters)) };
+function callOf({ name, parameters, custom }: OfferedTool, budget: SchemaBudget): Call {
+  return { name, custom, input: custom ? FILLER : JSON.stringify(argumentsFor(name, parameters, budget)) };
 }
 
 /** Arguments are an object, whatever the schema forgets to say. */
-function argumentsFor(parameters: Json): Json {
-  const value = sampleSchema({ type: 'object', ...parameters }, FILLER);
+function argumentsFor(tool: string, parameters: Json, budget: SchemaBudget): Json {
+  const field = { ...toolSchemaField(tool), param: 'tools.function.parameters' };
+  const value = sampleSchema({ type: 'object', ...parameters }, FILLER, { field, budget });
   return isObject(value) ? value : {};
 }

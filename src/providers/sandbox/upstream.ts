@@ -32,7 +32,7 @@ export function createUpstream(clock: Clock): LocalUpstream {
 
 async function respond({ path, body, signal }: LocalRequest, clock: Clock): Promise<LocalAnswer> {
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
-  const request = decodeRequest(body, MAX_OUTPUT);
+  const request = await decodeRequest(body, { context: CONTEXT_LENGTH, output: MAX_OUTPUT });
   const speak = lookUp(ANSWERS, request.model);
   if (!speak) {
     const known = Object.keys(ANSWERS).join(', ');
@@ -40,7 +40,6 @@ async function respond({ path, body, signal }: LocalRequest, clock: Clock): Prom
       param: 'model',
     });
   }
-  checkLength(request);
   const answer = limited(speak(request), request.limit);
   const created = Math.floor(clock.now() / 1000);
   const chunks = request.stream
@@ -48,15 +47,6 @@ async function respond({ path, body, signal }: LocalRequest, clock: Clock): Prom
     : [JSON.stringify(encodeWhole(answer, request, created))];
   const script = request.model === 'faulty' ? scriptOf(request.text) : SMOOTH;
   return deliver({ id: request.id, stream: request.stream, chunks, script, clock, signal });
-}
-
-function checkLength({ promptTokens }: SandboxRequest): void {
-  if (promptTokens <= CONTEXT_LENGTH) return;
-  throw new GatewayError(
-    'context_length_exceeded',
-    `The messages hold ${promptTokens} tokens; the sandbox takes at most ${CONTEXT_LENGTH}.`,
-    { param: 'messages' },
-  );
 }
 
 function refuse(error: GatewayError): LocalAnswer {

@@ -1,0 +1,551 @@
+/** The worst bodies for each step that a request takes before it is admitted, in the spelling of each protocol. */
+
+import type { Json } from '../../src/core/json.ts';
+import type { ProtocolId } from '../gateway/harness.ts';
+
+const MEBIBYTE = 1024 * 1024;
+export const BODY_BYTES = 19 * MEBIBYTE;
+/** Just below the limit of values. */
+const MANY_VALUES = 99_000;
+
+export interface Shape {
+  step: 'guard' | 'check' | 'schema' | 'estimate' | 'conversation' | 'media' | 'tool names' | 'error text';
+  name: string;
+  /** The members of the body, or a text to be sent as it is. */
+  make(protocol: ProtocolId): Json | string;
+}
+
+const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** A body with these members besides what every body needs. */
+function body(protocol: ProtocolId, members: Json = {}, content: Json = 'Hi'): Json {
+  if (protocol === 'generate') return { contents: [{ role: 'user', parts: partsOf(content) }], ...members };
+  return { max_tokens: 100, messages: [{ role: 'user', content }], ...members };
+}
+
+function partsOf(content: Json): Json[] {
+  return typeof content === 'string' ? [{ text: content }] : content;
+}
+
+/** A JSON text with `filler` in an unknown member. */
+function filled(protocol: ProtocolId, filler: string): string {
+  return `${JSON.stringify(body(protocol)).slice(0, -1)},"x":${filler}}`;
+}
+
+function textPart(protocol: ProtocolId, text: string): Json {
+  return protocol === 'generate' ? { text } : { type: 'text', text };
+}
+
+function imagePart(protocol: ProtocolId, data: string, type = 'image/png'): Json {
+  if (protocol === 'generate') return { inlineData: { mimeType: type, data } };
+  if (protocol === 'messages') return { type: 'image', source: { type: 'base64', media_type: type, data } };
+  return { type: 'image_url', image_url: { url: `data:${type};base64,${data}` } };
+}
+
+function urlPart(protocol: ProtocolId, url: string): Json {
+  if (protocol === 'generate') return { fileData: { fileUri: url } };
+  if (protocol === 'messages') return { type: 'image', source: { type: 'url', url } };
+  return { type: 'image_url', image_url: { url } };
+}
+
+function tools(protocol: ProtocolId, list: readonly { name: string; schema: Json }[]): Json {
+  if (protocol === 'generate')
+    return {
+      tools: [{ functionDeclarations: list.map(({ name, schema }) => ({ name, parametersJsonSchema: schema })) }],
+    };
+  if (protocol === 'messages')
+    return { tools: list.map(({ name, schema }) => ({ name, input_schema: schema, strict: true })) };
+  const functions = list.map(({ name, schema }) => ({
+    type: 'function',
+    function: { name, parameters: schema, strict: true },
+  }));
+  return { tools: functions };
+}
+
+function calls(protocol: ProtocolId, count: number, name: (index: number) => string): Json {
+  if (protocol === 'generate') {
+    const parts = times(count, (index) => ({ functionCall: { name: name(index), args: {} } }));
+    return {
+      contents: [
+        { role: 'user', parts: [{ text: 'Hi' }] },
+        { role: 'model', parts },
+      ],
+    };
+  }
+  if (protocol === 'messages') {
+    const uses = times(count, (index) => ({ type: 'tool_use', id: `t${index}`, name: name(index), input: {} }));
+    const results = times(count, (index) => ({ type: 'tool_result', tool_use_id: `t${index}`, content: 'x' }));
+    const turns = [
+      { role: 'assistant', content: uses },
+      { role: 'user', content: results },
+    ];
+    return { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }, ...turns] };
+  }
+  const made = times(count, (index) => ({
+    id: `t${index}`,
+    type: 'function',
+    function: { name: name(index), arguments: '{}' },
+  }));
+  const results = times(count, (index) => ({ role: 'tool', tool_call_id: `t${index}`, content: 'x' }));
+  const turns = [{ role: 'user', content: 'Hi' }, { role: 'assistant', tool_calls: made }, ...results];
+  return { messages: turns };
+}
+
+/** Definitions that each refer twice to the next. */
+export function doubling(levels: number): Json {
+  const level = (index: number): Json =>
+    index === levels
+      ? { type: 'object', properties: { a: { type: 'string' } } }
+      : { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] };
+  const definitions = Object.fromEntries(times(levels + 1, (index) => [`d${index}`, level(index)]));
+  return { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs: definitions };
+}
+
+const properties = (count: number): Json =>
+  Object.fromEntries(times(count, (index) => [`p${index}`, { type: 'string' }]));
+
+/** References to one large definition. */
+export function manyReferences(references: number, size: number): Json {
+  const refer = () => ({ allOf: [{ $ref: '#/$defs/big' }] });
+  return {
+    type: 'object',
+    properties: Object.fromEntries(times(references, (index) => [`r${index}`, refer()])),
+    $defs: { big: { type: 'object', properties: properties(size) } },
+  };
+}
+
+const chain = (length: number): Json => ({
+  ...{ type: 'object', allOf: [{ $ref: '#/$defs/d0' }] },
+  $defs: Object.fromEntries(times(length, (index) => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }] }])),
+});
+
+const longName = 'n'.repeat(MEBIBYTE);
+
+/** A body with these tools, strict where the protocol knows that. */
+export function toolBody(protocol: ProtocolId, list: readonly { name: string; schema: Json }[]): Json {
+  return body(protocol, tools(protocol, list));
+}
+
+export const SHAPES: readonly Shape[] = [
+  { step: 'guard', name: 'opening brackets', make: (protocol) => filled(protocol, '['.repeat(BODY_BYTES)) },
+  { step: 'guard', name: 'commas', make: (protocol) => filled(protocol, `[${','.repeat(BODY_BYTES)}]`) },
+  { step: 'guard', name: 'white space', make: (protocol) => filled(protocol, `${' '.repeat(4_000_000)}1`) },
+  { step: 'guard', name: 'digits', make: (protocol) => filled(protocol, '1'.repeat(BODY_BYTES)) },
+  {
+    step: 'guard',
+    name: 'long numbers',
+    make: (protocol) => filled(protocol, `[${times(19_000, () => '1'.repeat(999)).join()}]`),
+  },
+  { step: 'guard', name: 'an open string', make: (protocol) => filled(protocol, `"${'\\"'.repeat(BODY_BYTES / 2)}`) },
+  { step: 'guard', name: 'escapes', make: (protocol) => filled(protocol, `"${'\\u00e9'.repeat(BODY_BYTES / 6)}"`) },
+  {
+    step: 'guard',
+    name: 'empty strings and control characters',
+    make: (protocol) => filled(protocol, '\\u0001'.repeat(BODY_BYTES / 6)),
+  },
+  { step: 'guard', name: 'closing brackets', make: (protocol) => filled(protocol, ']'.repeat(BODY_BYTES)) },
+  { step: 'guard', name: 'letters', make: (protocol) => filled(protocol, 'a'.repeat(BODY_BYTES)) },
+  { step: 'guard', name: 'signs of numbers', make: (protocol) => filled(protocol, '-'.repeat(BODY_BYTES)) },
+  {
+    step: 'guard',
+    name: 'short members',
+    make: (protocol) => filled(protocol, `{${times(MANY_VALUES, (index) => `"${index}":1`).join()}}`),
+  },
+  {
+    step: 'guard',
+    name: 'empty arrays',
+    make: (protocol) => filled(protocol, `[${times(45_000, () => '[]').join()}]`),
+  },
+  {
+    step: 'guard',
+    name: 'names of members',
+    make: (protocol) =>
+      JSON.stringify({ ...Object.fromEntries(times(90_000, (index) => [`member${index}`, 1])), ...body(protocol) }),
+  },
+  {
+    step: 'check',
+    name: 'parts of no kind',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(45_000, () => ({ type: 'none' })),
+      ),
+  },
+  {
+    step: 'check',
+    name: 'a last part that is wrong',
+    make: (protocol) =>
+      body(protocol, {}, [...times(30_000, () => textPart(protocol, 'x')), { type: 'text', text: 1 }]),
+  },
+  {
+    step: 'check',
+    name: 'turns of no role',
+    make: (protocol) =>
+      body(protocol, {
+        [protocol === 'generate' ? 'contents' : 'messages']: times(45_000, () => ({
+          role: 'nobody',
+          content: [],
+          parts: [],
+        })),
+      }),
+  },
+  {
+    step: 'check',
+    name: 'a last turn that is wrong',
+    make: (protocol) =>
+      body(protocol, {
+        [protocol === 'generate' ? 'contents' : 'messages']: [
+          ...times(20_000, (index) => ({
+            role: index % 2 ? (protocol === 'generate' ? 'model' : 'assistant') : 'user',
+            ...(protocol === 'generate' ? { parts: [{ text: 'x' }] } : { content: 'x' }),
+          })),
+          { role: 'user', parts: 1, content: 1 },
+        ],
+      }),
+  },
+  {
+    step: 'check',
+    name: 'tools that are wrong',
+    make: (protocol) =>
+      body(
+        protocol,
+        tools(
+          protocol,
+          times(12_000, () => ({ name: '', schema: 1 })),
+        ),
+      ),
+  },
+  {
+    step: 'check',
+    name: 'names of fallback models',
+    make: (protocol) => body(protocol, { models: times(90_000, (index) => `a/m${index}`) }),
+  },
+  {
+    step: 'check',
+    name: 'a routing policy',
+    make: (protocol) =>
+      body(protocol, {
+        provider: { only: times(40_000, (index) => `p${index}`), order: times(40_000, (index) => `p${index}`) },
+      }),
+  },
+  {
+    step: 'check',
+    name: 'stop sequences',
+    make: (protocol) =>
+      body(
+        protocol,
+        protocol === 'chat'
+          ? { stop: times(90_000, () => 'x') }
+          : protocol === 'messages'
+            ? { stop_sequences: times(90_000, () => 'x') }
+            : { generationConfig: { stopSequences: times(90_000, () => 'x') } },
+      ),
+  },
+  {
+    step: 'schema',
+    name: 'references that double at each of 30 levels',
+    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: doubling(30) }])),
+  },
+  {
+    step: 'schema',
+    name: '3,000 references to one large definition',
+    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: manyReferences(3_000, 20_000) }])),
+  },
+  {
+    step: 'schema',
+    name: 'a chain of definitions',
+    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: chain(20_000) }])),
+  },
+  {
+    step: 'schema',
+    name: '1,000 schemas of 40 properties',
+    make: (protocol) =>
+      body(
+        protocol,
+        tools(
+          protocol,
+          times(1_000, (index) => ({ name: `f${index}`, schema: { type: 'object', properties: properties(40) } })),
+        ),
+      ),
+  },
+  {
+    step: 'schema',
+    name: '15 tools with doubling references',
+    make: (protocol) =>
+      body(
+        protocol,
+        tools(
+          protocol,
+          times(15, (index) => ({ name: `f${index}`, schema: doubling(40) })),
+        ),
+      ),
+  },
+  {
+    step: 'schema',
+    name: 'a long name above lost keywords',
+    make: (protocol) =>
+      body(
+        protocol,
+        tools(protocol, [
+          {
+            name: 'f',
+            schema: {
+              type: 'object',
+              properties: {
+                [longName]: {
+                  type: 'object',
+                  properties: Object.fromEntries(times(10_000, (index) => [`p${index}`, { foo: 1 }])),
+                },
+              },
+            },
+          },
+        ]),
+      ),
+  },
+  {
+    step: 'schema',
+    name: 'lost keywords',
+    make: (protocol) =>
+      body(
+        protocol,
+        tools(protocol, [
+          { name: 'f', schema: { type: 'object', ...Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])) } },
+        ]),
+      ),
+  },
+  {
+    step: 'schema',
+    name: 'a large schema in OpenAPI form',
+    make: (protocol) =>
+      body(
+        protocol,
+        protocol === 'generate'
+          ? {
+              tools: [
+                {
+                  functionDeclarations: [{ name: 'f', parameters: { type: 'OBJECT', properties: properties(40_000) } }],
+                },
+              ],
+            }
+          : tools(protocol, [{ name: 'f', schema: { type: 'object', properties: properties(40_000) } }]),
+      ),
+  },
+  {
+    step: 'estimate',
+    name: 'a long text of many classes',
+    make: (protocol) => body(protocol, {}, 'aé中1 !'.repeat(BODY_BYTES / 9)),
+  },
+  {
+    step: 'estimate',
+    name: 'many short parts',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(30_000, (index) => textPart(protocol, `t${index}`)),
+      ),
+  },
+  {
+    step: 'estimate',
+    name: 'many parts of medium length',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(1_000, () => textPart(protocol, 'a1 é中!'.repeat(2_000))),
+      ),
+  },
+  {
+    step: 'estimate',
+    name: 'many texts of a sample each',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(150, () => textPart(protocol, 'a1 b!'.repeat(26_000))),
+      ),
+  },
+  {
+    step: 'conversation',
+    name: 'a first turn of many parts',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(30_000, () => textPart(protocol, 'x'.repeat(600))),
+      ),
+  },
+  {
+    step: 'conversation',
+    name: 'many turns',
+    make: (protocol) =>
+      body(
+        protocol,
+        protocol === 'generate'
+          ? { contents: times(19_000, (index) => ({ role: index % 2 ? 'model' : 'user', parts: [{ text: 'x' }] })) }
+          : { messages: times(30_000, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'x' })) },
+      ),
+  },
+  { step: 'conversation', name: 'calls and results', make: (protocol) => calls(protocol, 8_000, () => 'f') },
+  {
+    step: 'conversation',
+    name: 'turns of one role',
+    make: (protocol) =>
+      body(
+        protocol,
+        protocol === 'generate'
+          ? { contents: times(19_000, () => ({ role: 'user', parts: [{ text: 'x' }] })) }
+          : { messages: times(30_000, () => ({ role: 'user', content: 'x' })) },
+      ),
+  },
+  {
+    step: 'media',
+    name: 'a large image',
+    make: (protocol) => body(protocol, {}, [imagePart(protocol, 'iVBORw0KGgoA'.repeat(BODY_BYTES / 12))]),
+  },
+  {
+    step: 'media',
+    name: 'many images',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(15_000, () => imagePart(protocol, 'iVBORw0KGgoA'.repeat(100))),
+      ),
+  },
+  {
+    step: 'media',
+    name: 'a media type of a megabyte of semicolons',
+    make: (protocol) => body(protocol, {}, [imagePart(protocol, 'iVBORw0KGgoA', `audio/x${';'.repeat(MEBIBYTE)}\n`)]),
+  },
+  {
+    step: 'media',
+    name: 'a media type of many megabytes of semicolons',
+    make: (protocol) =>
+      body(protocol, {}, [imagePart(protocol, 'iVBORw0KGgoA', `image/x${';'.repeat(BODY_BYTES - 1000)}`)]),
+  },
+  {
+    step: 'media',
+    name: 'text as a document',
+    make: (protocol) => body(protocol, {}, [imagePart(protocol, 'QUJD'.repeat(BODY_BYTES / 4), 'text/plain')]),
+  },
+  {
+    step: 'media',
+    name: 'a percent-encoded data URL',
+    make: (protocol) =>
+      body(protocol, {}, [urlPart(protocol, `data:text/plain,${'%41'.repeat(BODY_BYTES / 3 - 100)}`)]),
+  },
+  {
+    step: 'media',
+    name: 'a long address',
+    make: (protocol) =>
+      body(protocol, {}, [urlPart(protocol, `https://example.com/${'?a.b'.repeat(BODY_BYTES / 4 - 100)}`)]),
+  },
+  {
+    step: 'media',
+    name: 'a long host',
+    make: (protocol) => body(protocol, {}, [urlPart(protocol, `https://${'a.'.repeat(BODY_BYTES / 2 - 100)}`)]),
+  },
+  {
+    step: 'media',
+    name: 'many addresses',
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(20_000, (index) => urlPart(protocol, `https://example.com/${index}`)),
+      ),
+  },
+  {
+    step: 'tool names',
+    name: 'a long name',
+    make: (protocol) => body(protocol, tools(protocol, [{ name: longName, schema: {} }])),
+  },
+  {
+    step: 'tool names',
+    name: 'many names that are changed',
+    make: (protocol) =>
+      body(
+        protocol,
+        tools(
+          protocol,
+          times(15_000, (index) => ({ name: `f.${index}`, schema: {} })),
+        ),
+      ),
+  },
+  {
+    step: 'tool names',
+    name: 'long names of many calls',
+    make: (protocol) => calls(protocol, 19, (index) => `${index}.${longName}`),
+  },
+  {
+    step: 'tool names',
+    name: 'many names of calls',
+    make: (protocol) => calls(protocol, 8_000, (index) => `f.${index}`),
+  },
+  {
+    step: 'tool names',
+    name: 'a choice of many tools',
+    make: (protocol) => {
+      const offered = times(9_000, (index) => ({ name: `f${index}`, schema: {} }));
+      const names = offered.map(({ name }) => name).reverse();
+      if (protocol === 'generate')
+        return body(protocol, {
+          ...tools(protocol, offered),
+          toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: names } },
+        });
+      if (protocol === 'messages')
+        return body(protocol, { ...tools(protocol, offered), tool_choice: { type: 'tool', name: 'f0' } });
+      return body(protocol, {
+        ...tools(protocol, offered),
+        tool_choice: {
+          type: 'allowed_tools',
+          allowed_tools: { mode: 'auto', tools: names.map((name) => ({ type: 'function', function: { name } })) },
+        },
+      });
+    },
+  },
+  {
+    step: 'error text',
+    name: 'a long role',
+    make: (protocol) =>
+      body(protocol, {
+        [protocol === 'generate' ? 'contents' : 'messages']: [
+          { role: 'r'.repeat(BODY_BYTES), content: 'x', parts: [] },
+        ],
+      }),
+  },
+  { step: 'error text', name: 'a long model', make: (protocol) => body(protocol, { model: 'm'.repeat(BODY_BYTES) }) },
+  {
+    step: 'error text',
+    name: 'a long model with signs of routing',
+    make: (protocol) => body(protocol, { model: `a/${':x/'.repeat(BODY_BYTES / 3)}` }),
+  },
+  {
+    step: 'error text',
+    name: 'a long type of a part',
+    make: (protocol) => body(protocol, {}, [{ type: 't'.repeat(BODY_BYTES), ['t'.repeat(100)]: 1 }]),
+  },
+  {
+    step: 'error text',
+    name: 'long names of unknown members',
+    make: (protocol) => body(protocol, Object.fromEntries(times(18, (index) => [`${index}${longName}`, 1]))),
+  },
+  {
+    step: 'error text',
+    name: 'many unknown members',
+    make: (protocol) => body(protocol, Object.fromEntries(times(90_000, (index) => [`x${index}`, 1]))),
+  },
+  {
+    step: 'error text',
+    name: 'a long provider in the policy',
+    make: (protocol) => body(protocol, { provider: { only: ['p'.repeat(BODY_BYTES)], sort: 's' } }),
+  },
+  {
+    step: 'error text',
+    name: 'a long unknown member of the policy',
+    make: (protocol) => body(protocol, { provider: { ['p'.repeat(BODY_BYTES)]: 1 } }),
+  },
+];
