@@ -1,6 +1,7 @@
 /** An error as the answer of the protocol that was spoken. */
 
-import { type GatewayError, redact } from '../core/errors.ts';
+import { GatewayError, redact } from '../core/errors.ts';
+import { MAX_FIELD_CHARACTERS, MAX_MESSAGE_CHARACTERS, shortened } from '../core/lengths.ts';
 import type { Protocol } from '../core/protocol.ts';
 
 export interface ErrorAnswer {
@@ -20,8 +21,19 @@ export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: 
     ...retryHeaders(error),
   };
   if (error.answer) return { ...error.answer, headers };
-  const { status, body } = protocol.encodeError(error, requestId);
+  const { status, body } = protocol.encodeError(readable(error), requestId);
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** The error without more of the client's own text than anyone reads. */
+function readable(error: GatewayError): GatewayError {
+  const { message, param = '' } = error;
+  if (message.length <= MAX_MESSAGE_CHARACTERS && param.length <= MAX_FIELD_CHARACTERS) return error;
+  return new GatewayError(error.code, shortened(message, MAX_MESSAGE_CHARACTERS), {
+    ...error,
+    param: error.param && shortened(error.param, MAX_FIELD_CHARACTERS),
+    cause: error.cause,
+  });
 }
 
 /** What the operator may read of an error's cause: where a bug of ours is, or else the words, without secrets and addresses. */

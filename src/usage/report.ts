@@ -51,6 +51,7 @@ const DAY = 24 * HOUR;
 const USUAL_SPAN = 30 * DAY;
 /** Longer lists are for several questions. */
 const LONGEST_HOURLY = 366 * DAY;
+const DATE_CHARACTERS = 10;
 const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 export interface Asked {
@@ -117,8 +118,9 @@ function countsOf(row: Row): Counts {
 }
 
 function moment(param: string, text: string): number {
-  const zoned = /[Z+]|T.*-/.test(text) || text.length === 10 ? text : `${text}Z`;
-  const value = MOMENT.test(text) ? Date.parse(zoned) : Number.NaN;
+  const [matches, , , , zone] = MOMENT.exec(text) ?? [];
+  const zoned = zone === undefined && text.length > DATE_CHARACTERS ? `${text}Z` : text;
+  const value = matches === undefined ? Number.NaN : Date.parse(zoned);
   if (Number.isNaN(value)) throw invalid(param, 'must be an ISO date or time such as 2026-11-21 or 2026-11-21T08:00Z');
   return value;
 }

@@ -1,6 +1,7 @@
 /** Images, videos and sounds that come with a request: behind a URL, or in a data URI. */
 
 import { GatewayError } from '../core/errors.ts';
+import { MAX_MEDIA_TYPE_CHARACTERS } from '../core/lengths.ts';
 import { registeredType, sniffBase64 } from '../core/mime.ts';
 import type { ReferenceType, VideoInput } from '../core/video.ts';
 import type { Policy } from '../net/policy.ts';
@@ -8,6 +9,8 @@ import { checkUrl } from '../net/url.ts';
 import { refuse } from './refusal.ts';
 
 const MEBIBYTE = 1024 * 1024;
+/** A media type, and what stands around it. */
+const LONGEST_HEAD = MAX_MEDIA_TYPE_CHARACTERS + 'data:;base64,'.length;
 export const MAX_INPUT_BYTES = 20 * MEBIBYTE;
 
 export interface InputPlace {
@@ -36,7 +39,7 @@ export function readInput(text: string, place: InputPlace): VideoInput {
 }
 
 function readDataUri(text: string, { param, type }: InputPlace): VideoInput {
-  const comma = text.indexOf(',');
+  const comma = text.slice(0, LONGEST_HEAD).indexOf(',');
   const [claimed = '', ...flags] = text.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
   const data = text.slice(comma + 1);
   if (comma < 0 || flags.at(-1)?.trim() !== 'base64' || !isBase64(data)) {

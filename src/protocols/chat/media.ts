@@ -3,10 +3,14 @@
 import type { CacheMark, MediaPart, Part } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { MAX_MEDIA_TYPE_CHARACTERS } from '../../core/lengths.ts';
 import { mimeOfName, sniffBase64 } from '../../core/mime.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 export const DATA_URL = 'data:';
+const LONGEST_HEAD = DATA_URL.length + MAX_MEDIA_TYPE_CHARACTERS + ';base64,'.length;
+/** Characters of data that are not base64; decoding more holds others up. */
+const LONGEST_ENCODED = 1024 * 1024;
 
 /** Content of a user, tool or assistant message as parts; empty texts are left out. */
 export function decodeContent(content: Json, path: string): Part[] {
@@ -75,13 +79,34 @@ function decodeFile(file: Json): MediaPart {
   return mediaAt(file.file_data, 'document', title);
 }
 
+/** What a text that begins as a data URL says before its data; undefined for one that is none. */
+export function dataUrlHead(url: string): string | undefined {
+  const comma = url.slice(0, LONGEST_HEAD).indexOf(',');
+  return comma < 0 ? undefined : url.slice(DATA_URL.length, comma);
+}
+
 /** Whether a text that begins as a data URL is one to its end. */
 export function isDataUrl(url: string): boolean {
-  const comma = url.indexOf(',');
-  if (comma < 0) return false;
-  if (url.slice(0, comma).endsWith(';base64')) return true;
+  const head = dataUrlHead(url);
+  if (head === undefined) return false;
+  return head.endsWith(';base64') || isPercentEncoded(url.slice(DATA_URL.length + head.length + 1));
+}
+
+/** Why a text that begins as a data URL is none that is taken. */
+export function problemOfDataUrl(url: string): string {
+  const head = dataUrlHead(url);
+  if (head === undefined && url.includes(','))
+    return `has a data URL with more than ${MAX_MEDIA_TYPE_CHARACTERS} characters of media type`;
+  if (head !== undefined && url.length - head.length > LONGEST_ENCODED)
+    return `has a data URL with more than ${LONGEST_ENCODED} characters that are not base64; write data:<media type>;base64,<data>`;
+  return 'has a data URL that is none; write data:<media type>;base64,<data>';
+}
+
+/** Whether `decodeURIComponent` takes a text. */
+function isPercentEncoded(text: string): boolean {
+  if (text.length > LONGEST_ENCODED) return false;
   try {
-    decodeURIComponent(url.slice(comma + 1));
+    decodeURIComponent(text);
     return true;
   } catch {
     return false;
@@ -98,9 +123,9 @@ export function mediaAt(url: string, expected: MediaPart['kind'], title?: string
     }
     return ofMime(sniffBase64(url) ?? (title && mimeOfName(title)), expected, url, named);
   }
-  const comma = url.indexOf(',');
-  const [declared = '', ...attributes] = url.slice(DATA_URL.length, comma).split(';');
-  const tail = url.slice(comma + 1);
+  const head = dataUrlHead(url) ?? '';
+  const [declared = '', ...attributes] = head.split(';');
+  const tail = url.slice(DATA_URL.length + head.length + 1);
   const data = attributes.includes('base64') ? tail : Buffer.from(decodeURIComponent(tail)).toString('base64');
   const mime = declared.toLowerCase() === 'application/octet-stream' ? '' : declared.toLowerCase();
   return ofMime(mime || sniffBase64(data) || (title && mimeOfName(title)), expected, data, named);
@@ -167,6 +192,9 @@ export function urlOf(part: MediaPart): string {
 }
 
 function audioFormat(mime = 'audio/wav'): string {
-  const subtype = mime.replace(/^audio\/(x-)?/, '').replace(/;.*$/, '');
+  const subtype = mime
+    .replace(/^audio\/(x-)?/, '')
+    .split(';', 1)
+    .join();
   return { mpeg: 'mp3', wave: 'wav', mp4: 'm4a', L16: 'pcm16' }[subtype] ?? subtype;
 }

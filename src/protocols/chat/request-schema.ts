@@ -4,22 +4,32 @@ import { type TSchema, Type } from 'typebox';
 import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import {
+  MAX_ID_CHARACTERS,
+  MAX_MEDIA_TYPE_CHARACTERS,
+  MAX_MODEL_CHARACTERS,
+  MAX_NAME_CHARACTERS,
+} from '../../core/lengths.ts';
 import { lookUp } from '../../core/table.ts';
-import { DATA_URL, isDataUrl } from './media.ts';
+import { DATA_URL, isDataUrl, problemOfDataUrl } from './media.ts';
 import { TOOL_NAME } from './tools.ts';
 
 const OptionalString = Type.Optional(Type.String());
 const OptionalBoolean = Type.Optional(Type.Boolean());
 const Open = Type.Object({});
+const Id = Type.String({ maxLength: MAX_ID_CHARACTERS });
+const Name = Type.String({ maxLength: MAX_NAME_CHARACTERS });
+const CallName = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
+const OptionalName = Type.Optional(Name);
 
 /** Parts and tools are only looked at through their `type` here; `checkTyped` does the rest. */
 const Content = Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))]);
 
 const ToolCall = Type.Object({
-  id: Type.String(),
+  id: Id,
   type: Type.Optional(Type.Enum(['function', 'custom'])),
-  function: Type.Optional(Type.Object({ name: Type.String({ minLength: 1 }), arguments: OptionalString })),
-  custom: Type.Optional(Type.Object({ name: Type.String(), input: Type.String() })),
+  function: Type.Optional(Type.Object({ name: CallName, arguments: OptionalString })),
+  custom: Type.Optional(Type.Object({ name: Name, input: Type.String() })),
 });
 
 /** State that clients hand back; only its texts are looked at. */
@@ -33,25 +43,25 @@ const ReasoningDetail = Type.Object({
 });
 
 const Message = Type.Union([
-  Type.Object({ role: Type.Enum(['system', 'developer', 'user']), content: Content, name: OptionalString }),
+  Type.Object({ role: Type.Enum(['system', 'developer', 'user']), content: Content, name: OptionalName }),
   Type.Object({
     role: Type.Literal('assistant'),
     content: Type.Optional(Type.Union([Content, Type.Null()])),
-    name: OptionalString,
+    name: OptionalName,
     refusal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tool_calls: Type.Optional(Type.Array(ToolCall)),
-    function_call: Type.Optional(Type.Object({ name: Type.String(), arguments: OptionalString })),
+    function_call: Type.Optional(Type.Object({ name: Name, arguments: OptionalString })),
     reasoning_details: Type.Optional(Type.Array(ReasoningDetail)),
   }),
-  Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Type.String(), name: OptionalString }),
+  Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Id, name: OptionalName }),
   Type.Object({
     role: Type.Literal('function'),
     content: Type.Union([Type.String(), Type.Null()]),
-    name: Type.String(),
+    name: Name,
   }),
 ]);
 
-const Named = Type.Object({ name: Type.String() });
+const Named = Type.Object({ name: Name });
 const ToolChoice = Type.Union([
   Type.Enum(['none', 'auto', 'required', 'any']),
   Type.Object({ type: Type.Literal('function'), function: Named }),
@@ -94,7 +104,7 @@ function integer(minimum: number, maximum?: number) {
 }
 
 const Body = Type.Object({
-  model: Type.String({ minLength: 1 }),
+  model: Type.String({ minLength: 1, maxLength: MAX_MODEL_CHARACTERS }),
   messages: Type.Array(Message, { minItems: 1 }),
   stream: OptionalBoolean,
   stream_options: Type.Optional(Type.Object({ include_usage: OptionalBoolean })),
@@ -154,10 +164,13 @@ export const PARTS: Record<string, TSchema> = {
     ]),
   }),
   input_audio: Type.Object({
-    input_audio: Type.Union([Type.String(), Type.Object({ data: Type.String(), format: Type.String() })]),
+    input_audio: Type.Union([
+      Type.String(),
+      Type.Object({ data: Type.String(), format: Type.String({ maxLength: MAX_MEDIA_TYPE_CHARACTERS }) }),
+    ]),
   }),
   file: Type.Object({
-    file: Type.Object({ file_data: OptionalString, file_id: OptionalString, filename: OptionalString }),
+    file: Type.Object({ file_data: OptionalString, file_id: Type.Optional(Id), filename: OptionalName }),
   }),
   video_url: Type.Object({ video_url: Addressed }),
   audio_url: Type.Object({ audio_url: Addressed }),
@@ -167,7 +180,7 @@ export const PARTS: Record<string, TSchema> = {
 
 export const TOOLS: Record<string, TSchema> = {
   function: Type.Object({ function: Function_ }),
-  custom: Type.Object({ custom: Type.Object({ name: Type.String({ minLength: 1 }), format: Type.Optional(Open) }) }),
+  custom: Type.Object({ custom: Type.Object({ name: CallName, format: Type.Optional(Open) }) }),
 };
 
 /** Where a part of each type may hold a data URL. */
@@ -214,7 +227,7 @@ function checkMessage(message: Json, path: string): void {
 function checkAddress(part: Json, path: string): void {
   const address = lookUp(ADDRESSES, part.type)?.(part);
   if (typeof address !== 'string' || !address.startsWith(DATA_URL) || isDataUrl(address)) return;
-  fail(path, 'has a data URL that is none; write data:<media type>;base64,<data>');
+  fail(path, problemOfDataUrl(address));
 }
 
 function checkTyped(schemas: Record<string, TSchema>, value: Json, type: string, path: string): void {

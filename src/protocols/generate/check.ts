@@ -4,12 +4,19 @@ import { Type } from 'typebox';
 import { assertValid } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 import { camelCased } from './spelling.ts';
 
 const optional = Type.Optional;
 const AnyObject = Type.Object({});
-const Blob = Type.Object({ mimeType: Type.String({ minLength: 1 }), data: Type.String() });
-const File = Type.Object({ fileUri: Type.String({ minLength: 1 }), mimeType: optional(Type.String()) });
+const MediaType = Type.String({ minLength: 1, maxLength: MAX_MEDIA_TYPE_CHARACTERS });
+const Id = Type.String({ maxLength: MAX_ID_CHARACTERS });
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
+const Blob = Type.Object({ mimeType: MediaType, data: Type.String() });
+const File = Type.Object({
+  fileUri: Type.String({ minLength: 1 }),
+  mimeType: optional(Type.String({ maxLength: MAX_MEDIA_TYPE_CHARACTERS })),
+});
 
 const Part = Type.Object({
   text: optional(Type.String()),
@@ -19,15 +26,15 @@ const Part = Type.Object({
   fileData: optional(File),
   functionCall: optional(
     Type.Object({
-      id: optional(Type.String()),
-      name: optional(Type.String({ minLength: 1 })),
+      id: optional(Id),
+      name: optional(Name),
       args: optional(AnyObject),
     }),
   ),
   functionResponse: optional(
     Type.Object({
-      id: optional(Type.String()),
-      name: optional(Type.String()),
+      id: optional(Id),
+      name: optional(Type.String({ maxLength: MAX_NAME_CHARACTERS })),
       response: optional(AnyObject),
       parts: optional(Type.Array(Type.Object({ inlineData: optional(Blob), fileData: optional(File) }))),
     }),
@@ -47,7 +54,7 @@ const Instruction = Type.Union([
 ]);
 
 const FunctionDeclaration = Type.Object({
-  name: Type.String({ minLength: 1 }),
+  name: Name,
   description: optional(Type.String()),
   parameters: optional(AnyObject),
   parametersJsonSchema: optional(Type.Union([AnyObject, Type.Boolean()])),
@@ -69,7 +76,7 @@ const GenerationConfig = Type.Object({
   frequencyPenalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   responseLogprobs: optional(Type.Boolean()),
   logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
-  responseMimeType: optional(Type.String()),
+  responseMimeType: optional(Type.String({ maxLength: MAX_MEDIA_TYPE_CHARACTERS })),
   responseSchema: optional(AnyObject),
   responseJsonSchema: optional(Type.Union([AnyObject, Type.Boolean()])),
   responseModalities: optional(Type.Array(Type.String())),

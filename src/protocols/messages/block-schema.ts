@@ -1,18 +1,23 @@
 /** What the content blocks of the messages protocol must hold; other fields and unknown block types pass. */
 
 import { type TObject, type TSchema, Type } from 'typebox';
+import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 
 const optional = (schema: TSchema) => Type.Optional(schema);
 const oneOf = (...values: string[]) => Type.Union(values.map((value) => Type.Literal(value)));
 
 export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: optional(oneOf('5m', '1h')) });
 
+const MediaType = Type.String({ maxLength: MAX_MEDIA_TYPE_CHARACTERS });
+const Id = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS });
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
+
 const marked = { cache_control: optional(CacheControl) };
 const Content = Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))]);
-const Base64 = Type.Object({ type: Type.Literal('base64'), media_type: Type.String(), data: Type.String() });
+const Base64 = Type.Object({ type: Type.Literal('base64'), media_type: MediaType, data: Type.String() });
 const Url = Type.Object({ type: Type.Literal('url'), url: Type.String() });
-const File = Type.Object({ type: Type.Literal('file'), file_id: Type.String() });
-const PlainText = Type.Object({ type: Type.Literal('text'), media_type: optional(Type.String()), data: Type.String() });
+const File = Type.Object({ type: Type.Literal('file'), file_id: Type.String({ maxLength: MAX_ID_CHARACTERS }) });
+const PlainText = Type.Object({ type: Type.Literal('text'), media_type: optional(MediaType), data: Type.String() });
 const Blocks = Type.Object({ type: Type.Literal('content'), content: Content });
 
 /** By block type. */
@@ -35,13 +40,13 @@ export const BLOCKS: Record<string, TObject> = {
   thinking: Type.Object({ thinking: Type.String(), signature: optional(Type.String()) }),
   redacted_thinking: Type.Object({ data: Type.String() }),
   tool_use: Type.Object({
-    id: Type.String({ minLength: 1 }),
-    name: Type.String({ minLength: 1 }),
+    id: Id,
+    name: Name,
     input: Type.Object({}),
     ...marked,
   }),
   tool_result: Type.Object({
-    tool_use_id: Type.String({ minLength: 1 }),
+    tool_use_id: Id,
     content: optional(Content),
     is_error: optional(Type.Boolean()),
     ...marked,

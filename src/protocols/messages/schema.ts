@@ -4,6 +4,7 @@ import { type TSchema, Type } from 'typebox';
 import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 import { lookUp } from '../../core/table.ts';
 import { BLOCKS, CacheControl } from './block-schema.ts';
 
@@ -16,7 +17,7 @@ const Message = Type.Object({ role: oneOf('user', 'assistant', 'system'), conten
 
 const Tool = Type.Object({
   type: optional(Type.String()),
-  name: optional(Type.String({ minLength: 1 })),
+  name: optional(Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS })),
   description: optional(Type.String()),
   input_schema: optional(Type.Object({})),
   strict: optional(Type.Boolean()),
@@ -28,7 +29,11 @@ const parallel = { disable_parallel_tool_use: optional(Type.Boolean()) };
 const ToolChoice = Type.Union([
   Type.Object({ type: Type.Literal('auto'), ...parallel }),
   Type.Object({ type: Type.Literal('any'), ...parallel }),
-  Type.Object({ type: Type.Literal('tool'), name: Type.String({ minLength: 1 }), ...parallel }),
+  Type.Object({
+    type: Type.Literal('tool'),
+    name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS }),
+    ...parallel,
+  }),
   Type.Object({ type: Type.Literal('none') }),
 ]);
 
@@ -43,7 +48,7 @@ const Thinking = Type.Union([
 const JsonFormat = Type.Object({ type: Type.Literal('json_schema'), schema: Type.Object({}) });
 
 const fields = {
-  model: Type.String({ minLength: 1 }),
+  model: Type.String({ minLength: 1, maxLength: MAX_MODEL_CHARACTERS }),
   messages: Type.Array(Message, { minItems: 1, maxItems: 100_000 }),
   system: optional(Content),
   stream: optional(Type.Boolean()),
