@@ -41,9 +41,12 @@ async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watc
   return walk.values;
 }
 
-/** Lets others have their turn between two steps that each walk through a large body. */
+/** Bytes after which a body takes more than a moment for each step that walks through it. */
+const MOMENT_BYTES = 64 * 1024;
+
+/** Lets others have their turn between two steps that each walk through a body of this size. */
 export async function breatheBeside(size: number): Promise<void> {
-  if (size > SMALL_BYTES) await breathe();
+  if (size > MOMENT_BYTES) await breathe();
 }
 
 async function parse(bytes: Buffer, values: number): Promise<Json> {

@@ -8,6 +8,9 @@ import { type Json, keepNumber, stringEnd } from './json.ts';
 const SLICE_VALUES = 20_000;
 const SLICE_BYTES = 1024 * 1024;
 
+/** Longer texts outside strings are no JSON; the longest numbers of upstreams are far shorter. */
+const LONGEST_LITERAL_BYTES = 1024 * 1024;
+
 const QUOTE = 34;
 const COMMA = 44;
 const COLON = 58;
@@ -47,7 +50,8 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   /** The literal that starts here: a number, true, false or null. */
   function literal(): Json {
     const start = position;
-    while (position < bytes.length && isLiteral(bytes[position] as number)) position++;
+    const end = Math.min(bytes.length, start + LONGEST_LITERAL_BYTES);
+    while (position < end && isLiteral(bytes[position] as number)) position++;
     const text = bytes.toString('latin1', start, position);
     if (text === '') fail();
     const value = JSON.parse(text);

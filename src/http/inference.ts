@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import { readBody } from '../core/json-body.ts';
+import { breatheBeside, readBody } from '../core/json-body.ts';
 import type { Action } from '../core/protocol.ts';
 import type { Call } from '../inference/call.ts';
 import { countByEstimate } from '../inference/count.ts';
@@ -39,6 +39,7 @@ export async function answerInference(
     return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
   }
   Object.assign(common, options.accounts.standing(key, route.model));
+  await breatheBeside(call.bytes.length);
   const { account, headers, discard } = await options.accounts.open(call, key, route);
   Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
@@ -76,6 +77,7 @@ async function readCall(
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const body: Json = await readBody(bytes, { names: protocol.names });
+  await breatheBeside(bytes.length);
   if (action.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
   if (action.model === undefined && typeof body.model !== 'string') {
     throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
@@ -83,6 +85,7 @@ async function readCall(
     });
   }
   protocol.check(body, action.type);
+  await breatheBeside(bytes.length);
   const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
   const array = action.type === 'generate' && action.array === true;
   const call: Call = {

@@ -1,6 +1,7 @@
 /** Carries a call to one endpoint after the other until one answers, as long as nothing was written to the client. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { breatheBeside } from '../core/json-body.ts';
 import { endpointName } from '../routing/candidate.ts';
 import { mayFallBack } from '../routing/fallback.ts';
 import { reasonToWait } from '../routing/ranking.ts';
@@ -131,6 +132,7 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
 async function planAt({ call, route, options, client }: Journey, place: ReadyPlace): Promise<Plan | GatewayError> {
   const { memory, prepare } = options;
   try {
+    await breatheBeside(call.bytes.length);
     const planned = await plan(call, place.endpoint, { prepare, memory, signal: client });
     return route.policy.requireParameters ? (lossOf(planned, place) ?? planned) : planned;
   } catch (error) {

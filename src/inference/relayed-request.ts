@@ -17,6 +17,7 @@ interface Way {
 export async function relayed(call: Call, endpoint: Endpoint, { target, memory }: Way): Promise<Plan> {
   const { protocol, bytes } = call;
   const body = copyJson(call.body);
+  await breatheBeside(bytes.length);
   let changed = false;
   for (const field of protocol.gatewayFields) {
     if (body[field] === undefined) continue;

@@ -3,7 +3,7 @@
 import type { ChatRequest, Finish, OpenPart } from '../core/chat.ts';
 import { GatewayError } from '../core/errors.ts';
 import { copyJson } from '../core/json.ts';
-import { writeBody } from '../core/json-body.ts';
+import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
 import type { Call, Endpoint } from './call.ts';
 import type { Plan } from './plan.ts';
@@ -23,7 +23,9 @@ export async function translated(
   endpoint: Endpoint,
   { upstream, target, complete }: Translation,
 ): Promise<Plan> {
-  const request = call.protocol.decodeRequest(copyJson(call.body));
+  const own = copyJson(call.body);
+  await breatheBeside(call.bytes.length);
+  const request = call.protocol.decodeRequest(own);
   request.stream = call.stream;
   const asClient = request.tools.map((tool) => ({ ...tool }));
   const toolNames = renameTools(request, upstream.toolName);
@@ -38,7 +40,9 @@ export async function translated(
 
   try {
     await complete(request);
+    await breatheBeside(call.bytes.length);
     const { body: wire, dropped } = encode(request);
+    await breatheBeside(call.bytes.length);
     const body = await writeBody(wire, call.bytes.length);
     const names = dropped.map((name) => call.protocol.parameterName(name));
     const continueWith = (parts: OpenPart[], finish: Finish) =>
