@@ -6,6 +6,15 @@ import { readFileSync } from 'node:fs';
 /** As package.json has it, e.g. `>=24.15`. */
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
+/** Node's exit code for an `await` at the top that nothing can settle any more. */
+const UNSETTLED = 13;
+
+process.on('exit', (code) => {
+  if (code !== UNSETTLED) return;
+  process.stderr.write('Polygate ended before its work was done, which is a defect: please report what was run.\n');
+  process.exitCode = 1;
+});
+
 if (isNewEnough(process.versions.node, engines.node)) {
   const { runCommandLine } = await import('./cli/program.ts');
   await runCommandLine(process.argv);

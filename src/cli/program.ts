@@ -5,9 +5,13 @@ import { example, parseLimit, withConfig } from './command.ts';
 import { addKeys } from './key-commands.ts';
 import { version } from './version.ts';
 
+/** Bits of a mode that no file of the gateway has. */
+const OTHERS = 0o077;
+
 /** `argv` as Node gives it. Prints one message for whatever goes wrong and sets the exit code. */
 export async function runCommandLine(argv: string[]): Promise<void> {
   process.stdout.on('error', ignoreClosedReader);
+  process.umask(OTHERS);
   try {
     await program().parseAsync(argv);
   } catch (error) {

@@ -10,10 +10,12 @@ import { type GatewayOptions, type RunningGateway, startGateway } from '../gatew
 import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openSecrets } from '../secrets.ts';
 import { openStore } from '../store/open.ts';
+import { closeDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
 import { banner } from './banner.ts';
 import { refuseExposure } from './exposure.ts';
 import { type ConfigOptions, configSource } from './source.ts';
+import { startWarnings } from './start-warnings.ts';
 import { version } from './version.ts';
 
 /** Milliseconds that running requests get to finish. */
@@ -32,6 +34,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = createLog(standardError());
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
+  const warnings = [...startWarnings(config), ...closeDataFolder(config.data).map(openToOthers)];
   const store = await openStore({ ...config, role: 'owner' });
   const keys = await openKeyStore({
     store,
@@ -42,6 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const known = await keys.list();
   const gateway = await start({ config, keys, store, log, version }, known);
+  for (const warning of warnings) log.warn(warning);
   keys.follow();
   const watcher = watchConfig({
     source,
@@ -59,6 +63,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   await keys.close();
   await store.close();
   process.exit(0);
+}
+
+function openToOthers(path: string): string {
+  return `${path} can be read by other users of this machine, and its mode cannot be changed.`;
 }
 
 /** A log that cannot be written, such as one on a full disk, ends no gateway. */

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../core/file-modes.ts';
 import type { EncryptionConfig } from './resolved.ts';
 
 export interface EncryptionKeyOptions extends EncryptionConfig {
@@ -40,8 +41,8 @@ function create(file: string): string | undefined {
   const fresh = `${file}.${randomUUID()}`;
   const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    writeFileSync(fresh, text, { flag: 'wx', mode: PRIVATE_FILE, flush: true });
     linkSync(fresh, file);
     keepName(folder);
     return text;

@@ -38,7 +38,7 @@ export function configFile(named: string | undefined): string | undefined {
 
 /** Throws `invalid_request` with a line `file:line: path: what is wrong` for every fault found. */
 export function loadConfig(source: ConfigSource): Config {
-  return parseConfig(source.file === undefined ? '' : textOf(source.file), source);
+  return parseConfig(textOf(source), source);
 }
 
 /** The configuration that `text` is, as if it stood in the source's file. */
@@ -53,7 +53,9 @@ export function parseConfig(text: string, source: ConfigSource): Config {
   return config;
 }
 
-function textOf(file: string): string {
+/** Empty where there is only the environment. Throws `invalid_request` in words. */
+export function textOf({ file }: Pick<ConfigSource, 'file'>): string {
+  if (file === undefined) return '';
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

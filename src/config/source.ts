@@ -53,6 +53,12 @@ export function readSource(text: string, schema: Json, environment: Environment)
   return { value: problems.length === 0 ? contentOf(document, problems) : undefined, problems, missing, lineOf };
 }
 
+/** Whether a text has nothing but blanks, comments and document marks; one that is no YAML has something. */
+export function holdsNothing(text: string): boolean {
+  const { contents, errors } = parseDocument(text, { prettyErrors: false });
+  return errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
+}
+
 interface Filling {
   environment: Environment;
   missing: Map<string, string[]>;

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../core/secret.ts';
+import { tracesOf } from './lost.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './store.ts';
 
@@ -14,6 +15,8 @@ export interface OpenOptions {
   data: string;
   /** URL of the database that is the store instead. */
   postgres?: Secret;
+  /** What secrets are encrypted with; absent means the file in the folder. */
+  encryption?: { keys: readonly unknown[]; keyFile?: string };
   /** A gateway is the owner of its folder; the command line is a guest that may work beside it. */
   role: 'owner' | 'guest';
   /** Whether a folder without a store gets one; absent means only from its owner. */
@@ -21,7 +24,8 @@ export interface OpenOptions {
 }
 
 /** Throws `not_found` and `unavailable` in words for the operator. */
-export async function openStore({ data, postgres, role, makes = role === 'owner' }: OpenOptions): Promise<Store> {
+export async function openStore(options: OpenOptions): Promise<Store> {
+  const { data, postgres, encryption, role, makes = role === 'owner' } = options;
   if (!makes && !hasStore({ data, postgres })) throw missing(data);
   const places = { operations: OPERATIONS, migrations: MIGRATIONS };
   if (postgres) {
@@ -29,7 +33,8 @@ export async function openStore({ data, postgres, role, makes = role === 'owner'
     return openPostgres({ url: postgres, ...places });
   }
   const { openSqlite } = await import('./sqlite/store.ts');
-  return openSqlite({ folder: data, role, ...places });
+  const ownsKeyFile = encryption === undefined || (encryption.keys.length === 0 && encryption.keyFile === undefined);
+  return openSqlite({ folder: data, role, traces: tracesOf({ folder: data, ownsKeyFile }), ...places });
 }
 
 /** Whether there is one to look into; a database is asked when it is opened. */

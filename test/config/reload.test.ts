@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type ConfigWatcher, watchConfig } from '../../src/config/reload.ts';
 import { sourceWith } from './sources.ts';
 
@@ -11,6 +12,8 @@ interface Watched {
   watcher: ConfigWatcher;
   /** The port of the next new configuration, or the message of the next refusal. */
   next(): Promise<number | string>;
+  /** What came and was not asked for. */
+  arrived: (number | string)[];
 }
 
 function watched(context: TestContext, text: string): Watched {
@@ -38,7 +41,7 @@ function watched(context: TestContext, text: string): Watched {
     clearInterval(alive);
     return arrived.shift() as number | string;
   };
-  return { file, watcher, next };
+  return { file, watcher, next, arrived };
 }
 
 test('a changed file is a new configuration', async (context) => {
@@ -66,4 +69,69 @@ test('a reload on demand reads again though nothing changed', async (context) =>
   const { watcher, next } = watched(context, 'server: { port: 5 }');
   watcher.reload();
   assert.equal(await next(), 5);
+});
+
+describe('a file that is emptied', () => {
+  test('for a moment is read once it is written, and its emptiness is no configuration', async (context) => {
+    const { file, next } = watched(context, 'server: { port: 1 }');
+    for (const port of [2, 3]) {
+      truncateSync(file);
+      await wait(20);
+      appendFileSync(file, `server: { port: ${port} }`);
+      assert.equal(await next(), port);
+    }
+  });
+
+  for (const [what, text] of [
+    ['blanks', ' \n\t\n'],
+    ['a comment', '# port: 9\n'],
+    ['a document mark', '---\n# nothing\n'],
+    ['nothing', ''],
+  ] as const) {
+    test(`for good, with ${what} left, is reported, and the next one with content counts`, async (context) => {
+      const { file, watcher, next } = watched(context, 'server: { port: 1 }');
+      writeFileSync(file, text);
+      assert.match(String(await next()), /polygate\.yaml is empty.*write \{\}/);
+      watcher.reload();
+      assert.match(String(await next()), /polygate\.yaml is empty/, 'also where a reload is asked for');
+      writeFileSync(file, 'server: { port: 4 }');
+      assert.equal(await next(), 4);
+    });
+  }
+
+  test('by an empty mapping means the defaults', async (context) => {
+    const { file, next } = watched(context, 'server: { port: 1 }');
+    writeFileSync(file, '{}');
+    assert.equal(await next(), 8080);
+  });
+
+  test('was empty before, so that it may be empty again', async (context) => {
+    const { file, watcher, next } = watched(context, '# nothing yet');
+    writeFileSync(file, '# still nothing');
+    assert.equal(await next(), 8080);
+    watcher.reload();
+    assert.equal(await next(), 8080);
+  });
+});
+
+test('a file that is written piece by piece is read when it is whole', async (context) => {
+  const { file, next, arrived } = watched(context, 'server: { port: 1 }');
+  writeFileSync(file, 'server:\n  port: 2\n');
+  for (const line of ['keys:', '  - name: a', '    key: 0123456789abcdef', 'data: ./elsewhere']) {
+    await wait(60);
+    appendFileSync(file, `${line}\n`);
+  }
+  appendFileSync(file, 'admin: {}\n');
+  assert.equal(await next(), 2);
+  await wait(400);
+  assert.deepEqual(arrived, [], 'pieces are no configurations');
+});
+
+test('a reload on demand amid a write waits for its end', async (context) => {
+  const { file, watcher, next } = watched(context, 'server: { port: 1 }');
+  truncateSync(file);
+  watcher.reload();
+  await wait(30);
+  writeFileSync(file, 'server: { port: 7 }');
+  assert.equal(await next(), 7);
 });

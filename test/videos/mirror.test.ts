@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
@@ -11,6 +11,7 @@ import { createTrustedClient } from '../../src/net/trusted.ts';
 import { startHttps, type TestServer } from '../net/servers.ts';
 import { box, makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
 
+const windows = process.platform === 'win32';
 const video = makeVideo(300_000);
 const sha256 = createHash('sha256').update(video).digest('hex');
 const name = `${TASK}/0-${sha256.slice(0, 16)}.mp4`;
@@ -31,6 +32,13 @@ beforeEach(() => {
   origin.seen.length = 0;
 });
 afterEach(() => kept.close());
+
+/** Paths under a folder that other users may read. */
+function openPaths(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true }).map(String);
+  assert.ok(names.length > 1);
+  return names.filter((path) => (statSync(join(folder, path)).mode & 0o077) !== 0);
+}
 
 describe('a video', () => {
   test('is kept under its hash, with its length as the file tells it', async () => {
@@ -56,6 +64,26 @@ describe('a video', () => {
     const [first, second] = await Promise.all([kept.keep(source()), kept.keep(source())]);
     assert.deepEqual(first, second);
     assert.equal(origin.seen.length, 1);
+  });
+
+  test('is open to nobody else, from its first byte on and whatever the umask', { skip: windows }, async () => {
+    const umask = process.umask(0);
+    try {
+      const fresh = testMirror({ limits: { idle: 300, maxBytes: 1_000_000 } });
+      answer = (_request, response) => {
+        response.writeHead(200, { 'content-length': video.length, etag: '"one"' }).write(video.subarray(0, 200_000));
+        setTimeout(() => response.destroy(), 50);
+      };
+      await assert.rejects(fresh.keep(source()));
+      assert.deepEqual(openPaths(fresh.folder), []);
+      answer = serve(video);
+      await fresh.keep(source());
+      assert.deepEqual(openPaths(fresh.folder), []);
+      assert.ok(readdirSync(join(fresh.folder, 'videos', TASK)).some((file) => file.endsWith('.mp4')));
+      await fresh.close();
+    } finally {
+      process.umask(umask);
+    }
   });
 
   test('may come without a length', async () => {

@@ -2,11 +2,12 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
+import { PRIVATE_FILE } from '../../core/file-modes.ts';
 
 /** The files that SQLite puts beside it get the same mode. */
 export function connect(path: string, options: DatabaseSyncOptions): DatabaseSync {
   try {
-    closeSync(openSync(path, 'ax', 0o600));
+    closeSync(openSync(path, 'ax', PRIVATE_FILE));
   } catch {
     // It is there, or SQLite says in its words why it cannot be.
   }

@@ -1,9 +1,16 @@
 /** One SQLite file, opened so that a commit survives a power cut, with the schema it should have; or to be read only. */
 
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { lostStore } from '../lost.ts';
 import { type Applied, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database } from '../operation.ts';
+import { StoreUnavailable } from '../unavailable.ts';
 import { connect } from './connection.ts';
+
+/** The least size of a page; sizes are multiples of it. */
+const PAGE_BYTES = 512;
 
 export interface DatabaseOptions {
   path: string;
@@ -12,13 +19,18 @@ export interface DatabaseOptions {
   migrations: URL;
   /** Milliseconds to wait for another process's lock. */
   patience: number;
+  /** What an earlier gateway left beside the file: where there is anything, the file is not made anew. */
+  traces?: readonly string[];
   /** Largest file, in pages of 4 kB. */
   maxPages?: number;
 }
 
-export function openDatabase({ path, database, migrations, patience, maxPages }: DatabaseOptions): DatabaseSync {
+export function openDatabase(options: DatabaseOptions): DatabaseSync {
+  const { path, database, migrations, patience, traces = [], maxPages } = options;
+  refuseCutOff(path);
   const connection = connect(path, { timeout: patience, enableForeignKeyConstraints: true });
   try {
+    if (traces.length > 0 && !hasTable(connection)) throw lostStore(dirname(path), traces);
     connection.exec(`PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
       PRAGMA fullfsync = ON;
@@ -31,6 +43,14 @@ export function openDatabase({ path, database, migrations, patience, maxPages }:
     throw error;
   }
   return connection;
+}
+
+/** SQLite reads the missing end of a page as zeros. A log, if there is one, may still have the whole page. */
+function refuseCutOff(path: string): void {
+  const [file, log] = [path, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
+  if (file?.isFile() && file.size % PAGE_BYTES !== 0 && (log?.size ?? 0) === 0) {
+    throw new StoreUnavailable('the file is damaged (its end is cut off)');
+  }
 }
 
 /** Sees what is committed, whatever holds up who writes. */

@@ -6,6 +6,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { connect } from './connection.ts';
 
 const BUSY = 5;
+const NOT_A_DATABASE = 26;
 
 export interface Ownership {
   release(): void;
@@ -26,7 +27,12 @@ export function own(folder: string): Ownership {
 }
 
 function reason(folder: string, { errcode = 0, message }: { errcode?: number; message: string }): string {
-  return (errcode & 0xff) === BUSY
-    ? `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`
-    : `The folder ${folder} cannot be used: ${message}.`;
+  switch (errcode & 0xff) {
+    case BUSY:
+      return `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`;
+    case NOT_A_DATABASE:
+      return `The file ${join(folder, 'lock.db')} is damaged. It holds nothing: stop all gateways and delete it.`;
+    default:
+      return `The folder ${folder} cannot be used: ${message}.`;
+  }
 }

@@ -3,7 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GatewayError } from '../../core/errors.ts';
+import { PRIVATE_FOLDER } from '../../core/file-modes.ts';
 import { healthOf } from '../health.ts';
+import { isVoid, lostStore } from '../lost.ts';
 import type { Database, Operation } from '../operation.ts';
 import type { OperationName, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -22,6 +24,8 @@ export interface SqliteOptions {
   /** The module that exports `operations`. */
   operations: URL;
   migrations: URL;
+  /** What an earlier gateway left in the folder, beside which no new store is made; none if absent. */
+  traces?: readonly string[];
   patience?: number;
   maxPages?: number;
 }
@@ -33,6 +37,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     options.operations.href
   );
   makeFolder(folder);
+  const { traces = [] } = options;
+  // Before anything is opened: SQLite deletes the log of an empty file, from which it could still be restored.
+  if (traces.length > 0 && isVoid(join(folder, 'state.db'))) throw lostStore(folder, traces);
   const ownership = options.role === 'owner' ? own(folder) : undefined;
   const writers: Record<Database, Worker> = { state: worker('state', 'writer'), usage: worker('usage', 'writer') };
   const readers: Record<Database, Worker> = { state: worker('state', 'reader'), usage: worker('usage', 'reader') };
@@ -41,6 +48,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const { migrations, patience = PATIENCE, maxPages } = options;
     return createWorker({
       ...{ path: join(folder, `${database}.db`), database, role, patience, maxPages },
+      traces: database === 'state' ? traces : [],
       ...{ migrations: migrations.href, operations: options.operations.href },
     });
   }
@@ -82,7 +90,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   } catch (error) {
     const { message } = error as Error;
     throw new GatewayError('unavailable', `The folder ${folder} cannot be made: ${message}.`, { cause: error });

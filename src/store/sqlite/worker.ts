@@ -29,7 +29,8 @@ interface Thread {
   worker: NodeWorker;
   waiting: Map<number, Waiting>;
   ready: Promise<void>;
-  ended: Promise<void>;
+  /** Asks it to end once its calls are answered, and resolves when it has. */
+  close(): Promise<void>;
 }
 
 /** Starts its thread when it is first needed. */
@@ -67,10 +68,7 @@ export function createWorker(options: ThreadOptions): Worker {
     },
     async close() {
       closed = true;
-      if (!thread) return;
-      thread.worker.ref();
-      send(thread.worker, { type: 'close' });
-      await thread.ended;
+      await thread?.close();
     },
   };
 }
@@ -85,14 +83,20 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
   const worker = new NodeWorker(THREAD, { workerData: options, execArgv: [], name: `${role} of ${database}` });
   const waiting = new Map<number, Waiting>();
   let served = false;
+  let isClosing = false;
   let problem: Error = new StoreUnavailable(`the ${role} ended`);
+
+  /** A thread that is asked to end is waited for, whatever it still says: the process must not end before it. */
+  function unrefIdle(): void {
+    if (waiting.size === 0 && !isClosing) worker.unref();
+  }
 
   const ready = new Promise<void>((resolve, reject) => {
     worker.on('message', (message: FromThread) => {
       switch (message.type) {
         case 'ready':
           served = true;
-          if (waiting.size === 0) worker.unref();
+          unrefIdle();
           return resolve();
         case 'unusable':
           problem = decodeFailure(message.failure);
@@ -104,7 +108,7 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
             if ('failure' in answer) caller?.reject(decodeFailure(answer.failure));
             else caller?.resolve(answer.result);
           }
-          if (waiting.size === 0) worker.unref();
+          unrefIdle();
       }
     });
     worker.on('error', (error) => {
@@ -120,5 +124,12 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
       resolve();
     });
   });
-  return { worker, waiting, ready, ended };
+  async function close(): Promise<void> {
+    isClosing = true;
+    worker.ref();
+    send(worker, { type: 'close' });
+    await ended;
+  }
+
+  return { worker, waiting, ready, close };
 }

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PRIVATE_FOLDER } from '../../core/file-modes.ts';
 import type { Kept, Mirror } from '../mirror.ts';
 import { createReader, type OpenContent } from './content.ts';
 import type { Limits } from './download.ts';
@@ -53,7 +54,7 @@ const DAY = 24 * 3_600_000;
 
 export function createMirror(options: MirrorOptions): FullMirror {
   const { folder, clients, secrets, urlLifetime = DAY, keepMedia = 7 * DAY, now = Date.now } = options;
-  mkdirSync(join(folder, 'videos'), { recursive: true });
+  mkdirSync(join(folder, 'videos'), { recursive: true, mode: PRIVATE_FOLDER });
   const limits = { ...LIMITS, ...options.limits };
   const urls: FileUrls = createFileUrls({ secrets, lifetime: urlLifetime, now });
   const local = createLocalStore(folder);

@@ -2,6 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PRIVATE_FILE } from '../../core/file-modes.ts';
 import type { AssetSource, Kept, Mirror } from '../mirror.ts';
 import { checkVideo, download, type Limits, tooLarge } from './download.ts';
 import { durationOf } from './duration.ts';
@@ -44,7 +45,7 @@ export function createKeeper({ clients, folder, store, scheme, limits, room, log
     try {
       await fill(part, source, signal);
       const kept = await describe(part, place);
-      await writeFile(noteOf(path), JSON.stringify(kept), { flush: true });
+      await writeFile(noteOf(path), JSON.stringify(kept), { mode: PRIVATE_FILE, flush: true });
       await store.put(path, nameIn(kept), kept, signal);
       await removePart(path);
       return kept;

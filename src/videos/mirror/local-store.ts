@@ -2,6 +2,7 @@
 
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { PRIVATE_FOLDER } from '../../core/file-modes.ts';
 import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
 
 export function createLocalStore(folder: string): MediaStore {
@@ -22,7 +23,7 @@ export function createLocalStore(folder: string): MediaStore {
     list,
     async put(path, name) {
       const target = pathOf(name);
-      await mkdir(dirname(target), { recursive: true });
+      await mkdir(dirname(target), { recursive: true, mode: PRIVATE_FOLDER });
       await rename(path, target);
       await syncFolder(dirname(target));
       await syncFolder(dirname(dirname(target)));

@@ -3,6 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../core/file-modes.ts';
 import { HEAD_BYTES } from './media-type.ts';
 
 /** The version of a resource that a server serves, by which a later request can say which one it began with. */
@@ -45,7 +46,7 @@ const READ_BYTES = 1024 * 1024;
 
 /** Goes on with what lies at the path, or begins a new file; makes its folder. */
 export async function openPart(path: string): Promise<Part> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
   const checkpointPath = `${path}.json`;
   let checkpoint = await readCheckpoint(checkpointPath);
   const file = await openOrCreate(path);
@@ -122,7 +123,7 @@ async function openOrCreate(path: string): Promise<FileHandle> {
     return await open(path, 'r+');
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
-    return await open(path, 'wx+');
+    return await open(path, 'wx+', PRIVATE_FILE);
   }
 }
 
@@ -166,7 +167,7 @@ async function writeAll(file: FileHandle, chunk: Buffer, position: number): Prom
 /** The file holds either what it held or the new text, whenever the process ends. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
-  const file = await open(fresh, 'w');
+  const file = await open(fresh, 'w', PRIVATE_FILE);
   try {
     await file.writeFile(text);
     await file.datasync();

@@ -1,0 +1,40 @@
+/** What the operator should know about the way the gateway is run, although it starts. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/resolved.ts';
+import { isVoid } from '../store/lost.ts';
+
+/** Ports below need root on most systems. */
+const FIRST_FREE_PORT = 1024;
+/** Files by which container runtimes show that the process is in one, where root is often the only user. */
+const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv'];
+
+export interface Machine {
+  platform: NodeJS.Platform;
+  /** Of the user, where the system has such ids. */
+  uid?: number;
+  isContainer: boolean;
+}
+
+export function startWarnings(config: Config, machine = thisMachine()): string[] {
+  const warnings: string[] = [];
+  if (isRootWithoutNeed(config, machine)) {
+    warnings.push('The gateway runs as root and needs not to: run it as a user of its own that owns the data folder.');
+  }
+  if (!config.postgres && !isVoid(join(config.data, 'state.db')) && isVoid(join(config.data, 'usage.db'))) {
+    warnings.push('usage.db is missing or empty beside state.db: budgets begin anew, and reports are empty.');
+  }
+  return warnings;
+}
+
+function isRootWithoutNeed({ server, admin }: Config, { platform, uid, isContainer }: Machine): boolean {
+  if (platform !== 'linux' || uid !== 0 || isContainer) return false;
+  const ports = [server.port, ...(admin ? [admin.port] : [])];
+  return ports.every((port) => port === 0 || port >= FIRST_FREE_PORT);
+}
+
+function thisMachine(): Machine {
+  const isContainer = process.env.KUBERNETES_SERVICE_HOST !== undefined || CONTAINER_MARKS.some(existsSync);
+  return { platform: process.platform, uid: process.getuid?.(), isContainer };
+}

@@ -1,0 +1,39 @@
+/** What the log says of the way a gateway is run. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Machine, startWarnings } from '../../src/cli/start-warnings.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { sourceWith } from '../config/sources.ts';
+
+const ROOT: Machine = { platform: 'linux', uid: 0, isContainer: false };
+
+function configOf(text: string) {
+  return parseConfig(text, sourceWith());
+}
+
+test('a gateway that runs as root and needs not to says so', () => {
+  const plain = configOf('server: { port: 8080 }');
+  assert.match(startWarnings(plain, ROOT).join(), /runs as root and needs not to/);
+  assert.deepEqual(startWarnings(plain, { ...ROOT, uid: 1000 }), []);
+  assert.deepEqual(startWarnings(plain, { ...ROOT, isContainer: true }), []);
+  assert.deepEqual(startWarnings(plain, { ...ROOT, platform: 'win32', uid: undefined }), []);
+  assert.deepEqual(startWarnings(configOf('server: { port: 443 }'), ROOT), []);
+  const admin = 'admin: { token: 0123456789abcdef0123456789abcdef, port: 81 }';
+  assert.deepEqual(startWarnings(configOf(admin), ROOT), []);
+});
+
+test('a store without its records of use says that budgets begin anew', (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-warnings-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const config = configOf(`data: "${folder}"`);
+  const warnings = () => startWarnings(config, { ...ROOT, uid: 1000 }).join();
+  assert.equal(warnings(), '', 'a new gateway has neither');
+  writeFileSync(join(folder, 'state.db'), 'something');
+  assert.match(warnings(), /usage\.db is missing or empty beside state\.db/);
+  writeFileSync(join(folder, 'usage.db'), 'something');
+  assert.equal(warnings(), '');
+});
