@@ -47,10 +47,23 @@ async function ask(name: string, servers: readonly string[], signal: AbortSignal
 export const systemLookup: Lookup = async (name) =>
   (await lookupInSystem(name, { all: true })).map(({ address }) => address);
 
-/** What a client with this policy asks: name servers, and the system for names that the operator allowed. */
+/**
+ * What a client with this policy asks: name servers, and for names that the operator allowed the system too, whose hosts
+ * file may know them. Where the configuration has name servers, the system comes after them.
+ */
 export function createLookup(policy: Policy, servers: readonly string[] = []): Lookup {
   const ask = createResolverLookup(servers);
-  return (name, signal) => (policy.allowsHost(name) ? systemLookup : ask)(name, signal);
+  return async (name, signal) => {
+    if (!policy.allowsHost(name)) return ask(name, signal);
+    if (servers.length === 0 || isLocalhost(name)) return systemLookup(name, signal);
+    const found = await ask(name, signal);
+    return found.length > 0 ? found : systemLookup(name, signal);
+  };
+}
+
+/** Names that no name server may be asked for (RFC 6761). */
+function isLocalhost(name: string): boolean {
+  return `.${canonicalName(name)}`.endsWith('.localhost');
 }
 
 /** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */

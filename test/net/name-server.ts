@@ -9,7 +9,7 @@ export interface NameServer {
   asked: string[];
 }
 
-/** Answers A questions with an address, with no such name for `missing.*`, and not at all for `slow.*`. */
+/** Answers A questions with an address, with no such name for `missing.*` and names without a dot, and not at all for `slow.*`. */
 export async function startNameServer(context: TestContext, address: string): Promise<NameServer> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
@@ -17,9 +17,10 @@ export async function startNameServer(context: TestContext, address: string): Pr
     const { name, type, end } = questionOf(question);
     asked.push(name);
     if (name.startsWith('slow.')) return;
-    const hasAnswer = type === 1 && !name.startsWith('missing.');
+    const isMissing = name.startsWith('missing.') || !name.includes('.');
+    const hasAnswer = type === 1 && !isMissing;
     const head = Buffer.from(question.subarray(0, 12));
-    head.writeUInt16BE(0x8180 | (name.startsWith('missing.') ? 3 : 0), 2);
+    head.writeUInt16BE(0x8180 | (isMissing ? 3 : 0), 2);
     head.writeUInt16BE(hasAnswer ? 1 : 0, 6);
     head.writeUInt16BE(0, 8);
     head.writeUInt16BE(0, 10);

@@ -1,9 +1,10 @@
 /** Name servers of the operator's choice, and that slow ones hold up nobody. */
 
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { createPolicy } from '../../src/net/policy.ts';
-import { createLookup, createResolverLookup } from '../../src/net/resolver.ts';
+import { createLookup, createResolverLookup, systemLookup } from '../../src/net/resolver.ts';
 import { startNameServer } from './name-server.ts';
 
 const never = new AbortController().signal;
@@ -21,6 +22,17 @@ test('names that the operator allows are looked up as this machine does it', asy
   const lookup = createLookup(createPolicy({ allowHosts: ['localhost'] }), [server.address]);
   assert.ok((await lookup('localhost', never)).some((address) => address === '127.0.0.1' || address === '::1'));
   assert.deepEqual(server.asked, []);
+});
+
+test('names that the operator allows are asked of the name servers of the configuration, then of this machine', async (context) => {
+  const server = await startNameServer(context, '10.1.2.3');
+  const lookup = createLookup(createPolicy({ allowHosts: ['hooks.internal', hostname()] }), [server.address]);
+  assert.deepEqual(await lookup('hooks.internal', never), ['10.1.2.3']);
+  assert.ok(server.asked.includes('hooks.internal'));
+  const own = await systemLookup(hostname(), never).catch(() => undefined);
+  if (own === undefined) return context.diagnostic('this machine does not know its own name');
+  assert.deepEqual(await lookup(hostname(), never), own);
+  assert.ok(server.asked.includes(hostname()));
 });
 
 test('a look-up ends when its caller gives up, and 32 slow ones let the next one in then', async (context) => {
