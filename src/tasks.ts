@@ -2,6 +2,8 @@
 
 import type { Logger } from 'pino';
 import type { Config } from './config/resolved.ts';
+import { GatewayError } from './core/errors.ts';
+import { createRate } from './http/rate.ts';
 import type { VideoOptions } from './http/video-options.ts';
 import type { Models } from './inference/models.ts';
 import type { Upstream } from './inference/upstream.ts';
@@ -79,6 +81,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
     },
     fetchBytes: clients.guarded.fetchBytes,
   });
+  const replayRate = createRate({ ...REPLAY_RATE, now: clock.now });
   const { timeout, honorRetryAfter, standardHeaders } = config.callbacks;
   const delivery = createDeliveryHandler({
     ...{ store, client: clients.guarded, secrets, log, clock, userAgent },
@@ -95,7 +98,10 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       },
       deliveries: {
         of: (owner, taskId) => deliveriesOf(store, { owner, taskId }),
-        replay: (owner, taskId) => replayDelivery({ store, scheduler: { wake }, owner, taskId }),
+        async replay(owner, taskId) {
+          refuseHaste(replayRate(owner));
+          await replayDelivery({ store, scheduler: { wake }, owner, taskId });
+        },
       },
       now: clock.now,
     },
@@ -115,6 +121,16 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       await clients.trusted.close();
     },
   };
+}
+
+/** How often one key may ask for replays, of whatever webhook. */
+const REPLAY_RATE = { rate: 0.5, burst: 30 };
+
+function refuseHaste(wait: number): void {
+  if (wait === 0) return;
+  throw new GatewayError('rate_limit_exceeded', 'Too many webhooks are sent again with this key; slow down.', {
+    retryAfter: wait,
+  });
 }
 
 /** Where nothing is mirrored, nothing fails to be. */

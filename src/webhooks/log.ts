@@ -74,19 +74,30 @@ export interface ReplayOptions {
   taskId: string;
 }
 
+/** How often one webhook may be replayed, and within what time. */
+const REPLAY_LIMIT = { limit: 10, period: 24 * 3_600_000 };
+
 /**
  * Sends the same bytes once more, at once and without retries. Throws `not_found` when the owner has no such delivery,
- * `delivery_in_flight` while an attempt is being made.
+ * `delivery_in_flight` while an attempt is being made, `rate_limit_exceeded` after too many.
  */
 export async function replayDelivery({ store, scheduler, owner, taskId }: ReplayOptions): Promise<void> {
   const row = await store.call('readDelivery', { taskId });
-  const state = row ? await store.call('startReplay', { deliveryId: row.id, owner, now: store.now() }) : 'not_found';
-  switch (state) {
+  const replay = { owner, now: store.now(), ...REPLAY_LIMIT };
+  const start = row && (await store.call('startReplay', { deliveryId: row.id, ...replay }));
+  switch (start?.state) {
     case 'started':
       return scheduler.wake(WEBHOOK);
     case 'in_flight':
       throw new GatewayError('delivery_in_flight', 'This webhook is being delivered at the moment; try again shortly.');
+    case 'limited':
+      throw new GatewayError(
+        'rate_limit_exceeded',
+        `This webhook was sent again ${REPLAY_LIMIT.limit} times within 24 hours, which is as often as it may be.`,
+        { retryAfter: start.retryAfter },
+      );
     case 'not_found':
+    case undefined:
       throw new GatewayError(
         'not_found',
         'There is no webhook for this video: it has no callback_url, has not ended, or was deleted.',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { GatewayError } from '../../src/core/errors.ts';
 import { deliveriesOf, deliveriesOfOwner, replayDelivery } from '../../src/webhooks/log.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore } from '../store/stores.ts';
@@ -102,5 +103,34 @@ forEachStore((name, open) => {
     await delay(20);
     await replay();
     await until(() => receiver.received.length === 2);
+  });
+
+  test(`a webhook is replayed ten times within a day, then not before the first of them is a day old (${name})`, async (context) => {
+    const receiver = await startReceiver();
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const [taskId, other] = [await rig.owe(receiver.url()), await rig.owe(receiver.url())];
+    const attempts = async (task = taskId) => (await rig.log(task))?.attempts ?? [];
+    await until(async () => (await attempts()).length === 1);
+    for (let replays = 1; replays <= 10; replays++) {
+      await replayDelivery({ ...rig, owner: OWNER, taskId });
+      await until(async () => (await attempts()).length === 1 + replays);
+    }
+    const day = 24 * 3_600_000;
+    const later = (milliseconds: number) => ({ call: rig.store.call, now: () => rig.store.now() + milliseconds });
+    const replay = (milliseconds: number) =>
+      replayDelivery({ ...rig, store: later(milliseconds), owner: OWNER, taskId });
+    await assert.rejects(replay(0), (error: GatewayError) => {
+      assert.deepEqual([error.code, error.status], ['rate_limit_exceeded', 429]);
+      assert.match(error.message, /10 times within 24 hours/);
+      assert.ok(Number(error.retryAfter) > day - 60_000 && Number(error.retryAfter) <= day);
+      return true;
+    });
+    await assert.rejects(replay(day - 60_000), { code: 'rate_limit_exceeded' });
+    await until(async () => (await attempts(other)).length === 1);
+    await replayDelivery({ ...rig, owner: OWNER, taskId: other });
+    await until(async () => (await attempts(other)).length === 2);
+    assert.equal(receiver.received.length, 13);
+    await replay(day);
   });
 });

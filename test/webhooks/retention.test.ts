@@ -40,7 +40,7 @@ forEachStore((name, open) => {
     const store = await openJobStore(context, open);
     for (const id of ['old', 'young']) {
       await settle(store, id, { settledAt: id === 'old' ? AT : AT + 2 });
-      await store.do('startReplay', { deliveryId: `${id}-cancelled`, owner: OWNER, now: AT });
+      await store.do('startReplay', { deliveryId: `${id}-cancelled`, owner: OWNER, now: AT, limit: 10, period: 1 });
     }
     await store.do('dropJobs', { kind: 'video-use' });
     assert.equal(await store.do('pruneVideos', { settledBefore: AT + 1, limit: 10 }), 1);

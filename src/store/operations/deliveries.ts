@@ -123,21 +123,39 @@ async function logAttempt(transaction: Transaction, { deliveryId, trigger, resul
   ]);
 }
 
-/** `in_flight`: an attempt is being made, or a replay waits already. */
-export type ReplayStart = 'started' | 'in_flight' | 'not_found';
+/** `in_flight`: an attempt is being made, or a replay waits already. `limited`: there were too many of late. */
+export type ReplayStart =
+  | { state: 'started' | 'in_flight' | 'not_found' }
+  /** Milliseconds until the next one is allowed. */
+  | { state: 'limited'; retryAfter: number };
 
-export const startReplay = writing<{ deliveryId: string; owner: string; now: number }, ReplayStart>(
+export interface Replay {
+  deliveryId: string;
+  owner: string;
+  now: number;
+  /** Replays of one delivery within `period` milliseconds. */
+  limit: number;
+  period: number;
+}
+
+export const startReplay = writing<Replay, ReplayStart>(
   'state',
-  async (transaction, { deliveryId: id, owner, now }) => {
+  async (transaction, { deliveryId: id, owner, now, limit, period }) => {
     const sql = `SELECT url FROM delivery WHERE id = :id AND owner = :owner AND body IS NOT NULL ${transaction.forUpdate}`;
     const [delivery] = await transaction.all(sql, { id, owner });
-    if (!delivery) return 'not_found';
+    if (!delivery) return { state: 'not_found' };
     const busy = `SELECT id FROM job WHERE kind = :kind AND (ref = :replay OR (ref = :id AND lease_until > :now))`;
     const replay = replayOf(id);
-    if ((await transaction.all(busy, { kind: WEBHOOK, id, replay, now })).length > 0) return 'in_flight';
+    if ((await transaction.all(busy, { kind: WEBHOOK, id, replay, now })).length > 0) return { state: 'in_flight' };
+    const late = `SELECT started_at FROM delivery_attempt
+      WHERE delivery_id = :id AND trigger_kind = 'replay' AND started_at > :since ORDER BY started_at DESC LIMIT :limit`;
+    const before = await transaction.all(late, { id, since: now - period, limit });
+    if (before.length >= limit) {
+      return { state: 'limited', retryAfter: Math.max(1, Number(before.at(-1)?.started_at) + period - now) };
+    }
     const lane = laneOf(String(delivery.url));
     await addJob(transaction, { kind: WEBHOOK, ref: replay, lane, owner, dueAt: now });
-    return 'started';
+    return { state: 'started' };
   },
 );
 
