@@ -26,7 +26,7 @@ export function createCatalog(
     for (const model of models) byId.set(model.id, model);
     providers.set(provider, byId);
   }
-  const lists = new Map([...providers].map(([id, byId]) => [id, Object.freeze([...byId.values()])]));
+  const lists = withUniqueSlugs(providers);
   const all = Object.freeze([...lists.values()].flat());
   const byId = new Map(all.map((model) => [model.id, model]));
   const bySlug = new Map(all.toReversed().map((model) => [model.canonicalSlug, model]));
@@ -39,6 +39,22 @@ export function createCatalog(
     },
     page,
   };
+}
+
+/**
+ * A slug names one model for ever. An id whose slug is the id of another listed model may be moved on to a newer one, so its
+ * own id is its slug; of others with one slug the first keeps it.
+ */
+function withUniqueSlugs(providers: ReadonlyMap<string, ReadonlyMap<string, CatalogModel>>) {
+  const ids = new Set([...providers.values()].flatMap((byId) => [...byId.keys()]));
+  const taken = new Set<string>();
+  function unique(model: CatalogModel): CatalogModel {
+    const { id, canonicalSlug } = model;
+    const isFree = canonicalSlug === id || !(ids.has(canonicalSlug) || taken.has(canonicalSlug));
+    taken.add(canonicalSlug);
+    return isFree ? model : { ...model, canonicalSlug: id };
+  }
+  return new Map([...providers].map(([id, byId]) => [id, Object.freeze([...byId.values()].map(unique))]));
 }
 
 /** `before` counts back from its cursor, so that `limit` models directly before it are given. */

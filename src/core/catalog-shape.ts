@@ -3,6 +3,14 @@
 import type { Json } from './json.ts';
 import type { CatalogModel } from './model.ts';
 
+/** 2026-11-01, in Unix seconds: the date of the bundled catalog. */
+const CATALOG_DATE = 1_793_491_200;
+
+/** Clients require a number. A model whose date nobody says is known since the catalog has it. */
+export function createdOf({ created }: CatalogModel): number {
+  return created === 0 ? CATALOG_DATE : created;
+}
+
 export function architectureOf(model: CatalogModel): Json {
   return {
     modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,

@@ -23,7 +23,7 @@ export interface CatalogModel {
   canonicalSlug: string;
   name: string;
   description: string;
-  /** Unix seconds. */
+  /** Unix seconds; 0 where nobody says it. */
   created: number;
   ownedBy: string;
   version: string;

@@ -1,4 +1,4 @@
-/** Wishes in the name of a model: `:floor`, `:nitro`, and `:<provider>`. */
+/** Wishes in the name of a model: `:floor`, `:nitro`, `:exacto`, and `:<provider>`. */
 
 import type { Policy } from './policy.ts';
 import type { Slugs } from './slugs.ts';
@@ -6,6 +6,7 @@ import type { Slugs } from './slugs.ts';
 const SUFFIXES: Record<string, Partial<Policy>> = {
   floor: { sort: 'price' },
   nitro: { sort: 'throughput' },
+  exacto: { sort: 'throughput' },
 };
 
 export interface NamedModel {

@@ -18,7 +18,7 @@ const Price = Type.Union([
   Type.Number({ minimum: 0 }),
   Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,18})?$', errorMessage: 'must be a decimal number of USD' }),
 ]);
-const Sort = Type.Enum(['price', 'throughput', 'latency']);
+const Sort = Type.Enum(['price', 'throughput', 'latency', 'exacto']);
 
 /** Each group as its house has it; names that mean the same in two houses stand once. */
 export const providerSchema = Type.Object(

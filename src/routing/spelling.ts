@@ -34,7 +34,7 @@ export function policyOf({ provider, at, slugs }: Spelled): Policy {
   const routing = routingOf(given, (names) => selectors(names, 'routing.providers'));
   const fallback = fallbackOf(given.fallback, at, slugs);
   const order = [...selectors(given.order, 'order'), ...(routing.order ?? [])];
-  const sort: SortKey | undefined = typeof given.sort === 'string' ? given.sort : given.sort?.by;
+  const sort = sortOf(typeof given.sort === 'string' ? given.sort : given.sort?.by);
   return {
     order: [...order, ...fallback.providers],
     only: given.only ? selectors(given.only, 'only') : routing.only,
@@ -56,6 +56,11 @@ export function policyOf({ provider, at, slugs }: Spelled): Policy {
       distillable: given.enforce_distillable_text,
     },
   };
+}
+
+/** OpenRouter's `exacto` puts quality before price: of what it looks at, throughput is what is measured here. */
+function sortOf(name: SortKey | 'exacto' | undefined): SortKey | undefined {
+  return name === 'exacto' ? 'throughput' : name;
 }
 
 function check(provider: Json, at: string): void {

@@ -1,5 +1,6 @@
 /** The list of models that make videos, in OpenRouter's shape and with what it leaves out. */
 
+import { createdOf } from '../core/catalog-shape.ts';
 import type { Json } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 
@@ -7,12 +8,13 @@ export function encodeVideoModels(models: readonly CatalogModel[]): Json {
   return { data: models.filter(({ video }) => video).map(encodeVideoModel) };
 }
 
-function encodeVideoModel({ id, canonicalSlug, name, created, description, video = {} }: CatalogModel): Json {
+function encodeVideoModel(model: CatalogModel): Json {
+  const { id, canonicalSlug, name, description, video = {} } = model;
   return {
     id,
     canonical_slug: canonicalSlug,
     name,
-    created,
+    created: createdOf(model),
     description,
     supported_durations: video.durations ?? null,
     supported_resolutions: video.resolutions ?? null,

@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bundledModels } from '../../src/catalog/bundled.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
+import { discoveredModels } from '../../src/catalog/discovered.ts';
 import { catalogModel } from '../../src/catalog/entry.ts';
 import { GatewayError } from '../../src/core/errors.ts';
+import { encodeModel as encodeChatModel } from '../../src/protocols/chat/catalog.ts';
+import { encodeModel as encodeMessagesModel } from '../../src/protocols/messages/catalog.ts';
+import { encodeVideoModels } from '../../src/videos/model-list.ts';
 
 const one = ['a', 'b', 'c', 'd', 'e'].map((id) => catalogModel('one', { id }));
 const two = [
@@ -37,9 +41,43 @@ test('models are found by ids of any number of slashes and by slugs', () => {
 
 test('a slug that is also an id is that model', () => {
   const bundled = createCatalog([{ provider: 'openai', models: bundledModels('openai') }]);
-  assert.equal(bundled.find('openai/gpt-5')?.canonicalSlug, 'openai/gpt-5-2025-08-07');
+  assert.equal(bundled.find('openai/gpt-5')?.canonicalSlug, 'openai/gpt-5', 'the slug is that of another model');
   assert.equal(bundled.find('openai/gpt-5-2025-08-07')?.id, 'openai/gpt-5-2025-08-07');
   for (const model of bundled.all()) assert.ok(bundled.find(model.canonicalSlug), model.canonicalSlug);
+});
+
+test('slugs are unique over the whole list, and ids name the same models as before', () => {
+  const vendors = ['openai', 'anthropic', 'google', 'openrouter', 'xai', 'fal', 'volcengine', 'byteplus'];
+  const discovered = {
+    data: [
+      { id: 'v/one', canonical_slug: 'v/one-20260101' },
+      { id: 'v/one:free', canonical_slug: 'v/one-20260101' },
+      { id: 'v/two', canonical_slug: 'v/one' },
+    ],
+  };
+  const lists = vendors.map((provider) => ({ provider, models: bundledModels(provider) }));
+  const listed = createCatalog([...lists, { provider: 'router', models: discoveredModels('router', discovered) }]);
+  assert.ok(listed.all().length > 300);
+  const slugs = listed.all().map(({ canonicalSlug }) => canonicalSlug);
+  assert.equal(new Set(slugs).size, slugs.length);
+  for (const model of listed.all()) {
+    assert.equal(listed.find(model.id), model);
+    assert.equal(listed.find(model.canonicalSlug), model);
+  }
+  const router = listed.ofProvider('router')?.map(({ canonicalSlug }) => canonicalSlug);
+  assert.deepEqual(router, ['router/v/one-20260101', 'router/v/one:free', 'router/v/two']);
+});
+
+test('a model whose date nobody says has a date that clients take, and no year 1970 but where the protocol says so', () => {
+  const dateless = catalogModel('local', { id: 'm', outputModalities: ['video'], video: {} });
+  const catalogDate = Date.UTC(2026, 10, 1) / 1000;
+  assert.equal(encodeChatModel(dateless).created, catalogDate);
+  assert.equal(encodeVideoModels([dateless]).data[0].created, catalogDate);
+  // "May be set to an epoch value if the release date is unknown", as the protocol's own types say.
+  assert.equal(encodeMessagesModel(dateless).created_at, '1970-01-01T00:00:00Z');
+  for (const vendor of ['openai', 'fal', 'kling', 'dashscope', 'xai']) {
+    for (const model of bundledModels(vendor)) assert.ok(encodeChatModel(model).created > 1_500_000_000, model.id);
+  }
 });
 
 test('of two models with one id the later counts', () => {

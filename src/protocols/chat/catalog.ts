@@ -1,6 +1,6 @@
 /** Models as the catalog of chat completions shows them. */
 
-import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
+import { architectureOf, createdOf, topProviderOf } from '../../core/catalog-shape.ts';
 import type { Json } from '../../core/json.ts';
 import type { CatalogModel, Pricing } from '../../core/model.ts';
 import type { CatalogPage } from '../../core/protocol.ts';
@@ -9,7 +9,7 @@ export function encodeModel(model: CatalogModel): Json {
   return {
     id: model.id,
     object: 'model',
-    created: model.created,
+    created: createdOf(model),
     owned_by: model.ownedBy,
     canonical_slug: model.canonicalSlug,
     name: model.name,
