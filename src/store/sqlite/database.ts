@@ -27,7 +27,6 @@ export interface DatabaseOptions {
 
 export function openDatabase(options: DatabaseOptions): DatabaseSync {
   const { path, database, migrations, patience, traces = [], maxPages } = options;
-  refuseCutOff(path);
   const connection = connect(path, { timeout: patience, enableForeignKeyConstraints: true });
   try {
     if (traces.length > 0 && !hasTable(connection)) throw lostStore(dirname(path), traces);
@@ -36,6 +35,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
       PRAGMA fullfsync = ON;
       PRAGMA temp_store = MEMORY;
       PRAGMA journal_size_limit = 67108864;`);
+    refuseCutOff(path);
     migrate(connection, migrations, database);
     if (maxPages !== undefined) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
   } catch (error) {
