@@ -17,6 +17,8 @@ export interface LoadOptions {
   videoRest?: number;
   /** What its prompts begin with, where there are several loads. */
   name?: string;
+  /** Milliseconds that a client waits for an answer. */
+  patience?: number;
 }
 
 export interface Load {
@@ -34,7 +36,16 @@ const PATIENCE_MS = 8_000;
 const VERSION = { 'anthropic-version': '2023-06-01' };
 
 export function startLoad(stage: Stage, options: LoadOptions): Load {
-  const { url, askers, creators = 0, hooks = [], rest = 0, videoRest = 300, name = 'A paper boat' } = options;
+  const {
+    url,
+    askers,
+    creators = 0,
+    hooks = [],
+    rest = 0,
+    videoRest = 300,
+    name = 'A paper boat',
+    patience = PATIENCE_MS,
+  } = options;
   const whole = new Set<string>();
   const statuses = new Map<number, number>();
   const created = new Map<string, string>();
@@ -45,7 +56,7 @@ export function startLoad(stage: Stage, options: LoadOptions): Load {
 
   async function question(number: number): Promise<void> {
     const { path, body, isWhole } = shapeOf(number);
-    const answer = await ask(url + path, body, { headers: VERSION, patience: PATIENCE_MS }).catch(() => undefined);
+    const answer = await ask(url + path, body, { headers: VERSION, patience }).catch(() => undefined);
     const status = answer?.status ?? 0;
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     const id = /made-\d+/.exec(answer?.text ?? '')?.[0];
@@ -58,7 +69,7 @@ export function startLoad(stage: Stage, options: LoadOptions): Load {
     const headers = { 'idempotency-key': randomUUID() };
     const body = { model: 'film/film', prompt, duration: 4, callback_url: receiver };
     for (;;) {
-      const answer = await ask(`${url}/v1/videos`, body, { headers, patience: PATIENCE_MS }).catch(() => undefined);
+      const answer = await ask(`${url}/v1/videos`, body, { headers, patience }).catch(() => undefined);
       if (answer?.status === 202) return void created.set(JSON.parse(answer.text).id, prompt);
       if (over) return;
       await pause(100);

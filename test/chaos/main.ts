@@ -1,5 +1,5 @@
 /**
- * `npm run test:chaos [-- SCENARIO...] [--keep]`: kills, freezes and starves real gateways, prints what came of it, and writes
+ * `npm run test:chaos [-- SCENARIO...] [--keep] [--minutes N]`: kills, freezes and starves real gateways, prints what came of it, and writes
  * the figures into docs/reliability.md unless it is to be kept. Exits with 1 when a target was missed.
  */
 
@@ -19,7 +19,7 @@ const DOCUMENT = join(import.meta.dirname, '../../docs/reliability.md');
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { keep: { type: 'boolean', default: false } },
+  options: { keep: { type: 'boolean', default: false }, minutes: { type: 'string' } },
 });
 const chosen = scenarios.filter(({ id }) => positionals.length === 0 || positionals.includes(id));
 const began = performance.now();
@@ -61,7 +61,7 @@ async function attempt(scenario: Scenario): Promise<Result> {
   const tell = teller(scenario.id);
   let figures: Figure[];
   try {
-    figures = await play(scenario, tell);
+    figures = await play(scenario, tell, values.minutes === undefined ? undefined : Number(values.minutes));
   } catch (error) {
     process.stderr.write(`${scenario.id}: ${(error as Error).stack}\n`);
     figures = [{ ...notRun('the scenario', 'it broke'), verdict: 'MISSED' }];

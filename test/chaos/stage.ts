@@ -12,6 +12,8 @@ export interface Stage {
   folder(): string;
   /** Undoes something at the end, the last first. */
   atEnd(undo: () => unknown): void;
+  /** How long a scenario without an end of its own is to last. */
+  minutes?: number | undefined;
 }
 
 export interface Scenario {
@@ -25,8 +27,9 @@ export interface Scenario {
   run(stage: Stage): Promise<Figure[]>;
 }
 
-export async function play(scenario: Scenario, say: (text: string) => void): Promise<Figure[]> {
+export async function play(scenario: Scenario, say: (text: string) => void, minutes?: number): Promise<Figure[]> {
   const { stage, close } = openStage(say);
+  stage.minutes = minutes;
   try {
     return await scenario.run(stage);
   } finally {

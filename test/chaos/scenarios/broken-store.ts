@@ -37,7 +37,7 @@ function broken(error: Error): Figure[] {
   return [exactly('a part of the scenario', error.message, 'no error')];
 }
 
-interface Rig {
+export interface Rig {
   name: string;
   folder: string;
   postgres?: string;
@@ -46,10 +46,10 @@ interface Rig {
 }
 
 /** What a gateway says while its store is broken, and how soon all is well again. */
-async function endure(
+export async function endure(
   stage: Stage,
   rig: Rig,
-  fault: { begin(): unknown; end(): unknown; lasts: number },
+  fault: { begin(gateway: Gateway): unknown; end(): unknown; lasts: number },
 ): Promise<Figure[]> {
   const { name, folder, postgres } = rig;
   const hooks = await startHooks(stage, 1);
@@ -61,7 +61,7 @@ async function endure(
   const seen = { refused: 0, wrong: 0, answered: 0, ready: 0, dead: 0, ids: [] as string[] };
   await create(gateway, seen);
   const before = seen.ids.length;
-  await fault.begin();
+  await fault.begin(gateway);
   const began = performance.now();
   await pause(1500);
   while (performance.now() - began < fault.lasts) {

@@ -5,14 +5,18 @@ import { brokenStore } from './broken-store.ts';
 import { clockJumps } from './clock-jumps.ts';
 import { commitRate } from './commit-rate.ts';
 import { deadHost, storm } from './dead-host.ts';
+import { failingDisk } from './failing-disk.ts';
 import { faultyReceivers } from './faulty-receivers.ts';
 import { frozenGateway } from './frozen-gateway.ts';
+import { frozenRequests } from './frozen-requests.ts';
 import { killedAccounts } from './killed-accounts.ts';
 import { killedDatabase } from './killed-database.ts';
 import { killedDeliveries } from './killed-deliveries.ts';
 import { killedTasks } from './killed-tasks.ts';
 import { manyOpenTasks } from './many-open-tasks.ts';
 import { powerLoss } from './power-loss.ts';
+import { fewFiles, smallHeap } from './scarce-resources.ts';
+import { soak } from './soak.ts';
 import { stopUnderLoad } from './stop-under-load.ts';
 import { killedSteps, settlementRaces } from './test-files.ts';
 
@@ -33,4 +37,9 @@ export const scenarios: readonly Scenario[] = [
   brokenStore,
   killedDatabase,
   clockJumps,
+  failingDisk,
+  frozenRequests,
+  fewFiles,
+  smallHeap,
+  soak,
 ];
