@@ -10,7 +10,7 @@ import { joinStore } from './store/instance.ts';
 import type { Store } from './store/store.ts';
 import { createRecorder, type Recorder } from './usage/recorder.ts';
 import { recoverInterrupted } from './usage/recovery.ts';
-import { pruneRecords } from './usage/retention.ts';
+import { createTrimmer, pruneRecords } from './usage/retention.ts';
 
 export interface AccountingOptions {
   store: Store;
@@ -32,6 +32,8 @@ export interface Accounting {
 const RECOVERY = 10_000;
 const REST = 2_000;
 const CLEARING = 3_600_000;
+/** Milliseconds between two looks at the size of the records. */
+const TRIMMING = 60_000;
 /** Milliseconds that allowances of past minutes are remembered, and that a store which is away gets at the end. */
 const MEMORY = 10 * 60_000;
 const PATIENCE = 5_000;
@@ -50,7 +52,11 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
     setInterval(() => {
       work().catch((error) => log.warn({ problem: error.message }, 'accounts could not be kept tidy'));
     }, milliseconds).unref();
-  const timers = [every(CLEARING, () => clear({ store, log, now }, config().usage))];
+  const trimmer = createTrimmer({ store, now });
+  const timers = [
+    every(CLEARING, () => clear({ store, log, now }, config().usage)),
+    every(TRIMMING, async () => void (await trimmer.trim(config().usage.maxSize))),
+  ];
   if (store.engine !== 'sqlite') {
     timers.push(
       every(RECOVERY, () => recoverInterrupted({ store, log })),

@@ -6,11 +6,13 @@ import { pino } from 'pino';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { reportUse } from '../../src/usage/report.ts';
-import { pruneRecords } from '../../src/usage/retention.ts';
+import { createTrimmer, pruneRecords } from '../../src/usage/retention.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
 
 const DAY = 24 * 3600 * 1000;
+/** As `retention.ts` has it. */
+const RECORD_SIZE = 335;
 const now = (): number => NOON;
 
 /** Some records on each of the last days; their ids name the day. */
@@ -46,12 +48,36 @@ forEachStore((name, open) => {
     assert.equal(total.requests, 18);
   });
 
-  test(`the oldest go where they are too many, but never today's (${name})`, async (context) => {
+  test(`the oldest days go where they are too many, and today's last (${name})`, async (context) => {
     const store = await open(context);
     await fill(store, 4, 10);
-    await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: 25 * 245 });
+    await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: 25 * RECORD_SIZE });
     assert.deepEqual(await daysKept(store, 4), [0, 1]);
     await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: 1 });
     assert.deepEqual(await daysKept(store, 4), [0]);
+  });
+
+  test(`within a day the oldest records go, too (${name})`, async (context) => {
+    const store = await open(context);
+    const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log: pino({ level: 'silent' }) });
+    const size = 300 * RECORD_SIZE;
+    const trimmer = createTrimmer({ store, now });
+    const record = async (from: number, to: number) => {
+      for (let index = from; index < to; index++) {
+        await recorder.finish(intent(`r${index}`, { startedAt: NOON - 10_000 + index }), completion());
+      }
+      await recorder.written();
+    };
+    await record(0, 300);
+    assert.equal(await trimmer.trim(size), 0);
+    await record(300, 1000);
+    assert.equal(await trimmer.trim(size), 700);
+    assert.equal(await trimmer.trim(size), 0);
+    const kept = async (id: string) => (await store.call('usageRecord', { id, keyId: 'key-1' })) !== undefined;
+    assert.deepEqual([await kept('r699'), await kept('r700'), await kept('r999')], [false, true, true]);
+    await record(1000, 1100);
+    assert.equal(await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: size }), 100);
+    assert.deepEqual([await kept('r799'), await kept('r800')], [false, true]);
+    assert.equal((await store.call('usageByDay', {}))[0]?.records, 1100);
   });
 });

@@ -195,6 +195,22 @@ async function correctInterrupted(
   );
 }
 
+/** When the oldest of the newest `most` records began, in Unix milliseconds; undefined where there are fewer. */
+export const newestSince = reading<{ most: number }, number | undefined>('usage', async (transaction, { most }) => {
+  const sql = 'SELECT started_at FROM usage_record ORDER BY started_at DESC LIMIT 1 OFFSET :skipped';
+  const [row] = await transaction.all(sql, { skipped: Math.max(0, most - 1) });
+  return row && Number(row.started_at);
+});
+
+/** Removes some of the records that began before a moment; 0 when there are no more. */
+export const trimUsage = writing<{ before: number; most: number }, number>('usage', (transaction, values) =>
+  transaction.run(
+    `DELETE FROM usage_record WHERE started_at < :before AND id IN
+     (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :most)`,
+    values,
+  ),
+);
+
 /** Those whose intents were still there: the others were recorded by a gateway that took this one for dead, or by an earlier try. */
 async function endIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   const ended = new Set<string>();
