@@ -121,6 +121,22 @@ export function codeOfUpstreamStatus(status: number): ErrorCode {
   }
 }
 
+/** Says more than any words beside it: what the caller may do next, and when. */
+const DECISIVE_STATUSES = [408, 413, 429, 503, 504, 529];
+
+/** What such a status means, whatever the body says; undefined for all others. */
+export function codeOfDecisiveStatus(status: number): ErrorCode | undefined {
+  return DECISIVE_STATUSES.includes(status) ? codeOfUpstreamStatus(status) : undefined;
+}
+
+/** An upstream's words are shown up to this length. */
+const MAX_MESSAGE_CHARACTERS = 1000;
+
+/** What an upstream says of an error, as far as a caller may read it. */
+export function wordsOfUpstream(text: string): string {
+  return redact(text.slice(0, MAX_MESSAGE_CHARACTERS * 2)).slice(0, MAX_MESSAGE_CHARACTERS);
+}
+
 const SECRETS =
   /\b(sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b(org|proj|acct|user)-[A-Za-z0-9]{8,}|https?:\/\/[^\s"'<>)]+/g;
 

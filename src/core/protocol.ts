@@ -67,6 +67,8 @@ export interface Target {
   /** The id the upstream knows. */
   model: string;
   rules: ModelRules;
+  /** The gateway's own id of the answer, which no other answer has: upstreams may repeat theirs. */
+  answerId?: string;
 }
 
 export interface EncodedRequest {

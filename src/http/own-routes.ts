@@ -1,5 +1,6 @@
 /** What the holder of a key may see of it: its use, one request of it, and what it may still use. */
 
+import { requestIdOf } from '../core/answer-id.ts';
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Key } from '../keys/store.ts';
@@ -47,8 +48,11 @@ async function generation(key: Key, query: URLSearchParams, { store }: OwnOption
   const id = query.get('id');
   if (!id) throw new GatewayError('invalid_request', 'id is required: that of a request.', { param: 'id' });
   // No database text holds a NUL, and neither does an id.
-  const found = id.includes('\0') ? undefined : await store.call('usageRecord', { id, keyId: key.id });
-  if (found) return { data: encodeGeneration(found) };
+  const names = id.includes('\0') ? [] : [id, requestIdOf(id)].filter((name) => name !== undefined);
+  for (const name of names) {
+    const found = await store.call('usageRecord', { id: name, keyId: key.id });
+    if (found) return { data: encodeGeneration(found) };
+  }
   throw new GatewayError('not_found', 'This key has made no request with this id, or its record is no longer kept.', {
     param: 'id',
   });

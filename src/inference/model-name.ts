@@ -1,21 +1,15 @@
 /** The gateway's name for a model in the bytes of an upstream's answer. */
 
-import { type Span, spanAt, splice } from '../core/json.ts';
+import { everySpanAt, spliceAll } from '../core/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 
-/** A whole body with the model's name replaced where the protocol has it. */
+/** A whole body with the model's name replaced wherever the protocol has it, also where a name is there twice. */
 export function nameModel(bytes: Buffer, protocol: Protocol, model: string): Buffer {
-  const span = findName(bytes, protocol);
-  return span ? splice(bytes, span, JSON.stringify(model)) : bytes;
+  return spliceAll(bytes, everySpanAt(bytes, protocol.modelPaths), JSON.stringify(model));
 }
 
-function findName(bytes: Buffer, { modelPaths }: Protocol): Span | undefined {
-  for (const path of modelPaths) {
-    const span = spanAt(bytes, path);
-    if (span) return span;
-  }
-  return undefined;
-}
+/** How the letters of a name may be written besides: all of them have codes below 256. */
+const ESCAPED_LETTER = Buffer.from('\\u00');
 
 /**
  * Does the same for the frames of one stream, whose JSON begins at `brace`. Most streams repeat everything up to the
@@ -29,19 +23,27 @@ export function createRenamer(
   const marks = [...new Set(protocol.modelPaths.map((path) => path.at(-1) ?? ''))].map((key) =>
     Buffer.from(`"${key}"`),
   );
+  marks.push(ESCAPED_LETTER);
   let known: Buffer = name.subarray(0, 0);
   let begin: Buffer = known;
+
+  function mayHoldName(bytes: Buffer, from: number): boolean {
+    return marks.some((mark) => bytes.indexOf(mark, from) >= 0);
+  }
 
   return (frame, brace, out) => {
     const repeated =
       known.length > 0 && frame.length >= known.length && frame.compare(known, 0, known.length, 0, known.length) === 0;
-    if (repeated) {
+    if (repeated && !mayHoldName(frame, known.length)) {
       out.push(begin, name, frame.subarray(known.length));
       return;
     }
-    const span = marks.some((mark) => frame.includes(mark)) ? findName(frame.subarray(brace), protocol) : undefined;
-    if (!span) {
-      out.push(frame);
+    const json = frame.subarray(brace);
+    const spans = mayHoldName(frame, brace) ? everySpanAt(json, protocol.modelPaths) : [];
+    const [span] = spans;
+    if (!span || spans.length > 1) {
+      if (span) out.push(frame.subarray(0, brace));
+      out.push(span ? spliceAll(json, spans, name.toString()) : frame);
       return;
     }
     known = frame.subarray(0, brace + span.end);

@@ -1,5 +1,6 @@
 /** Decides which of the three ways a request takes to an endpoint, and makes its upstream body. */
 
+import { answerIdOf } from '../core/answer-id.ts';
 import type { ChatRequest, Finish, OpenPart } from '../core/chat.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
 import { protocolOf } from '../protocols/index.ts';
@@ -42,7 +43,12 @@ export interface PlanOptions {
 /** Throws `unsupported_*` or `invalid_request`, in the client's terms, when the endpoint cannot do what is asked. */
 export async function plan(call: Call, endpoint: Endpoint, { prepare, memory, signal }: PlanOptions): Promise<Plan> {
   const upstream = protocolOf(endpoint.provider.protocol);
-  const target: Target = { origin: originOf(endpoint), model: endpoint.model.upstreamId, rules: rulesOf(endpoint) };
+  const target: Target = {
+    origin: originOf(endpoint),
+    model: endpoint.model.upstreamId,
+    rules: rulesOf(endpoint),
+    answerId: answerIdOf(call.requestId),
+  };
   if (upstream === call.protocol) return relayed(call, endpoint, { target, memory });
   const complete = async (request: ChatRequest): Promise<void> => {
     memory.restore(call.owner, target.origin, request.turns);

@@ -27,7 +27,7 @@ export interface Rounds {
   response(): ChatResponse;
 }
 
-export function createRounds({ request, toolNames, continueWith }: Plan): Rounds {
+export function createRounds({ request, target, toolNames, continueWith }: Plan): Rounds {
   const unwrap = createUnwrapper(request);
   const whole = createFolder();
   let paused: Finish | undefined;
@@ -68,7 +68,7 @@ export function createRounds({ request, toolNames, continueWith }: Plan): Rounds
       case 'message-start':
         facts.id ??= event.id || undefined;
         facts.model ??= event.model;
-        return round === 1 ? event : undefined;
+        return round === 1 ? { ...event, id: target.answerId ?? event.id } : undefined;
       case 'part-start':
         candidates = Math.max(candidates, event.candidate + 1);
         return moved(event);

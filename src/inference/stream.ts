@@ -100,9 +100,17 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     facts = { id: facts.id ?? id, model: facts.model ?? model, finish: finish ?? facts.finish };
   }
 
+  function lastEvent(): SseEvent | undefined {
+    try {
+      return last && readEvent(last);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** The end of most answers is not parsed when it passes. */
   function noteLast(): void {
-    const event = facts.finish === undefined && last ? readEvent(last) : undefined;
+    const event = facts.finish === undefined ? lastEvent() : undefined;
     const body = event && parseObject(event.data);
     if (body) note(body);
   }
@@ -192,7 +200,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
 
   /** The last frame that did not look like anything to parse may have been the end. */
   function isComplete(): boolean {
-    const event = last && readEvent(last);
+    const event = complete ? undefined : lastEvent();
     return complete || (event !== undefined && protocol.isEnd(event));
   }
 

@@ -57,3 +57,31 @@ test('the model is renamed in every frame, however frames begin, and nowhere els
   const answer = relayed(chat, [...ids.map((id) => named(id, 'm-2026')), finish]);
   assert.equal(answer, ids.map((id) => named(id, 'a/m')).join('') + finish);
 });
+
+test('a model that is named twice, or with escapes, is renamed wherever it stands', () => {
+  const tail = '"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]';
+  const twice = (first: string, last: string) => `data: {"model":"${first}",${tail},"model":"${last}"}\n\n`;
+  const escaped = (name: string) => `data: {"id":"1","\\u006dodel":"${name}",${tail},"mo\\u0064el":"${name}"}\n\n`;
+  const plain = (name: string) => `data: {"model":"${name}",${tail}}\n\n`;
+  const given = [plain('m1'), twice('m1', 'm2'), plain('m1'), escaped('m3'), twice('m1', 'm1')];
+  const shown = [plain('a/m'), twice('a/m', 'a/m'), plain('a/m'), escaped('a/m'), twice('a/m', 'a/m')];
+  assert.equal(relayed(chat, [...given, finish]), shown.join('') + finish);
+  const start = (one: string, two: string) =>
+    `event: message_start\ndata: {"type":"message_start","message":{"model":"${one}"},"message":{"model":"${two}","model":"${one}"}}\n\n`;
+  assert.equal(relayed(messages, [start('m1', 'm2'), stop]), start('a/m', 'a/m') + stop);
+});
+
+test('a choice that failed ends the stream as an error, whatever follows', () => {
+  const failures = [
+    { error: { code: 502, message: 'Disconnected.' }, choices: [{ index: 0, delta: {}, finish_reason: 'error' }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'Disconnected.' } }] },
+  ];
+  for (const failure of failures) {
+    const pipe = createRelay(chat, options);
+    const out: Output[] = [];
+    const bytes = Buffer.from(`${text}data: ${JSON.stringify(failure)}\n\ndata: [DONE]\n\n`);
+    assert.throws(() => pipe.push(bytes, out), GatewayError);
+    assert.equal(pipe.complete(), false);
+    assert.equal(out.join(''), text);
+  }
+});

@@ -1,6 +1,12 @@
 /** Errors in the shape of chat completions, out to clients and in from every server that speaks it. */
 
-import { codeOfUpstreamStatus, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
+import {
+  codeOfDecisiveStatus,
+  codeOfUpstreamStatus,
+  type ErrorCode,
+  GatewayError,
+  wordsOfUpstream,
+} from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { WireError } from '../../core/protocol.ts';
 import { lookUp } from '../../core/table.ts';
@@ -54,8 +60,6 @@ const ACCOUNT = new Set([
 /** Servers without codes of their own say it in words only. */
 const CONTEXT_FULL = /context (length|window|size)|prompt (is )?too long|maximum prompt length|reduce the length/i;
 
-const LONGEST_MESSAGE = 1000;
-
 export function encodeError(error: GatewayError): WireError {
   const { type, code = error.code } = NAMES[error.code] ?? { type: INVALID };
   const body = { error: { message: error.message, type, code, param: error.param ?? null } };
@@ -72,19 +76,21 @@ export function decodeError(status: number, body: unknown): GatewayError {
   const code = codeOf(status, facts);
   const details = { upstreamStatus: status };
   if (!code) return new GatewayError('upstream_error', "The provider refused the gateway's credential.", details);
-  const message = facts.message
-    ? redact(facts.message).slice(0, LONGEST_MESSAGE)
-    : `The provider answered with status ${status}.`;
+  const message = facts.message ? wordsOfUpstream(facts.message) : `The provider answered with status ${status}.`;
   return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });
 }
 
-/** The error in a 200 body or a frame, with or without choices beside it. */
+/** The error in a 200 body or a frame, with or without choices beside it, or in one of these. */
 export function errorIn(body: Json): GatewayError | undefined {
   if (!isObject(body)) return undefined;
-  const error = body.error ?? body.x_groq?.error ?? (body.object === 'error' ? body : undefined);
+  const error = body.error ?? body.x_groq?.error ?? (body.object === 'error' ? body : undefined) ?? choiceError(body);
   if (error === undefined || error === null) return undefined;
   const status = [error.status_code, error.code, error.status, body.status_code].map(statusOf).find(isErrorStatus);
   return decodeError(status ?? 0, { error });
+}
+
+function choiceError({ choices }: Json): Json {
+  return Array.isArray(choices) ? choices.find((choice) => choice?.error)?.error : undefined;
 }
 
 interface Facts {
@@ -114,7 +120,11 @@ function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | und
   if (names.some((name) => ACCOUNT.has(name))) return undefined;
   const meaning = names.map((name) => lookUp(MEANINGS, name)).find((code) => code !== undefined);
   const isInvalid = status === 400 || status === 413 || status === 422 || meaning === 'invalid_request';
-  if (isInvalid && CONTEXT_FULL.test(message)) return 'context_length_exceeded';
+  if (isInvalid && (meaning === 'context_length_exceeded' || CONTEXT_FULL.test(message))) {
+    return 'context_length_exceeded';
+  }
+  const decided = codeOfDecisiveStatus(status);
+  if (decided) return decided;
   if (meaning && (meaning !== 'invalid_request' || status === 0)) return meaning;
   return codeOfUpstreamStatus(status);
 }

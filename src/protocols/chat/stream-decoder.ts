@@ -222,7 +222,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder
     lane.slots.set(index, slot);
     lane.latest = slot;
     if (slot.id) lane.named.set(slot.id, slot);
-    return { key: slot.key, id: slot.id ?? inventedId(id ?? '', `${candidate}_${size}`) };
+    return { key: slot.key, id: slot.id ?? inventedId(target.answerId ?? id ?? '', `${candidate}_${size}`) };
   }
 
   function decodeMedia(delta: Json, candidate: number): ChatEvent[] {
@@ -289,7 +289,7 @@ function callDelta(call: Json): CallDelta {
   return { name, args: isObject(args) ? JSON.stringify(args) : (args ?? '') };
 }
 
-/** An id for a call that came without one: unique in a conversation, because the message's id is. */
+/** An id for a call that came without one: unique in a conversation, because the answer's id is. */
 function inventedId(message: string, call: string): string {
   return `call_${message
     .replace(/^chatcmpl-/, '')

@@ -1,6 +1,13 @@
 /** Errors in Google's shape, in both directions. */
 
-import { codeOfUpstreamStatus, ERRORS, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
+import {
+  codeOfDecisiveStatus,
+  codeOfUpstreamStatus,
+  ERRORS,
+  type ErrorCode,
+  GatewayError,
+  wordsOfUpstream,
+} from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { WireError } from '../../core/protocol.ts';
 
@@ -55,15 +62,16 @@ const TOO_LONG = /token count|maximum number of tokens|context (length|window)|t
 export function decodeError(status: number, body: unknown): GatewayError {
   const answer: Json = Array.isArray(body) ? body[0] : body;
   const error: Json = isObject(answer) && isObject(answer.error) ? answer.error : {};
-  const text = typeof error.message === 'string' && error.message !== '' ? redact(error.message) : undefined;
+  const text = typeof error.message === 'string' && error.message !== '' ? wordsOfUpstream(error.message) : undefined;
   const found = { upstreamStatus: status, retryAfter: retryDelay(error) };
-  if (isOurFault(status, error)) {
+  const decided = codeOfDecisiveStatus(status);
+  if (!decided && isOurFault(status, error)) {
     return new GatewayError('upstream_error', 'The upstream refused the credentials of the gateway.', found);
   }
   if (status === 400 && TOO_LONG.test(text ?? '') && /exceed|too (long|many|large)/i.test(text ?? '')) {
     return new GatewayError('context_length_exceeded', text ?? '', found);
   }
-  const code = codeOfUpstreamStatus(status);
+  const code = decided ?? codeOfUpstreamStatus(status);
   return new GatewayError(code, text ?? `The upstream answered with status ${status}.`, found);
 }
 

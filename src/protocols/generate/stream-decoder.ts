@@ -189,7 +189,8 @@ export function createChunkDecoder(target: Target): ChunkDecoder {
 
   /** Ids are missing on some servers: one that the same answer always gives, and no other answer. */
   function idOf({ name, args }: Json): string {
-    const hash = createHash('sha256').update(JSON.stringify([responseId, calls++, name, args ?? null]));
+    const answer = target.answerId === undefined ? [] : [target.answerId];
+    const hash = createHash('sha256').update(JSON.stringify([...answer, responseId, calls++, name, args ?? null]));
     return `call_${hash.digest('hex').slice(0, 24)}`;
   }
 

@@ -1,6 +1,13 @@
 /** Errors of the messages protocol: ours for its clients, and what its upstreams mean by theirs. */
 
-import { codeOfUpstreamStatus, ERRORS, type ErrorCode, GatewayError, redact } from '../../core/errors.ts';
+import {
+  codeOfDecisiveStatus,
+  codeOfUpstreamStatus,
+  ERRORS,
+  type ErrorCode,
+  GatewayError,
+  wordsOfUpstream,
+} from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { WireError } from '../../core/protocol.ts';
 import { lookUp } from '../../core/table.ts';
@@ -75,19 +82,27 @@ export function decodeError(status: number, body: unknown): GatewayError {
   if (code === 'upstream_error') {
     const own =
       ACCOUNT_STATUSES.includes(status) || ACCOUNT.test(text) || /auth|billing|permission/.test(error?.type ?? '');
-    const message = own || text === '' ? 'The upstream refused or failed to answer.' : redact(text);
+    const message = own || text === '' ? 'The upstream refused or failed to answer.' : wordsOfUpstream(text);
     return new GatewayError(code, message, { upstreamStatus: status });
   }
-  const message = text === '' ? `The upstream answered with status ${status}.` : redact(text);
+  const message = text === '' ? `The upstream answered with status ${status}.` : wordsOfUpstream(text);
   return new GatewayError(code, message, { upstreamStatus: status });
 }
 
 function codeOf(status: number, type: string | undefined, text: string): ErrorCode {
   if (ACCOUNT_STATUSES.includes(status)) return 'upstream_error';
-  const code = lookUp(CODES, type) ?? codeOfUpstreamStatus(status);
+  const decided = codeOfDecisiveStatus(status);
+  const named = lookUp(CODES, type);
+  // A limit of what the gateway's own account has paid for is none that the caller runs into.
+  if (decided) return named === 'upstream_error' && /billing/.test(type ?? '') ? named : tooLarge(decided, text);
+  const code = named ?? codeOfUpstreamStatus(status);
   if (code !== 'invalid_request') return code;
   if (ACCOUNT.test(text)) return 'upstream_error';
   return LONG.test(text) ? 'context_length_exceeded' : code;
+}
+
+function tooLarge(code: ErrorCode, text: string): ErrorCode {
+  return code === 'payload_too_large' && LONG.test(text) ? 'context_length_exceeded' : code;
 }
 
 /** Both `{error: {type, message}}` and the flat forms of servers that imitate the protocol. */
