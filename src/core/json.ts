@@ -197,7 +197,7 @@ export function parseObject(text: string): Record<string, Json> | undefined {
 }
 
 /** The members of the top-level object of a well-formed text, in their order. */
-function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
+export function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
   let position = bytes.indexOf(OPEN_BRACE) + 1;
   while (position > 0 && position < bytes.length) {
     const keyStart = bytes.indexOf(QUOTE, position);
@@ -217,21 +217,6 @@ export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span
   const found = new Map<string, Span>();
   for (const { name, start, end } of membersOf(bytes)) {
     if (names.includes(name)) found.set(name, { start, end });
-  }
-  return found;
-}
-
-/** The spans of all members that a path leads to: a name may be there twice, and which one counts is the reader's choice. */
-export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
-  const found: Span[] = [];
-  const isObjectText = bytes[skipSpace(bytes, 0)] === OPEN_BRACE;
-  for (const { name, start, end } of isObjectText ? membersOf(bytes) : []) {
-    const rests = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
-    if (rests.length === 0) continue;
-    if (rests.some((rest) => rest.length === 0)) found.push({ start, end });
-    else
-      for (const inner of everySpanAt(bytes.subarray(start, end), rests))
-        found.push({ start: start + inner.start, end: start + inner.end });
   }
   return found;
 }
@@ -261,23 +246,11 @@ export function spanAt(bytes: Buffer, path: readonly string[]): Span | undefined
 
 /** The bytes with one range replaced. */
 export function splice(bytes: Buffer, span: Span, replacement: string): Buffer {
-  return spliceAll(bytes, [span], replacement);
+  return Buffer.concat([bytes.subarray(0, span.start), Buffer.from(replacement), bytes.subarray(span.end)]);
 }
 
-/** The bytes with all ranges, which are in ascending order, replaced by the same text. */
-export function spliceAll(bytes: Buffer, spans: readonly Span[], replacement: string): Buffer {
-  if (spans.length === 0) return bytes;
-  const text = Buffer.from(replacement);
-  let position = 0;
-  const pieces = spans.flatMap(({ start, end }) => {
-    const before = bytes.subarray(position, start);
-    position = end;
-    return [before, text];
-  });
-  return Buffer.concat([...pieces, bytes.subarray(position)]);
-}
-
-function skipSpace(bytes: Buffer, from: number): number {
+/** The index of the next byte that is no white space. */
+export function skipSpace(bytes: Buffer, from: number): number {
   let position = from;
   while (position < bytes.length && (bytes[position] as number) <= 32) position++;
   return position;

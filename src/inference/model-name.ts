@@ -1,6 +1,6 @@
 /** The gateway's name for a model in the bytes of an upstream's answer. */
 
-import { everySpanAt, spliceAll } from '../core/json.ts';
+import { everySpanAt, spliceAll } from '../core/json-spans.ts';
 import type { Protocol } from '../core/protocol.ts';
 
 /** A whole body with the model's name replaced wherever the protocol has it, also where a name is there twice. */

@@ -1,0 +1,33 @@
+/** Values that stand in JSON text more than once, and replacing them all. */
+
+import { membersOf, type Span, skipSpace } from './json.ts';
+
+const OPEN_BRACE = 123;
+
+/** The spans of all members that a path leads to: a name may be there twice, and which one counts is the reader's choice. */
+export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
+  const found: Span[] = [];
+  const isObjectText = bytes[skipSpace(bytes, 0)] === OPEN_BRACE;
+  for (const { name, start, end } of isObjectText ? membersOf(bytes) : []) {
+    const rests = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
+    if (rests.length === 0) continue;
+    if (rests.some((rest) => rest.length === 0)) found.push({ start, end });
+    else
+      for (const inner of everySpanAt(bytes.subarray(start, end), rests))
+        found.push({ start: start + inner.start, end: start + inner.end });
+  }
+  return found;
+}
+
+/** The bytes with all ranges, which are in ascending order, replaced by the same text. */
+export function spliceAll(bytes: Buffer, spans: readonly Span[], replacement: string): Buffer {
+  if (spans.length === 0) return bytes;
+  const text = Buffer.from(replacement);
+  let position = 0;
+  const pieces = spans.flatMap(({ start, end }) => {
+    const before = bytes.subarray(position, start);
+    position = end;
+    return [before, text];
+  });
+  return Buffer.concat([...pieces, bytes.subarray(position)]);
+}
