@@ -214,11 +214,8 @@ export function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
 
 /** The spans of the named members of the top-level object of a well-formed text; of a repeated name, the last. */
 export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span> {
-  const found = new Map<string, Span>();
-  for (const { name, start, end } of membersOf(bytes)) {
-    if (names.includes(name)) found.set(name, { start, end });
-  }
-  return found;
+  const wanted = [...membersOf(bytes)].filter(({ name }) => names.includes(name));
+  return new Map(wanted.map(({ name, ...span }) => [name, span]));
 }
 
 /** The text of a key; as it stands where its escapes are broken, which no wanted name has. */
