@@ -1,6 +1,8 @@
 /** Decimal numbers as text, exact: prices are shifted and compared by their digits and never become floating point. */
 
-const NUMBER = /^(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/;
+import { withoutEnd } from '../core/text.ts';
+
+const NUMBER = /^(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** A double prints at most 15 digits that are all meant; more are the noise of someone's arithmetic. */
 const MEANT_DIGITS = 15;
@@ -55,6 +57,6 @@ function plain(digits: string, exponent: number): string {
   if (exponent >= 0) return (digits + '0'.repeat(exponent)).replace(/^0+(?=\d)/, '');
   const padded = digits.padStart(1 - exponent, '0');
   const whole = padded.slice(0, exponent).replace(/^0+(?=\d)/, '');
-  const fraction = padded.slice(exponent).replace(/0+$/, '');
+  const fraction = withoutEnd(padded.slice(exponent), '0');
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }

@@ -2,6 +2,7 @@
 
 import type { KeySettings, Limits } from '../core/key-settings.ts';
 import { Secret } from '../core/secret.ts';
+import { withoutEnd } from '../core/text.ts';
 import {
   type AdminEntry,
   ACCOUNTING_DEFAULTS as DEFAULTS,
@@ -30,7 +31,7 @@ export function completeAdmin(entry: AdminEntry): AdminConfig | undefined {
 export function completeTelemetry({ otlp, propagate }: TelemetryEntry): TelemetryConfig {
   const headers = Object.entries(otlp?.headers ?? {}).map(([name, value]) => [name, new Secret(value)]);
   return {
-    otlp: otlp ? { endpoint: otlp.endpoint.replace(/\/+$/, ''), headers: Object.fromEntries(headers) } : undefined,
+    otlp: otlp ? { endpoint: withoutEnd(otlp.endpoint, '/'), headers: Object.fromEntries(headers) } : undefined,
     propagate: propagate ?? false,
   };
 }

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Secret } from '../core/secret.ts';
+import { withoutEnd } from '../core/text.ts';
 import {
   type CallbacksEntry,
   DELIVERY_DEFAULTS as DEFAULTS,
@@ -85,7 +86,7 @@ function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: Fault): Mi
   }
   return {
     type: 's3',
-    endpoint: s3.endpoint.replace(/\/+$/, ''),
+    endpoint: withoutEnd(s3.endpoint, '/'),
     region: s3.region ?? DEFAULTS.region,
     bucket: s3.bucket,
     prefix: s3.prefix ?? '',

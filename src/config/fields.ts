@@ -50,7 +50,7 @@ export function size(description: string, byDefault: string): TString {
 /** An address range, or a single address. */
 export function addressRange(): TString {
   return Type.String({
-    pattern: '^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)(/[0-9]{1,3})?$',
+    pattern: '^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9a-fA-F.]*:[0-9a-fA-F:.]*)(/[0-9]{1,3})?$',
     errorMessage: 'must be an address range such as 10.0.0.0/8 or fd00::/8, or one address',
     description: 'E.g. 10.0.0.0/8, fd00::/8 or one address.',
   });

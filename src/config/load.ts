@@ -6,6 +6,7 @@ import { isRange } from '../core/address.ts';
 import { problems as schemaProblems } from '../core/check.ts';
 import { GatewayError, redact } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
+import { withoutEnd } from '../core/text.ts';
 import { completeAdmin, completeLimits, completeSettings, completeTelemetry, completeUsage } from './accounting.ts';
 import { completeCallbacks, completeEncryption, completeNetwork, completeVideos, type Fault } from './delivery.ts';
 import { nearest } from './nearest.ts';
@@ -150,7 +151,7 @@ function completeServer(server: NonNullable<ConfigFile['server']>, source: Confi
   return {
     host: source.host ?? server.host ?? DEFAULTS.host,
     port: source.port ?? server.port ?? DEFAULTS.port,
-    publicUrl: server.public_url?.replace(/\/+$/, ''),
+    publicUrl: server.public_url && withoutEnd(server.public_url, '/'),
     trustedProxies: server.trusted_proxies ?? [],
     prefixes,
     bodyLimit: parseSize(server.body_limit ?? DEFAULTS.bodyLimit) as number,

@@ -3,6 +3,7 @@
 import type { Json } from '../core/json.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { Secret } from '../core/secret.ts';
+import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { nearest } from './nearest.ts';
 import type { ModelEntry, ProviderConfig } from './resolved.ts';
@@ -75,7 +76,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     id,
     type: type.id,
     apiKeys,
-    baseUrl: entry.base_url?.replace(/\/+$/, ''),
+    baseUrl: entry.base_url && withoutEnd(entry.base_url, '/'),
     models: Array.isArray(entry.models) ? entry.models.map(modelEntry) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };

@@ -137,10 +137,14 @@ export function wordsOfUpstream(text: string): string {
   return redact(text.slice(0, MAX_MESSAGE_CHARACTERS * 2)).slice(0, MAX_MESSAGE_CHARACTERS);
 }
 
-const SECRETS =
-  /\b(sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b(org|proj|acct|user)-[A-Za-z0-9]{8,}|https?:\/\/[^\s"'<>)]+/g;
+const SECRETS = [
+  /\b(?:sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}/g,
+  /\bAIza[A-Za-z0-9_-]{10,}/g,
+  /\b(?:org|proj|acct|user)-[A-Za-z0-9]{8,}/g,
+  /https?:\/\/[^\s"'<>)]+/g,
+];
 
 /** An upstream's words without what could name its key, account or address. */
 export function redact(text: string): string {
-  return text.replace(SECRETS, '[redacted]');
+  return SECRETS.reduce((clean, secret) => clean.replace(secret, '[redacted]'), text);
 }

@@ -89,6 +89,8 @@ interface Frame {
 }
 
 const FEW = 24;
+/** Of one object: more take a hundred times their length of memory. */
+const MAX_MEMBERS = 10_000;
 
 export function createNameWatch(root: KnownNames | undefined): NameWatch {
   const frames: Frame[] = [];
@@ -96,9 +98,15 @@ export function createNameWatch(root: KnownNames | undefined): NameWatch {
 
   function isRepeated(frame: Frame, key: string): boolean {
     if (frame.many ? frame.many.has(key) : frame.few.includes(key)) return true;
-    if (frame.many) frame.many.add(key);
-    else if (frame.few.push(key) > FEW) frame.many = new Set(frame.few);
+    if (frame.many) {
+      frame.many.add(key);
+      if (frame.many.size > MAX_MEMBERS) refuseMembers();
+    } else if (frame.few.push(key) > FEW) frame.many = new Set(frame.few);
     return false;
+  }
+
+  function refuseMembers(): never {
+    throw new GatewayError('invalid_request', `The body has an object with more than ${MAX_MEMBERS} members.`);
   }
 
   function refuse(name: string, problem: string): never {

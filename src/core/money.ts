@@ -1,8 +1,10 @@
 /** Money as an integer of 1e-12 USD inside and as a decimal string outside; never floating point. */
 
+import { withoutEnd } from './text.ts';
+
 const DECIMALS = 12;
 const UNIT = 10n ** BigInt(DECIMALS);
-const DECIMAL = /^(-?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,2}))?$/;
+const DECIMAL = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /** What fits into a store's integer: about nine million USD. */
 const MAX_MONEY = 2n ** 63n - 1n;
@@ -23,7 +25,7 @@ export function moneyOf(decimal: string): bigint {
 export function decimalOf(money: bigint): string {
   const sign = money < 0n ? '-' : '';
   const digits = String(money < 0n ? -money : money).padStart(DECIMALS + 1, '0');
-  const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');
+  const fraction = withoutEnd(digits.slice(-DECIMALS), '0');
   const whole = digits.slice(0, -DECIMALS);
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`);
 }

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Provider, ProviderSettings, ProviderType } from '../core/provider.ts';
+import { withoutEnd } from '../core/text.ts';
 
 export interface Description
   extends Omit<ProviderType, 'keyless' | 'create'>,
@@ -76,8 +77,8 @@ function baseUrl(settings: ProviderSettings, { name, version, baseUrl: own }: De
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw invalid(`The base_url ${about} must be an http or https URL.`);
   if (url.search || url.hash) throw invalid(`The base_url ${about} must not have a query or a fragment.`);
-  const plain = text.replace(/\/+$/, '');
-  return version ? plain.replace(version, '').replace(/\/+$/, '') : plain;
+  const plain = withoutEnd(text, '/');
+  return version ? withoutEnd(plain.replace(version, ''), '/') : plain;
 }
 
 function invalid(message: string): GatewayError {

@@ -34,10 +34,12 @@ function pieceValue(piece: Json): Json {
   return null;
 }
 
+const STEP = /\.([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]/g;
+
 /** `$.items[0].name` and `$['odd name']` as keys; indexes become numbers. */
 function pathOf(path: string): (string | number)[] {
-  return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(['"])(.*?)\3\]/g)].map(([, name, index, , quoted]) =>
-    index === undefined ? (name ?? quoted ?? '') : Number(index),
+  return [...path.matchAll(STEP)].map(([, name, index, double, single]) =>
+    index === undefined ? (name ?? double ?? single ?? '') : Number(index),
   );
 }
 

@@ -29,7 +29,7 @@ const BREAKS: Record<string, Break> = { cut: 'cut', end: 'end', hang: 'hang', 'e
 
 /** What the words in a text ask for; delays go together with any fault. */
 export function scriptOf(text: string): Script {
-  return { fault: faultIn(text), slow: delayIn(text, 'slow'), pause: delayIn(text, 'pause') };
+  return { fault: faultIn(text), slow: delayIn(text, SLOW), pause: delayIn(text, PAUSE) };
 }
 
 function faultIn(text: string): Fault {
@@ -45,8 +45,11 @@ function faultIn(text: string): Fault {
   return { type: 'none' };
 }
 
-function delayIn(text: string, word: string): number {
-  const [, amount, unit] = new RegExp(`\\b${word} (\\d+(?:\\.\\d+)?) ?(ms|s)\\b`, 'i').exec(text) ?? [];
+const SLOW = /\bslow (\d+(?:\.\d+)?) ?(ms|s)\b/i;
+const PAUSE = /\bpause (\d+(?:\.\d+)?) ?(ms|s)\b/i;
+
+function delayIn(text: string, delay: RegExp): number {
+  const [, amount, unit] = delay.exec(text) ?? [];
   return amount === undefined ? 0 : Math.min(MAX_DELAY, Number(amount) * (unit?.toLowerCase() === 's' ? 1000 : 1));
 }
 

@@ -2,6 +2,7 @@
 
 import { redact } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { withoutEnd } from '../../core/text.ts';
 import type {
   CancelResult,
   PollResult,
@@ -50,7 +51,7 @@ export function urlOf(value: Json): string | undefined {
 export function dollarsOf(value: Json): string | undefined {
   if (typeof value === 'string') return /^\d+(\.\d+)?$/.test(value) ? value : undefined;
   const amount = amountOf(value);
-  return amount === undefined || amount >= 1e15 ? undefined : amount.toFixed(12).replace(/\.?0+$/, '');
+  return amount === undefined || amount >= 1e15 ? undefined : withoutEnd(withoutEnd(amount.toFixed(12), '0'), '.');
 }
 
 /** An accepted task under `id`, or why there is none. */

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { withoutEnd } from '../../core/text.ts';
 import type { PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import { amountOf, failureOf, isSuccess, noTask, readTask, running, type States, submitted, urlOf } from './answer.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
@@ -87,5 +88,5 @@ function costOf(ticks: Json): string | undefined {
   if (!Number.isSafeInteger(ticks) || ticks < 0) return undefined;
   const count = BigInt(ticks);
   const fraction = String(count % TICKS_PER_DOLLAR).padStart(10, '0');
-  return `${count / TICKS_PER_DOLLAR}.${fraction}`.replace(/\.?0+$/, '');
+  return withoutEnd(withoutEnd(`${count / TICKS_PER_DOLLAR}.${fraction}`, '0'), '.');
 }

@@ -101,7 +101,8 @@ export function createS3Store({ requests, client, prefix, idle, total }: S3Store
 }
 
 function* entriesOf(text: string, prefix: string): Generator<StoredFile> {
-  for (const [, content = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+  for (const piece of text.split('<Contents>').slice(1)) {
+    const [content = ''] = piece.split('</Contents>', 1);
     const name = (fieldOf(content, 'Key') ?? '').slice(prefix.length);
     const taskId = taskOf(name);
     if (taskId) yield { name, taskId, modifiedAt: Date.parse(fieldOf(content, 'LastModified') ?? '') };
