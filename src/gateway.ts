@@ -10,6 +10,7 @@ import { isLoopback, localUrl } from './config/host.ts';
 import type { AdminConfig, Config } from './config/resolved.ts';
 import { Secret } from './core/secret.ts';
 import { createApp } from './http/app.ts';
+import { createBodyBudget, defaultBodyMemory } from './http/body-budget.ts';
 import type { DispatchOptions } from './inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from './inference/media.ts';
 import { createStateMemory } from './inference/memory.ts';
@@ -103,7 +104,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
   });
 
-  const { host, port, prefixes, bodyLimit, trustedProxies } = config.server;
+  const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
+  const bodyBudget = createBodyBudget(config.server.bodyMemory ?? defaultBodyMemory(bodyLimit));
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
   const tasks = await createTasks({
@@ -122,6 +124,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     prefixes,
     version,
     bodyLimit,
+    bodyBudget,
+    connectionsPerAddress,
     trustedProxies,
     keys,
     store,
@@ -157,7 +161,16 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   function administer(settings: AdminConfig): Promise<RunningAdmin> {
     const { secrets, video } = tasks;
     const now = clock?.now ?? store.now;
-    const options = { keys, secrets, store, protocol: protocolOf('chat'), log, now, replay: video.deliveries.replay };
+    const options = {
+      keys,
+      secrets,
+      store,
+      protocol: protocolOf('chat'),
+      log,
+      now,
+      bodyBudget,
+      replay: video.deliveries.replay,
+    };
     return startAdmin(settings, options);
   }
 
@@ -192,6 +205,9 @@ function needsRestart(before: Config, next: Config): string[] {
   if (before.server.host !== next.server.host) changed.push('server.host');
   if (before.server.port !== next.server.port) changed.push('server.port');
   if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
+  if (before.server.bodyMemory !== next.server.bodyMemory) changed.push('server.body_memory');
+  if (before.server.connectionsPerAddress !== next.server.connectionsPerAddress)
+    changed.push('server.connections_per_address');
   if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');

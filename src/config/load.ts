@@ -148,13 +148,20 @@ function completeServer(server: NonNullable<ConfigFile['server']>, source: Confi
     if (/^v1(\/|$)/.test(prefix)) fault(`server.prefixes.${name}`, 'must not begin with v1, which is taken');
   }
   checkRanges(server.trusted_proxies, 'server.trusted_proxies', fault);
+  const bodyLimit = parseSize(server.body_limit ?? DEFAULTS.bodyLimit) as number;
+  const bodyMemory = server.body_memory == null ? undefined : parseSize(server.body_memory);
+  if (bodyMemory !== undefined && bodyMemory < bodyLimit) {
+    fault('server.body_memory', 'must not be less than server.body_limit');
+  }
   return {
     host: source.host ?? server.host ?? DEFAULTS.host,
     port: source.port ?? server.port ?? DEFAULTS.port,
     publicUrl: server.public_url && withoutEnd(server.public_url, '/'),
     trustedProxies: server.trusted_proxies ?? [],
     prefixes,
-    bodyLimit: parseSize(server.body_limit ?? DEFAULTS.bodyLimit) as number,
+    bodyLimit,
+    bodyMemory,
+    connectionsPerAddress: server.connections_per_address ?? DEFAULTS.connectionsPerAddress,
     deadlines: {
       connect: milliseconds(deadlines.connect ?? DEFAULTS.connect),
       firstByte: milliseconds(deadlines.first_byte ?? DEFAULTS.firstByte),

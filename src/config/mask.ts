@@ -55,6 +55,8 @@ function describeServer({
   trustedProxies,
   prefixes,
   bodyLimit,
+  bodyMemory,
+  connectionsPerAddress,
   deadlines,
   keepAlive,
 }: ServerConfig): object {
@@ -65,6 +67,8 @@ function describeServer({
     trusted_proxies: trustedProxies,
     prefixes,
     body_limit: formatSize(bodyLimit),
+    body_memory: bodyMemory === undefined ? undefined : formatSize(bodyMemory),
+    connections_per_address: connectionsPerAddress,
     deadlines: {
       connect: formatDuration(deadlines.connect),
       first_byte: formatDuration(deadlines.firstByte),

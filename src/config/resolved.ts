@@ -67,6 +67,10 @@ export interface ServerConfig {
   prefixes: Prefixes;
   /** Largest inference body in bytes. */
   bodyLimit: number;
+  /** Bytes of all bodies under way; absent leaves it to the memory of the process. */
+  bodyMemory?: number;
+  /** Connections of one client address at once. */
+  connectionsPerAddress: number;
   deadlines: Deadlines;
   /** Milliseconds of silence after which a stream gets a sign of life. */
   keepAlive: number;

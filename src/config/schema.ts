@@ -14,6 +14,7 @@ export const DEFAULTS = {
   messages: 'anthropic',
   generate: 'gemini',
   bodyLimit: '20MiB',
+  connectionsPerAddress: 1000,
   connect: '5s',
   firstByte: '5m',
   idle: '2m',
@@ -74,6 +75,22 @@ const server = Type.Object(
         pattern: '^[1-9][0-9]{0,6}(KiB|MiB)$',
         errorMessage: 'must be a size such as 512KiB or 20MiB',
         description: 'Largest body of an inference request.',
+      }),
+    ),
+    body_memory: Type.Optional(
+      Type.String({
+        pattern: '^[1-9][0-9]{0,6}(KiB|MiB|GiB)$',
+        errorMessage: 'must be a size such as 256MiB or 2GiB',
+        description:
+          'Bodies of all requests under way together; beyond it requests get 503. Absent means an eighth of the memory or of the heap, whichever is less.',
+      }),
+    ),
+    connections_per_address: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: DEFAULTS.connectionsPerAddress,
+        description: 'Connections of one client address at once. Those of trusted_proxies are not counted.',
       }),
     ),
     deadlines: Type.Optional(deadlines),

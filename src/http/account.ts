@@ -32,8 +32,13 @@ export interface OpenedAccount {
 export interface Accounts {
   /** What a key's limits leave, as headers. */
   standing(key: Key, model?: string): Record<string, string>;
-  /** Throws `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written. */
-  open(call: Call, key: Key, route: Route): Promise<OpenedAccount>;
+  /** Takes one of a key's slots for requests at once; returns what gives it back. Throws `rate_limit_exceeded`. */
+  enter(key: Key): Promise<() => void>;
+  /**
+   * `onSettled` is called when the request is over and recorded, before the client hears its end. Throws
+   * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.
+   */
+  open(call: Call, key: Key, route: Route, onSettled?: () => void): Promise<OpenedAccount>;
   /** Holds what a task may cost until it is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
   reserve(key: Key, task: ExpectedTask): Promise<Reservation>;
 }
@@ -59,14 +64,16 @@ export function createAccounts({ recorder, limits, store, now }: AccountsOptions
   return {
     standing: (key, model = '') => limits.standing(key, model),
 
-    async open(call, key, route) {
+    enter: (key) => limits.enter(key),
+
+    async open(call, key, route, onSettled = () => undefined) {
       if (!recorder.ready) {
         const message = 'The gateway cannot write down what requests use; try again in a moment.';
         throw new GatewayError('unavailable', message, { retryAfter: RECORDER_PAUSE });
       }
       const free = call.action === 'count';
       const expect = once(() => expectationOf(call));
-      const { headers, settle } = await limits.admit({
+      const { headers, settle: settleLimits } = await limits.admit({
         ...{ key, model: route.model },
         get tokens() {
           return free ? 0 : expect().input + mostOutput(expect(), route);
@@ -75,6 +82,10 @@ export function createAccounts({ recorder, limits, store, now }: AccountsOptions
           return free ? 0n : mostCost(expect(), route);
         },
       });
+      const settle: typeof settleLimits = (used) => {
+        settleLimits(used);
+        onSettled();
+      };
       const request = {
         ...{ id: call.requestId, startedAt: now(), keyId: key.id, model: route.requested },
         ...{ protocolIn: call.protocol.id, stream: call.stream },

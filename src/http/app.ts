@@ -1,6 +1,8 @@
 /** The HTTP server: one handler that finds the protocol, the key and what is asked for, and answers in the protocol's own words. */
 
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
@@ -13,7 +15,11 @@ import type { Watch } from '../telemetry/watch.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { Accounts } from './account.ts';
 import { createAuthentication } from './authentication.ts';
+import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';
+import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { answerCatalog } from './catalog.ts';
+import { createClientErrorAnswer, lastRequestOf } from './client-errors.ts';
+import { HTTP_OPTIONS, limitConnections } from './connection-limits.ts';
 import { connectionEnder } from './connections.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference } from './inference.ts';
@@ -22,6 +28,8 @@ import { type Observation, observe } from './observation.ts';
 import { type OwnRoute, ownRoute } from './own-routes.ts';
 import { createPages, pageOf } from './pages.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
+import { checkHead } from './request-head.ts';
+import { createRequestHold, type RequestHold } from './request-hold.ts';
 import type { VideoOptions } from './video-options.ts';
 import { changes, isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
 import { createVideoAnswers } from './videos.ts';
@@ -32,6 +40,10 @@ export interface AppOptions {
   version: string;
   /** Largest request body in bytes. */
   bodyLimit: number;
+  /** Of all bodies under way. */
+  bodyBudget: BodyBudget;
+  /** Connections of one client address at once. */
+  connectionsPerAddress: number;
   keys: Pick<KeyStore, 'authenticate'>;
   /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
@@ -60,6 +72,9 @@ export interface Exchange {
   /** Headers of every answer. */
   common: Record<string, string>;
   observation: Observation;
+  hold: RequestHold;
+  /** Room for the body, where there is one. */
+  body?: BodyReservation;
 }
 
 /** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
@@ -74,7 +89,20 @@ type Admission = { exchange: Exchange } & (
 const REQUEST_TIMEOUT = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const app = Fastify({
+  const exchanges = new WeakMap<FastifyRequest, Exchange>();
+  const lastExchanges = new WeakMap<Socket, Exchange>();
+  const app: FastifyInstance = Fastify({
+    http: HTTP_OPTIONS,
+    clientErrorHandler: createClientErrorAnswer({
+      newRequestId,
+      protocolOf: (path) => protocolOfPath(path, options.protocols, options.prefixes),
+      lastRequest: (socket) => {
+        const last = lastExchanges.get(socket);
+        return (
+          last && lastRequestOf(last.reply, { path: last.path, refuse: (error) => refuse(last, error, options.log) })
+        );
+      },
+    }),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
     logger: false,
@@ -88,16 +116,21 @@ export function createApp(options: AppOptions): FastifyInstance {
   const authenticate = createAuthentication(options);
   const answerVideos = createVideoAnswers(options.videos, options.accounts);
   const pages = createPages(options);
-  const exchanges = new WeakMap<FastifyRequest, Exchange>();
   const admissions = new WeakMap<FastifyRequest, Admission>();
   const endConnections = connectionEnder(app.server);
+  limitConnections(app.server, { ...options, perAddress: options.connectionsPerAddress });
   app.addHook('preClose', async () => endConnections());
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const reservation = exchanges.get(request)?.body ?? options.bodyBudget.open('', 0);
+    if (!reservation) throw noRoom();
+    return readBytes(payload, { headers: request.headers, limit: options.bodyLimit, reservation });
+  });
 
   function exchangeFor(request: FastifyRequest, reply: FastifyReply): Exchange {
     const exchange = exchanges.get(request) ?? exchangeOf(request, reply, options);
     exchanges.set(request, exchange);
+    lastExchanges.set(request.raw.socket, exchange);
     return exchange;
   }
 
@@ -126,6 +159,24 @@ export function createApp(options: AppOptions): FastifyInstance {
     const key = await authenticate(exchange, { surface: exchange.protocol.id, changes: true });
     observation.key = key.id;
     return { exchange, area: 'inference', action, key };
+  }
+
+  /** Takes what the request holds until it ends, before its body is read. */
+  async function enter(admission: Admission): Promise<void> {
+    if (!('key' in admission) || !admission.key) return;
+    const { exchange, key } = admission;
+    const { request, common, hold } = exchange;
+    if (admission.area === 'inference') Object.assign(common, { 'x-polygate-attempts': '0' });
+    if (admission.area === 'inference' || (admission.area === 'videos' && admission.route.action === 'create')) {
+      Object.assign(common, options.accounts.standing(key));
+      hold.keep(await options.accounts.enter(key));
+    }
+    if (!hasBody(request.headers)) return;
+    const announced = announcedLength(request.headers);
+    const body = options.bodyBudget.open(key.id, announced > options.bodyLimit ? 0 : announced);
+    if (!body) throw noRoom();
+    exchange.body = body;
+    hold.keep(body.release);
   }
 
   async function answer(admission: Admission): Promise<unknown> {
@@ -158,19 +209,26 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     const exchange = exchangeFor(request, reply);
     try {
+      checkHead(request.raw);
       const page = pageOf(pages, exchange);
       if (page) {
         exchange.observation.route = page.route;
         return await page.answer(exchange);
       }
-      admissions.set(request, await admit(exchange));
+      const admission = await admit(exchange);
+      await enter(admission);
+      admissions.set(request, admission);
     } catch (error) {
       return refuse(exchange, toGatewayError(error), options.log);
     }
   });
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    exchanges.get(request)?.hold.release();
+    done(null, payload);
+  });
   app.route({ method: ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], url: '/', handler: handle });
   app.setErrorHandler((error, request, reply) =>
-    refuse(exchangeFor(request, reply), frameworkError(error, options.bodyLimit), options.log),
+    refuse(exchangeFor(request, reply), frameworkError(error), options.log),
   );
   app.setNotFoundHandler((request, reply) => {
     const exchange = exchangeFor(request, reply);
@@ -185,11 +243,16 @@ function exchangeOf(
   { protocols, prefixes, watch, log }: Pick<AppOptions, 'protocols' | 'prefixes' | 'watch' | 'log'>,
 ): Exchange {
   const { path, query } = splitUrl(request.originalUrl);
-  const requestId = `req_${randomUUID().replaceAll('-', '')}`;
+  const requestId = newRequestId();
   const protocol = protocolOfPath(path, protocols, prefixes);
   const common = { [protocol.requestIdHeader]: requestId, 'x-polygate-request-id': requestId };
   const observation = observe({ request, reply, requestId, protocol }, { watch, log });
-  return { requestId, protocol, path, query, request, reply, common, observation };
+  const hold = createRequestHold(reply.raw);
+  return { requestId, protocol, path, query, request, reply, common, observation, hold };
+}
+
+function newRequestId(): string {
+  return `req_${randomUUID().replaceAll('-', '')}`;
 }
 
 function refuse(exchange: Exchange, error: GatewayError, log: Logger): FastifyReply {
@@ -209,11 +272,8 @@ function splitUrl(url: string): { path: string; query: URLSearchParams } {
   return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
 }
 
-function frameworkError(error: unknown, bodyLimit: number): GatewayError {
+function frameworkError(error: unknown): GatewayError {
   const { code } = error as { code?: string };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit} bytes.`);
-  }
   if (code?.startsWith('FST_ERR_CTP'))
     return new GatewayError('invalid_request', 'The body could not be read in full.', { cause: error });
   return toGatewayError(error);

@@ -23,7 +23,6 @@ export async function answerInference(
   options: AppOptions,
 ): Promise<unknown> {
   const { reply, common, observation } = exchange;
-  Object.assign(common, { 'x-polygate-attempts': '0' }, options.accounts.standing(key));
   const models = options.models();
   const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
   const dispatching = options.dispatch();
@@ -40,7 +39,7 @@ export async function answerInference(
   }
   Object.assign(common, options.accounts.standing(key, route.model));
   await breatheBeside(call.bytes.length);
-  const { account, headers, discard } = await options.accounts.open(call, key, route);
+  const { account, headers, discard } = await options.accounts.open(call, key, route, exchange.hold.release);
   Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
   const carried = dispatch(call, route, createReply(reply.raw, common), { ...dispatching, account }).finally(discard);

@@ -21,7 +21,6 @@ export async function answerCreation(
   key: Key,
   { accounts, ...options }: VideoOptions & { accounts: Accounts },
 ): Promise<{ task: VideoTask; headers: Record<string, string> }> {
-  Object.assign(common, accounts.standing(key));
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
   const creation = await readRequest(request, key, options);

@@ -6,7 +6,7 @@ import { decimalOf, moneyOf } from '../core/money.ts';
 import { createHoldings, type Holdings, type Reservation } from './holdings.ts';
 import { createMinute, type Minute, type Standing } from './minute.ts';
 import type { Holding, Quota } from './quota.ts';
-import { limitsOf, type Subject } from './subjects.ts';
+import { limitsOf, ownLimits, type Subject } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
@@ -36,7 +36,15 @@ export interface Admission {
 export interface LimitKeeper {
   /** Headers as those of an admission, with nothing taken. */
   standing(key: Wish['key'], model: string): Record<string, string>;
-  /** Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing taken. */
+  /**
+   * Takes one of the slots of a key's requests at once, before anything else is known of the request. Returns what gives it
+   * back. Throws `rate_limit_exceeded`.
+   */
+  enter(key: Wish['key']): Promise<() => void>;
+  /**
+   * Takes what is limited beside the slots of `enter`. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing
+   * taken.
+   */
   admit(wish: Wish): Promise<Admission>;
   /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
   rest(): Promise<void>;
@@ -62,9 +70,9 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     return kept(holdings, `${of.subject} ${of.limit}`, () => createHoldings({ holding: of, quota, slice }));
   }
 
-  async function admitAtOnce({ name, words, limits }: Subject): Promise<Settle | undefined> {
+  async function admitAtOnce({ name, words, limits }: Subject): Promise<() => void> {
     const most = limits.concurrentRequests;
-    if (most === undefined) return undefined;
+    if (most === undefined) return nothing;
     const slots = holding({ subject: `${name} concurrent`, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
     const slot = await slots.admit(1n);
     if (slot) return () => slot.settle(0n);
@@ -121,6 +129,8 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   return {
     standing: (key, model) => headersOf(limitsOf(key, model, defaults())),
 
+    enter: (key) => admitAtOnce(ownLimits(key, defaults())),
+
     async admit(wish) {
       const subjects = limitsOf(wish.key, wish.model, defaults());
       const settles: Settle[] = [];
@@ -128,7 +138,7 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
         for (const one of settles.splice(0)) one(used);
       };
       try {
-        for (const subject of subjects) settles.push((await admitAtOnce(subject)) ?? nothing);
+        for (const subject of subjects.slice(1)) settles.push(await admitAtOnce(subject));
         for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', wish)) ?? nothing);
         for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', wish)) ?? nothing);
         for (const period of PERIODS) settles.push((await admitMoney(wish, period)) ?? nothing);

@@ -10,9 +10,15 @@ export interface Subject {
   limits: Limits;
 }
 
+/** The key itself, whatever it is used for. */
+export function ownLimits(key: { id: string; settings: KeySettings }, defaults: Limits): Subject {
+  return { name: key.id, words: 'This key', limits: { ...defaults, ...key.settings.limits } };
+}
+
+/** The key's own subject comes first. */
 export function limitsOf(key: { id: string; settings: KeySettings }, model: string, defaults: Limits): Subject[] {
-  const { limits, modelLimits = {} } = key.settings;
-  const own: Subject = { name: key.id, words: 'This key', limits: { ...defaults, ...limits } };
+  const { modelLimits = {} } = key.settings;
+  const own = ownLimits(key, defaults);
   const ofModel = Object.entries(modelLimits)
     .filter(([glob]) => matches(glob, model))
     .map(([, limit]) => limit);

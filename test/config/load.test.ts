@@ -16,6 +16,8 @@ describe('a configuration without a file', () => {
       trustedProxies: [],
       prefixes: { messages: 'anthropic', generate: 'gemini' },
       bodyLimit: 20 * 1024 * 1024,
+      bodyMemory: undefined,
+      connectionsPerAddress: 1000,
       deadlines: { connect: 5_000, firstByte: 300_000, idle: 120_000, total: 1_800_000 },
       keepAlive: 15_000,
     });
@@ -37,6 +39,8 @@ server:
   public_url: https://gw.example.com/
   prefixes: { messages: claude, generate: google/ai }
   body_limit: 512KiB
+  body_memory: 64MiB
+  connections_per_address: 30
   deadlines: { connect: 500ms, first_byte: 1m, idle: 2s, total: 1h }
   keep_alive: 3s
 data: /var/lib/polygate
@@ -49,6 +53,8 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
       trustedProxies: [],
       prefixes: { messages: 'claude', generate: 'google/ai' },
       bodyLimit: 512 * 1024,
+      bodyMemory: 64 * 1024 * 1024,
+      connectionsPerAddress: 30,
       deadlines: { connect: 500, firstByte: 60_000, idle: 2_000, total: 3_600_000 },
       keepAlive: 3_000,
     });
@@ -132,7 +138,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field, with the nearest known one',
     text: '\nserver:\n  prot: 80\n',
     faults: [
-      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, body_limit, deadlines, keep_alive',
+      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, body_limit, body_memory, connections_per_address, deadlines, keep_alive',
     ],
   },
   {
@@ -151,6 +157,11 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
       '4: server.keep_alive: must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
       '5: server.public_url: must be an http:// or https:// URL without credentials, query or fragment',
     ],
+  },
+  {
+    about: 'less memory for bodies than one may take',
+    text: 'server:\n  body_limit: 20MiB\n  body_memory: 19MiB',
+    faults: ['3: server.body_memory: must not be less than server.body_limit'],
   },
   {
     about: 'a key and a key file',

@@ -15,8 +15,6 @@ import { createRecorder } from '../../src/usage/recorder.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
 
-const NOTHING = { tokens: 0, cost: 0n };
-
 async function keeperOn(store: Store, instance = 'one'): Promise<LimitKeeper> {
   await store.call('heartbeat', { id: instance, now: NOON, until: NOON + 30_000, alone: store.engine === 'sqlite' });
   return createLimitKeeper({ quota: createQuota({ store, instance }), defaults: () => ({}), now: () => NOON });
@@ -34,7 +32,7 @@ async function spend(store: Store, cost: bigint): Promise<void> {
 }
 
 /** Codes of the errors of those that are refused. */
-async function refusals(asked: Promise<Admission>[]): Promise<string[]> {
+async function refusals(asked: Promise<unknown>[]): Promise<string[]> {
   const answers = await Promise.allSettled(asked);
   return answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code ?? answer.reason] : []));
 }
@@ -46,11 +44,11 @@ function times<Made>(count: number, make: (index: number) => Made): Made[] {
 forEachStore((name, open) => {
   test(`60 at once where 100 are allowed (${name})`, async (context) => {
     const keeper = await keeperOn(await open(context));
-    const settings = { limits: { concurrentRequests: 100 } };
-    assert.deepEqual(await refusals(times(60, () => keeper.admit(wish(settings)))), []);
-    assert.deepEqual(await refusals(times(40, () => keeper.admit(wish(settings)))), []);
+    const { key } = wish({ limits: { concurrentRequests: 100 } });
+    assert.deepEqual(await refusals(times(60, () => keeper.enter(key))), []);
+    assert.deepEqual(await refusals(times(40, () => keeper.enter(key))), []);
     assert.deepEqual(
-      await refusals(times(5, () => keeper.admit(wish(settings)))),
+      await refusals(times(5, () => keeper.enter(key))),
       times(5, () => 'rate_limit_exceeded'),
     );
   });
@@ -93,14 +91,14 @@ forEachStore((name, open) => {
 
   test(`those that wait are served in their order (${name})`, async (context) => {
     const keeper = await keeperOn(await open(context));
-    const settings = { limits: { concurrentRequests: 7 } };
-    const answers = await Promise.allSettled(times(20, () => keeper.admit(wish(settings))));
+    const { key } = wish({ limits: { concurrentRequests: 7 } });
+    const answers = await Promise.allSettled(times(20, () => keeper.enter(key)));
     assert.deepEqual(
       answers.map(({ status }) => status),
       times(20, (index) => (index < 7 ? 'fulfilled' : 'rejected')),
     );
-    for (const answer of answers) if (answer.status === 'fulfilled') answer.value.settle(NOTHING);
-    assert.deepEqual(await refusals(times(7, () => keeper.admit(wish(settings)))), []);
+    for (const answer of answers) if (answer.status === 'fulfilled') answer.value();
+    assert.deepEqual(await refusals(times(7, () => keeper.enter(key))), []);
   });
 });
 

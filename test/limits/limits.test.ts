@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { KeySettings } from '../../src/core/key-settings.ts';
 import { moneyOf } from '../../src/core/money.ts';
-import { type Admission, createLimitKeeper, type LimitKeeper } from '../../src/limits/limits.ts';
+import { createLimitKeeper, type LimitKeeper } from '../../src/limits/limits.ts';
 import { createQuota } from '../../src/limits/quota.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
@@ -28,7 +28,7 @@ function wish(settings: KeySettings, { tokens = 0, cost = '0', model = MODEL } =
   return { key: { id: 'key-1', settings }, model, tokens, cost: moneyOf(cost) };
 }
 
-async function refusal(promise: Promise<Admission>): Promise<GatewayError> {
+async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
   const error = await promise.then(
     () => assert.fail('it was admitted'),
     (thrown) => thrown,
@@ -94,9 +94,23 @@ describe('one gateway', () => {
 
   test('bounds requests at once', async (context) => {
     const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
-    const settings = { limits: { concurrentRequests: 2 } };
+    const { key } = wish({ limits: { concurrentRequests: 2 } });
+    const [release] = await Promise.all([keeper.enter(key), keeper.enter(key)]);
+    assert.match((await refusal(keeper.enter(key))).message, /2 requests at once/);
+    release();
+    release();
+    await keeper.enter(key);
+    await refusal(keeper.enter(key));
+  });
+
+  test('bounds requests at once of a model', async (context) => {
+    const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
+    const settings = { modelLimits: { 'openai/*': { concurrentRequests: 2 } } };
     const [first] = await Promise.all([keeper.admit(wish(settings)), keeper.admit(wish(settings))]);
-    assert.match((await refusal(keeper.admit(wish(settings)))).message, /2 requests at once/);
+    assert.match(
+      (await refusal(keeper.admit(wish(settings)))).message,
+      /with openai.gpt-5 may make 2 requests at once/,
+    );
     first.settle(NOTHING);
     first.settle(NOTHING);
     await keeper.admit(wish(settings));
@@ -174,15 +188,18 @@ describe('three gateways on one database', () => {
 
   test('have as many requests at once as one, and pass them on', async (context) => {
     const { keepers } = await three(context, { now: NOON });
-    const settings = { limits: { concurrentRequests: 4 } };
-    const under = await admitted(keepers, 30, wish(settings));
+    const { key } = wish({ limits: { concurrentRequests: 4 } });
+    const answers = await Promise.allSettled(
+      Array.from({ length: 30 }, (_, index) => (keepers[index % keepers.length] as LimitKeeper).enter(key)),
+    );
+    const under = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     assert.ok(under.length <= 4 && under.length > 0, `${under.length}`);
-    for (const one of under) one.settle(NOTHING);
+    for (const release of under) release();
     // Those that rest give back what they hold.
     for (const keeper of keepers) await keeper.rest();
     for (const keeper of keepers) await keeper.rest();
     const [last] = keepers.slice(-1);
-    for (let index = 0; index < 4; index += 1) await last?.admit(wish(settings));
+    for (let index = 0; index < 4; index += 1) await last?.enter(key);
   });
 
   test('spend a budget once', async (context) => {

@@ -1,6 +1,8 @@
 /** The admin API: a server of its own, on which nothing is answered without the admin token. */
 
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
@@ -12,8 +14,13 @@ import type { KeyStore } from '../../keys/store.ts';
 import type { Author } from '../../store/audit-rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { WebhookSecrets } from '../../webhooks/secrets.ts';
+import { noRoom, readBytes } from '../body.ts';
+import type { BodyBudget } from '../body-budget.ts';
+import { createClientErrorAnswer, type LastRequest, lastRequestOf } from '../client-errors.ts';
+import { HTTP_OPTIONS, limitConnections } from '../connection-limits.ts';
 import { causeOf, errorAnswer } from '../errors.ts';
 import { createRate } from '../rate.ts';
+import { checkHead } from '../request-head.ts';
 import { keyRoutes } from './keys.ts';
 import { recordRoutes } from './records.ts';
 
@@ -26,6 +33,8 @@ export interface AdminOptions {
   replay(owner: string, taskId: string): Promise<void>;
   /** In whose shape errors are told. */
   protocol: Protocol;
+  /** Of all bodies under way, those of clients included. */
+  bodyBudget: BodyBudget;
   log: Logger;
   /** Unix milliseconds. */
   now(): number;
@@ -50,22 +59,38 @@ export interface AdminRoute {
 }
 
 const BODY_LIMIT = 256 * 1024;
+/** Milliseconds for a request to come in whole. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Connections at once; they leave the rest of the open files to clients. */
+const MAX_CONNECTIONS = 32;
 /** Wrong tokens that one address may present: so many at once, and as many a minute. */
 const WRONG_TOKENS = 30;
 
 export function createAdminApp(options: AdminOptions): FastifyInstance {
-  const { token, protocol, log } = options;
-  const app = Fastify({
+  const { token, protocol, log, bodyBudget } = options;
+  const newRequestId = () => `req_${randomUUID().replaceAll('-', '')}`;
+  const lastReplies = new WeakMap<Socket, FastifyReply>();
+  const app: FastifyInstance = Fastify({
+    http: HTTP_OPTIONS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    clientErrorHandler: createClientErrorAnswer({ newRequestId, protocolOf: () => protocol, lastRequest }),
     bodyLimit: BODY_LIMIT,
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
-    frameworkErrors: (_error, request, reply) => refuse(request, reply, nothing(request)),
+    genReqId: newRequestId,
+    // Hooks do not run before it.
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, refusalOf(request) ?? nothing(request)),
   });
   const wrongToken = createRate({ rate: WRONG_TOKENS / 60, burst: WRONG_TOKENS });
+  limitConnections(app.server, { perAddress: MAX_CONNECTIONS, total: MAX_CONNECTIONS, log });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const reservation = bodyBudget.open('admin', 0);
+    if (!reservation) throw noRoom();
+    const body = readBytes(payload, { headers: request.headers, limit: BODY_LIMIT, reservation });
+    return body.finally(reservation.release);
+  });
 
   function refuse({ id }: FastifyRequest, reply: FastifyReply, error: GatewayError): FastifyReply {
     if (error.code === 'internal_error') log.error({ requestId: id, cause: causeOf(error) }, 'internal error');
@@ -76,8 +101,14 @@ export function createAdminApp(options: AdminOptions): FastifyInstance {
       .send(body);
   }
 
+  function lastRequest(socket: Socket): LastRequest | undefined {
+    const reply = lastReplies.get(socket);
+    return reply && lastRequestOf(reply, { path: '/', refuse: (error) => refuse(reply.request, reply, error) });
+  }
+
   // By the socket alone: no header says who somebody is but the token.
-  function checkToken({ headers, socket }: FastifyRequest): void {
+  function checkToken({ headers, socket, raw }: FastifyRequest): void {
+    checkHead(raw);
     const presented = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1];
     if (presented !== undefined && isEqual(presented, token.reveal())) return;
     const wait = presented === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');
@@ -86,8 +117,20 @@ export function createAdminApp(options: AdminOptions): FastifyInstance {
     throw new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
   }
 
+  function refusalOf(request: FastifyRequest): GatewayError | undefined {
+    try {
+      checkToken(request);
+      return undefined;
+    } catch (error) {
+      return toGatewayError(error);
+    }
+  }
+
   // Also before what is not found: a stranger does not learn which routes there are.
-  app.addHook('onRequest', async (request) => checkToken(request));
+  app.addHook('onRequest', async (request, reply) => {
+    lastReplies.set(request.raw.socket, reply);
+    checkToken(request);
+  });
   app.setErrorHandler((error, request, reply) => refuse(request, reply, readable(error)));
   app.setNotFoundHandler((request, reply) => refuse(request, reply, nothing(request)));
   for (const { method, path, answer, status = 200 } of [...keyRoutes(options), ...recordRoutes(options)]) {
@@ -129,9 +172,6 @@ function nothing({ method, url }: FastifyRequest): GatewayError {
 
 function readable(error: unknown): GatewayError {
   const { code } = error as { code?: string };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new GatewayError('payload_too_large', `The body is larger than ${BODY_LIMIT} bytes.`);
-  }
   if (code?.startsWith('FST_ERR'))
     return new GatewayError('invalid_request', 'The request could not be read.', { cause: error });
   return toGatewayError(error);

@@ -100,7 +100,7 @@ function pageOf(query: URLSearchParams): Page {
 
 export function credentials(headers: Headers, query: URLSearchParams): string[] {
   const bearer = /^bearer\s+(\S+)$/i.exec(text(headers.authorization) ?? '')?.[1];
-  const keys = [headers['x-goog-api-key'], headers['x-gen-api-key'], query.get('key') ?? undefined].map(text);
+  const keys = [headers['x-goog-api-key'], headers['x-gen-api-key'], ...query.getAll('key')].map(text);
   return [...keys, bearer].filter((key) => key !== undefined);
 }
 

@@ -30,6 +30,7 @@ const KINDS: Partial<Record<ErrorCode, WireKind>> = {
   not_found: { type: 'not_found_error' },
   payload_too_large: { type: 'request_too_large' },
   rate_limit_exceeded: { type: 'rate_limit_error' },
+  request_timeout: { type: 'timeout_error' },
   client_closed: { type: 'api_error' },
   internal_error: { type: 'api_error' },
   upstream_error: { type: 'api_error', status: 500 },

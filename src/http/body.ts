@@ -1,0 +1,118 @@
+/** The body of a client's request, read within its limits of bytes and time. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { GatewayError } from '../core/errors.ts';
+import type { BodyReservation } from './body-budget.ts';
+
+export interface BodyOptions {
+  headers: IncomingHttpHeaders;
+  /** Largest body in bytes. */
+  limit: number;
+  reservation: BodyReservation;
+}
+
+/** What a client must send on the average, from the grace on; a slower one would hold memory for nothing. */
+const BODY_MIN_RATE_BYTES_PER_S = 4096;
+const BODY_GRACE_MS = 10_000;
+const BODY_CHECK_INTERVAL_MS = 2000;
+/** Milliseconds after which a client may find room. */
+const BUDGET_RETRY_MS = 1000;
+
+/** Bytes that the head announces: 0 where there is no body or nobody knows how long it is. */
+export function announcedLength(headers: IncomingHttpHeaders): number {
+  const length = Number(headers['content-length'] ?? 0);
+  return Number.isSafeInteger(length) && length > 0 ? length : 0;
+}
+
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  return announcedLength(headers) > 0 || headers['transfer-encoding'] !== undefined;
+}
+
+/** The error of a body that the budget has no room for now. */
+export function noRoom(): GatewayError {
+  const message = 'The gateway holds as many request bodies as it can; try again in a moment.';
+  return new GatewayError('unavailable', message, { retryAfter: BUDGET_RETRY_MS });
+}
+
+/** Throws `payload_too_large`, `unavailable`, `request_timeout`, `invalid_request` and `client_closed`. */
+export function readBytes(payload: Readable, { headers, limit, reservation }: BodyOptions): Promise<Buffer> {
+  const announced = announcedLength(headers);
+  return new Promise((resolve, reject) => {
+    if (announced > limit) {
+      reject(tooLarge(limit));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let received = 0;
+    const stopWatch = watchRate(
+      () => received,
+      () => fail(tooSlow()),
+    );
+
+    function fail(error: GatewayError): void {
+      settle();
+      chunks.length = 0;
+      reject(error);
+    }
+
+    function onData(chunk: Buffer): void {
+      received += chunk.length;
+      if (received > limit) fail(tooLarge(limit));
+      else if (reservation.growTo(received)) chunks.push(chunk);
+      else fail(noRoom());
+    }
+
+    function onEnd(): void {
+      settle();
+      if (announced > 0 && received !== announced) reject(incomplete());
+      else resolve(Buffer.concat(chunks, received));
+    }
+
+    function onBreak(): void {
+      fail(new GatewayError('client_closed', 'The client closed the connection before its body was complete.'));
+    }
+
+    function settle(): void {
+      stopWatch();
+      payload.off('data', onData).off('end', onEnd).off('close', onBreak);
+    }
+
+    // What comes after the end of reading concerns nobody.
+    payload.on('error', () => onBreak());
+    payload.on('data', onData).on('end', onEnd).on('close', onBreak);
+  });
+}
+
+/** Time in which this process stood still does not count: data may have been waiting. */
+function watchRate(received: () => number, onSlow: () => void): () => void {
+  let started = performance.now();
+  let due = started + BODY_GRACE_MS;
+  let timer = setTimeout(check, BODY_GRACE_MS);
+
+  function check(): void {
+    const now = performance.now();
+    started += Math.max(0, now - due);
+    if (received() < (BODY_MIN_RATE_BYTES_PER_S * (now - started)) / 1000) {
+      onSlow();
+      return;
+    }
+    due = now + BODY_CHECK_INTERVAL_MS;
+    timer = setTimeout(check, BODY_CHECK_INTERVAL_MS);
+  }
+
+  return () => clearTimeout(timer);
+}
+
+function tooLarge(limit: number): GatewayError {
+  return new GatewayError('payload_too_large', `The body is larger than ${limit} bytes.`);
+}
+
+function tooSlow(): GatewayError {
+  const message = `The body came too slowly: it must come at ${BODY_MIN_RATE_BYTES_PER_S} bytes a second or faster.`;
+  return new GatewayError('request_timeout', message);
+}
+
+function incomplete(): GatewayError {
+  return new GatewayError('invalid_request', 'The body could not be read in full.');
+}

@@ -1,0 +1,101 @@
+/** Answers to what is no request at all, e.g. broken framing, oversized headers, or a head that never ends. */
+
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply } from 'fastify';
+import { GatewayError } from '../core/errors.ts';
+import type { Protocol } from '../core/protocol.ts';
+import { errorAnswer } from './errors.ts';
+
+export interface ClientErrorOptions {
+  newRequestId(): string;
+  protocolOf(path: string): Protocol;
+  /** The last request of a connection. */
+  lastRequest(socket: Socket): LastRequest | undefined;
+}
+
+export interface LastRequest {
+  path: string;
+  /** Whether it can still be answered. */
+  isOpen: boolean;
+  /** Whether its answer has begun and not ended. */
+  isAnswering: boolean;
+  refuse(error: GatewayError): void;
+}
+
+interface ClientError extends Error {
+  code?: string;
+  /** A Buffer, whatever the types of the framework say. */
+  rawPacket?: unknown;
+}
+
+export type AnswerClientError = (error: ClientError, socket: Socket) => void;
+
+/** Characters of a broken request in which its path is looked for. */
+const MAX_REQUEST_LINE = 4096;
+
+/** The state of a request by its reply. */
+export function lastRequestOf(
+  reply: FastifyReply,
+  { path, refuse }: { path: string; refuse(error: GatewayError): void },
+): LastRequest {
+  const { headersSent, writableFinished } = reply.raw;
+  return {
+    path,
+    isOpen: !reply.sent && !headersSent,
+    isAnswering: reply.sent && !writableFinished,
+    refuse(error) {
+      reply.header('connection', 'close');
+      refuse(error);
+    },
+  };
+}
+
+export function createClientErrorAnswer({
+  newRequestId,
+  protocolOf,
+  lastRequest,
+}: ClientErrorOptions): AnswerClientError {
+  return (error, socket) => {
+    const last = lastRequest(socket);
+    if (!socket.writable || last?.isAnswering || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const refusal = refusalOf(error);
+    if (last?.isOpen) return last.refuse(refusal);
+    const path = pathIn(error.rawPacket) ?? last?.path ?? '/';
+    const protocol = protocolOf(path);
+    const requestId = newRequestId();
+    const { status, headers, body } = errorAnswer(refusal, protocol, requestId);
+    const lines = Object.entries({
+      ...headers,
+      [protocol.requestIdHeader]: requestId,
+      'x-polygate-request-id': requestId,
+      'content-length': String(body.length),
+      connection: 'close',
+    }).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
+    socket.end(body);
+    socket.destroySoon();
+  };
+}
+
+function refusalOf(cause: ClientError): GatewayError {
+  switch (cause.code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError('request_timeout', 'The request did not come in full in time.', { cause });
+    case 'HPE_HEADER_OVERFLOW':
+      return new GatewayError('headers_too_large', 'The headers are larger than 16 KiB.', { cause });
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new GatewayError('payload_too_large', 'The extensions of a chunk are larger than 16 KiB.', { cause });
+    default:
+      return new GatewayError('invalid_request', 'This is no well-formed HTTP request.', { cause });
+  }
+}
+
+function pathIn(packet: unknown): string | undefined {
+  if (!Buffer.isBuffer(packet)) return undefined;
+  const text = packet.subarray(0, MAX_REQUEST_LINE).toString('latin1');
+  return /^[A-Za-z]{1,20} (\/[^\s?#]*)/.exec(text)?.[1];
+}

@@ -1,0 +1,81 @@
+/** Bounds on the connections of a server: in all, and of each client address. */
+
+import type { Server, ServerOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { isWithin, plainAddress } from '../keys/scopes.ts';
+import { maxConnections } from './open-files.ts';
+
+export interface ConnectionLimits {
+  perAddress: number;
+  /** Address ranges of proxies, behind each of which there are many clients. */
+  trustedProxies?: readonly string[];
+  /** In all; absent leaves it to the limit of open files. */
+  total?: number;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Milliseconds for the head of a request, and between two looks for those that take longer. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const CONNECTIONS_CHECK_INTERVAL_MS = 5_000;
+/** Of every server; a missing host is refused in a protocol's own shape instead. */
+export const HTTP_OPTIONS: ServerOptions = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
+  requireHostHeader: false,
+};
+
+/** Milliseconds between two lines of the log about refused connections. */
+const WARN_INTERVAL_MS = 60_000;
+/** Bytes that tell networks apart: a site has 64 bits of an IPv6 address to itself. */
+const IPV6_NETWORK_BYTES = 8;
+
+export function limitConnections(
+  server: Server,
+  { perAddress, trustedProxies = [], total, log }: ConnectionLimits,
+): void {
+  const open = new Map<string, number>();
+  const max = total ?? maxConnections();
+  // One address does not take all connections.
+  const share = max === undefined ? perAddress : Math.max(1, Math.min(perAddress, Math.floor(max / 2)));
+  const warn = createWarning(log);
+  if (max !== undefined) server.maxConnections = max;
+  // An expectation that is not known may be ignored.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('drop', () =>
+    warn(`connections are refused: ${max} are open, which the limit of open files leaves room for`),
+  );
+
+  server.prependListener('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    if (isWithin(trustedProxies, address)) return;
+    const network = networkOf(address);
+    const count = open.get(network) ?? 0;
+    if (count >= share) {
+      warn(`connections of ${address} are refused: ${share} are open; see server.connections_per_address`);
+      socket.destroy();
+      return;
+    }
+    open.set(network, count + 1);
+    socket.once('close', () => {
+      const left = (open.get(network) ?? 1) - 1;
+      if (left === 0) open.delete(network);
+      else open.set(network, left);
+    });
+  });
+}
+
+function networkOf(address: string): string {
+  const bytes = plainAddress(address);
+  if (!bytes || bytes.length === 4) return address;
+  return Buffer.from(bytes.slice(0, IPV6_NETWORK_BYTES)).toString('hex');
+}
+
+function createWarning(log: Pick<Logger, 'warn'>): (message: string) => void {
+  let quietUntil = 0;
+  return (message) => {
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + WARN_INTERVAL_MS;
+    log.warn(message);
+  };
+}

@@ -1,0 +1,224 @@
+/** What is no proper request is refused in the shape of the protocol that was meant, and nobody's rights are a matter of chance. */
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
+import { errorName } from '../faults/wires.ts';
+import { HEADERS, KEY, PATHS, type ProtocolId, startTestGateway, type TestGateway } from './harness.ts';
+
+const IDS = Object.keys(PATHS) as ProtocolId[];
+const OTHER = 'sk-test-other-key-0123456789';
+const TOKEN = 'admin-token-0123456789-0123456789-0123456789';
+
+let gateway: TestGateway;
+
+before(async () => {
+  gateway = await startTestGateway(`admin: { token: ${TOKEN}, port: 0 }`, {
+    keys: [`{ name: other, key: ${OTHER} }`],
+  });
+});
+
+after(() => gateway.close());
+
+interface Answer {
+  status: number;
+  headers: string;
+  body: Json;
+}
+
+/** Sends bytes as they are, and reads until the other side closes the connection. */
+function send(url: string, text: string): Promise<Answer[]> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let got = '';
+    const socket = connect(Number(port), hostname, () => socket.write(text, 'latin1'));
+    socket.on('data', (chunk) => {
+      got += chunk;
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(answersIn(got)));
+  });
+}
+
+function answersIn(text: string): Answer[] {
+  return text
+    .split(/(?=HTTP\/1\.1 )/)
+    .filter(Boolean)
+    .map((answer) => {
+      const [headers = '', body = ''] = answer.split('\r\n\r\n');
+      return { status: Number(headers.slice(9, 12)), headers, body: body && JSON.parse(body) };
+    });
+}
+
+/** The head of a request, to be closed when it is answered; `headers` are lines. */
+function head(method: string, path: string, headers: string[]): string {
+  return `${[`${method} ${path} HTTP/1.1`, 'host: x', 'connection: close', ...headers].join('\r\n')}\r\n\r\n`;
+}
+
+function credentialsOf(protocol: ProtocolId): string[] {
+  return Object.entries(HEADERS[protocol]).map(([name, value]) => `${name}: ${value}`);
+}
+
+const CODES: Record<string, Record<ProtocolId, [number, string]>> = {
+  invalid: {
+    chat: [400, 'invalid_request'],
+    messages: [400, 'invalid_request_error'],
+    generate: [400, 'INVALID_ARGUMENT'],
+  },
+  headers: {
+    chat: [431, 'headers_too_large'],
+    messages: [431, 'invalid_request_error'],
+    generate: [431, 'INVALID_ARGUMENT'],
+  },
+  large: {
+    chat: [413, 'payload_too_large'],
+    messages: [413, 'request_too_large'],
+    generate: [400, 'INVALID_ARGUMENT'],
+  },
+  stranger: {
+    chat: [401, 'invalid_api_key'],
+    messages: [401, 'authentication_error'],
+    generate: [401, 'UNAUTHENTICATED'],
+  },
+};
+
+for (const protocol of IDS) {
+  const path = PATHS[protocol]('sandbox/echo', false);
+  const json = ['content-type: application/json', ...credentialsOf(protocol)];
+
+  async function expectRefusal(text: string, kind: keyof typeof CODES): Promise<Answer> {
+    const [answer, ...more] = await send(gateway.url, text);
+    assert.ok(answer);
+    assert.deepEqual(more, []);
+    assert.deepEqual([answer.status, errorName(protocol, answer.body)], CODES[kind]?.[protocol]);
+    assert.match(answer.headers, /\r\nx-polygate-request-id: req_/i);
+    return answer;
+  }
+
+  describe(`${protocol} refuses in its own shape`, () => {
+    test('a head with a line that is no header', async () => {
+      await expectRefusal(`POST ${path} HTTP/1.1\r\nhost: x\r\nno header\r\n\r\n`, 'invalid');
+    });
+
+    test('headers that are too large', async () => {
+      await expectRefusal(head('POST', path, [`x: ${'y'.repeat(20_000)}`]), 'headers');
+    });
+
+    test('two lengths, and a length beside chunks', async () => {
+      await expectRefusal(head('POST', path, [...json, 'content-length: 3', 'content-length: 4']), 'invalid');
+      await expectRefusal(head('POST', path, [...json, 'content-length: 3', 'transfer-encoding: chunked']), 'invalid');
+    });
+
+    test('a chunk without a size, amid a body', async () => {
+      const text = `${head('POST', path, [...json, 'transfer-encoding: chunked'])}3\r\n{"a\r\nzz\r\n`;
+      await expectRefusal(text, 'invalid');
+    });
+
+    test('a body that is announced as too large, or becomes it', async () => {
+      await expectRefusal(head('POST', path, [...json, 'content-length: 30000000']), 'large');
+    });
+
+    test('a request without a host', async () => {
+      await expectRefusal(`POST ${path} HTTP/1.1\r\nconnection: close\r\n\r\n`, 'invalid');
+    });
+
+    test('two keys in two headers of one name', async () => {
+      for (const name of Object.keys(HEADERS[protocol]).filter((header) => !header.includes('version'))) {
+        const value = (key: string) => (name === 'authorization' ? `Bearer ${key}` : key);
+        for (const keys of [
+          [KEY, OTHER],
+          [OTHER, KEY],
+          [KEY, 'wrong'],
+          ['', KEY],
+        ]) {
+          const lines = [
+            ...json.filter((line) => !line.startsWith(`${name}:`)),
+            ...keys.map((key) => `${name}: ${value(key)}`),
+          ];
+          await expectRefusal(`${head('POST', path, [...lines, 'content-length: 2'])}{}`, 'stranger');
+        }
+      }
+    });
+
+    test('two authorizations where another header has the key', async () => {
+      const lines = [...json, 'authorization: Basic abc', `authorization: Bearer ${KEY}`, 'content-length: 2'];
+      if (protocol === 'chat') lines.push('authorization: Basic abc');
+      await expectRefusal(`${head('POST', path, lines)}{}`, 'stranger');
+    });
+
+    test('two content types', async () => {
+      await expectRefusal(
+        `${head('POST', path, [...json, 'content-type: text/plain', 'content-length: 2'])}{}`,
+        'invalid',
+      );
+    });
+  });
+}
+
+test('a key that is sent twice is one key', async () => {
+  for (const protocol of IDS) {
+    const path = PATHS[protocol]('sandbox/echo', false);
+    const twice = [...credentialsOf(protocol), ...credentialsOf(protocol), 'content-type: application/json'];
+    const [answer] = await send(gateway.url, `${head('POST', path, [...twice, 'content-length: 2'])}{}`);
+    // The key is accepted and the body is not.
+    assert.ok(answer && ![401, 403].includes(answer.status), `${protocol} ${answer?.status}`);
+  }
+});
+
+test('two different keys in a query are refused', async () => {
+  const path = `${PATHS.generate('sandbox/echo', false)}?key=${KEY}&key=${OTHER}`;
+  const [answer] = await send(gateway.url, head('POST', path, ['content-length: 0']));
+  assert.equal(answer?.status, 401);
+});
+
+test('an expectation that is not known is ignored', async () => {
+  const [answer] = await send(gateway.url, head('GET', '/healthz', ['expect: coffee']));
+  assert.equal(answer?.status, 200);
+});
+
+test('garbage behind a request ends the connection and does not touch the answer to the request', async () => {
+  const [answer, ...more] = await send(
+    gateway.url,
+    'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nno request at all\r\n\r\n',
+  );
+  assert.deepEqual([answer?.status, answer?.body], [200, { status: 'ok' }]);
+  assert.ok(more.every(({ status }) => status === 400));
+});
+
+describe('the admin API', () => {
+  const paths = [
+    '/',
+    '/%',
+    '/%zz',
+    '/admin/v1/keys/%',
+    `/${'x'.repeat(5000)}`,
+    '/admin/v1/nothing',
+    '/admin/v1/keys/%00',
+  ];
+  for (const method of ['GET', 'POST', 'PROPFIND', 'OPTIONS', 'DELETE']) {
+    test(`says 401 first: ${method}`, async () => {
+      for (const path of paths) {
+        const [answer] = await send(gateway.adminUrl, head(method, path, []));
+        assert.equal(answer?.status, 401, `${method} ${path.slice(0, 30)}`);
+      }
+    });
+  }
+
+  test('says what is wrong to who has the token', async () => {
+    const token = `authorization: Bearer ${TOKEN}`;
+    const [answer] = await send(gateway.adminUrl, head('GET', '/%', [token]));
+    assert.equal(answer?.status, 404);
+    const [two] = await send(gateway.adminUrl, head('GET', '/admin/v1/keys', [token, 'authorization: Bearer wrong']));
+    assert.equal(two?.status, 401);
+  });
+
+  test('refuses broken requests in its shape', async () => {
+    const [broken] = await send(gateway.adminUrl, 'GET / HTTP/1.1\r\nhost: x\r\nno header\r\n\r\n');
+    assert.deepEqual([broken?.status, broken?.body.error.code], [400, 'invalid_request']);
+    const lines = [`authorization: Bearer ${TOKEN}`, 'content-type: application/json'];
+    const large = head('POST', '/admin/v1/keys', [...lines, 'content-length: 300000']);
+    const [refused] = await send(gateway.adminUrl, large);
+    assert.deepEqual([refused?.status, refused?.body.error.code], [413, 'payload_too_large']);
+  });
+});
