@@ -6,6 +6,7 @@ import type { GatewayError } from './errors.ts';
 import type { Json } from './json.ts';
 import type { KnownNames } from './json-names.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
+import type { AskedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
 
 /** Lower-cased names, as Node gives them. */
@@ -190,6 +191,10 @@ export interface Protocol {
 
   // Facing upstreams.
   upstreamPath(model: string, action: 'generate' | 'count', stream: boolean): string;
+  /** How much output a body of this protocol asks for. */
+  outputOf(body: Json): AskedOutput;
+  /** Sets the largest output of an answer in a body, in place. */
+  limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** What the upstream accepts as the name of a tool; others are renamed on the way. */
   readonly toolName: RegExp;
   /** Members of a client's body that are meant for the gateway and never go upstream. */

@@ -1,10 +1,10 @@
 /** Opens the account of a call: what it may use is reserved of its key's limits, and nothing begins that cannot be recorded. */
 
-import { costOf } from '../catalog/cost.ts';
+import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
-import { largest } from '../core/money.ts';
 import type { Call } from '../inference/call.ts';
-import { type Expectation, expectationOf } from '../inference/expectation.ts';
+import { expectationOf } from '../inference/expectation.ts';
+import { reservationOf } from '../inference/reservation.ts';
 import type { Route } from '../inference/route.ts';
 import type { Key } from '../keys/store.ts';
 import type { LimitKeeper } from '../limits/limits.ts';
@@ -25,6 +25,8 @@ export interface OpenedAccount {
   account: Account;
   /** `x-ratelimit-*`. */
   headers: Record<string, string>;
+  /** What may be asked of an endpoint; absent where no budget bounds it. */
+  limitOf?: Call['limitOf'];
   /** Gives back what is still reserved. */
   discard(): void;
 }
@@ -57,8 +59,6 @@ export interface ExpectedTask {
 const RECORDER_PAUSE = 1000;
 /** What has no known price needs a budget of which anything is left. */
 const LEAST = 1n;
-/** Tokens of an answer whose length the client leaves to the model. */
-const USUAL_OUTPUT = 4096;
 
 export function createAccounts({ recorder, limits, store, now }: AccountsOptions): Accounts {
   return {
@@ -73,13 +73,21 @@ export function createAccounts({ recorder, limits, store, now }: AccountsOptions
       }
       const free = call.action === 'count';
       const expect = once(() => expectationOf(call));
-      const { headers, settle: settleLimits } = await limits.admit({
+      const most = once(() => reservationOf(call, route, expect()));
+      const {
+        headers,
+        cost,
+        settle: settleLimits,
+      } = await limits.admit({
         ...{ key, model: route.model },
         get tokens() {
-          return free ? 0 : expect().input + mostOutput(expect(), route);
+          return free ? 0 : most().tokens;
         },
         get cost() {
-          return free ? 0n : mostCost(expect(), route);
+          return free ? 0n : most().cost;
+        },
+        get leastCost() {
+          return free ? 0n : most().leastCost;
         },
       });
       const settle: typeof settleLimits = (used) => {
@@ -91,7 +99,9 @@ export function createAccounts({ recorder, limits, store, now }: AccountsOptions
         ...{ protocolIn: call.protocol.id, stream: call.stream },
       };
       const account = openAccount({ recorder, request, free, estimate: () => expect().input, settle });
-      return { account, headers, discard: () => settle({ tokens: 0, cost: 0n }) };
+      // A budget that costs nothing to keep needs no limit.
+      const limitOf = cost ? most().limitsFor(cost) : undefined;
+      return { account, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
     },
 
     async reserve(key, { id, model, createdAt, cost = LEAST }) {
@@ -112,17 +122,6 @@ export function createAccounts({ recorder, limits, store, now }: AccountsOptions
       return { headers, release: () => store.call('releaseTask', { id }) };
     },
   };
-}
-
-function mostOutput({ output }: Expectation, { places }: Route): number {
-  const longest = Math.max(0, ...places.map(({ endpoint }) => endpoint.model.maxOutput));
-  return output ?? Math.min(longest || USUAL_OUTPUT, USUAL_OUTPUT);
-}
-
-/** At the dearest of the endpoints that may answer. */
-function mostCost(expected: Expectation, route: Route): bigint {
-  const usage = { input: expected.input, output: mostOutput(expected, route) };
-  return largest(0n, ...route.places.map(({ endpoint }) => costOf(endpoint.model, usage)));
 }
 
 function once<Value>(make: () => Value): () => Value {

@@ -39,10 +39,13 @@ export async function answerInference(
   }
   Object.assign(common, options.accounts.standing(key, route.model));
   await breatheBeside(call.bytes.length);
-  const { account, headers, discard } = await options.accounts.open(call, key, route, exchange.hold.release);
+  const { account, headers, limitOf, discard } = await options.accounts.open(call, key, route, exchange.hold.release);
   Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
-  const carried = dispatch(call, route, createReply(reply.raw, common), { ...dispatching, account }).finally(discard);
+  const bounded: Call = limitOf ? { ...call, limitOf } : call;
+  const carried = dispatch(bounded, route, createReply(reply.raw, common), { ...dispatching, account }).finally(
+    discard,
+  );
   const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(account, ended) }, carried);
   if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
     const { status, headers, body } = errorAnswer(outcome.error, call.protocol, call.requestId);

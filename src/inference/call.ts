@@ -5,6 +5,7 @@ import type { CatalogModel, ModelRules } from '../core/model.ts';
 import type { EncoderOptions, Headers, Protocol } from '../core/protocol.ts';
 import type { Provider } from '../core/provider.ts';
 import type { Credential } from './credentials.ts';
+import type { OutputLimit } from './reservation.ts';
 
 export interface Call {
   requestId: string;
@@ -19,6 +20,8 @@ export interface Call {
   bytes: Buffer;
   /** The parsed and checked `bytes`. */
   body: Json;
+  /** What may be asked of an endpoint, where the key has a budget. */
+  limitOf?(endpoint: Endpoint): OutputLimit;
   /** Hears of every request to an upstream before it is sent; the headers go along. */
   onAttempt?(): Record<string, string>;
 }

@@ -134,7 +134,7 @@ const UNSEEN_TOKENS = { document: 5_000, audio: 1_000, video: 5_000 };
 
 const TEXT_BYTES_PER_TOKEN = 4;
 
-function tokensOfMedia(part: MediaPart): number {
+export function tokensOfMedia(part: MediaPart): number {
   if (part.text !== undefined) return tokensOfText(part.text);
   if (part.kind === 'image') return IMAGE_TOKENS[part.detail ?? 'auto'];
   if (part.data === undefined) return UNSEEN_TOKENS[part.kind];

@@ -5,6 +5,7 @@ import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
 import type { Call, Endpoint } from './call.ts';
 import type { StateMemory } from './memory.ts';
+import { keepWithin } from './output-limit.ts';
 import type { Plan } from './plan.ts';
 import { addOptions } from './provider-options.ts';
 
@@ -34,6 +35,8 @@ export async function relayed(call: Call, endpoint: Endpoint, { target, memory }
     body[usage.field] = { ...body[usage.field], ...usage.value };
   }
   const adapted = call.action === 'generate' ? endpoint.provider.adapt?.(body, target.rules) : undefined;
+  const limit = call.limitOf?.(endpoint);
+  if (limit) changed = keepWithin(body, limit, { protocol, rules: target.rules }) || changed;
   if (changed || adapted?.changed) {
     renameModel(body, protocol, target);
     const bytes = await writeBody(body, call.bytes.length);

@@ -6,8 +6,12 @@ import { copyJson } from '../core/json.ts';
 import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
 import type { Call, Endpoint } from './call.ts';
+import { estimateOutput } from './estimate.ts';
+import { keepWithin } from './output-limit.ts';
 import type { Plan } from './plan.ts';
 import { addOptions } from './provider-options.ts';
+import type { OutputLimit } from './reservation.ts';
+import { wordsOf } from './rounds.ts';
 import { renameTools } from './tool-names.ts';
 
 export interface Translation {
@@ -27,6 +31,8 @@ export async function translated(
   await breatheBeside(call.bytes.length);
   const request = call.protocol.decodeRequest(own);
   request.stream = call.stream;
+  const limit = call.limitOf?.(endpoint);
+  if (limit?.isSaid) request.maxTokens ??= limit.tokens;
   const asClient = request.tools.map((tool) => ({ ...tool }));
   const toolNames = renameTools(request, upstream.toolName);
 
@@ -34,6 +40,7 @@ export async function translated(
     const encoded = upstream.encodeRequest(asked, target);
     addOptions(encoded.body, endpoint);
     const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
+    if (limit) keepWithin(encoded.body, limit, { protocol: upstream, rules: target.rules });
     const body = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
     return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
   }
@@ -46,7 +53,7 @@ export async function translated(
     const body = await writeBody(wire, call.bytes.length);
     const names = dropped.map((name) => call.protocol.parameterName(name));
     const continueWith = (parts: OpenPart[], finish: Finish) =>
-      Buffer.from(JSON.stringify(encode(continued(request, parts, finish)).body));
+      Buffer.from(JSON.stringify(encode(continued(request, parts, finish, limit)).body));
     const all = [...new Set([...request.dropped, ...names])];
     return {
       path: 'canonical',
@@ -69,7 +76,9 @@ export async function translated(
 }
 
 /** The same request once more: with the token of the answer so far, or with the answer so far as its last turn. */
-function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish): ChatRequest {
-  if (token !== undefined) return { ...request, continuation: token };
-  return { ...request, turns: [...request.turns, { role: 'assistant', parts }] };
+function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish, limit?: OutputLimit): ChatRequest {
+  // All rounds together have the limit of one.
+  const rest = limit && { maxTokens: Math.max(1, limit.tokens - estimateOutput(wordsOf(parts))) };
+  if (token !== undefined) return { ...request, ...rest, continuation: token };
+  return { ...request, ...rest, turns: [...request.turns, { role: 'assistant', parts }] };
 }

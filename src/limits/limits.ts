@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { type KeySettings, type Limits, PERIODS, type Period, periodStart } from '../core/key-settings.ts';
-import { decimalOf, moneyOf } from '../core/money.ts';
-import { createHoldings, type Holdings, type Reservation } from './holdings.ts';
+import { decimalOf, largest, moneyOf, smallest } from '../core/money.ts';
+import { createHoldings, type Holdings } from './holdings.ts';
 import { createMinute, type Minute, type Standing } from './minute.ts';
 import type { Holding, Quota } from './quota.ts';
 import { limitsOf, ownLimits, type Subject } from './subjects.ts';
@@ -24,11 +24,15 @@ export interface Wish {
   readonly tokens: number;
   /** What it may cost at most, in 1e-12 USD. Read where there is a budget. */
   readonly cost: bigint;
+  /** What is reserved at least where a budget leaves less than `cost`; absent where it is all or nothing. */
+  readonly leastCost?: bigint | undefined;
 }
 
 export interface Admission {
   /** `x-ratelimit-*`; none where nothing is limited. */
   headers: Record<string, string>;
+  /** What was reserved of budgets, in 1e-12 USD; absent where there is none. */
+  cost?: bigint;
   /** Called once, when it is over. */
   settle(used: { tokens: number; cost: bigint }): void;
 }
@@ -57,6 +61,11 @@ interface Used {
 }
 
 type Settle = (used: Used) => void;
+
+interface Money {
+  cost: bigint;
+  settle: Settle;
+}
 
 export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): LimitKeeper {
   const minutes = new Map<string, Minute>();
@@ -97,23 +106,27 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     return (used) => counter.correct(at, used[kind] - amount);
   }
 
-  async function admitMoney(wish: Wish, period: Period): Promise<Settle | undefined> {
+  /** `most`: what is reserved of the periods before, for no period needs to hold more. */
+  async function admitMoney(wish: Wish, period: Period, most: bigint | undefined): Promise<Money | undefined> {
     const { key } = wish;
     const text = key.settings.budgets?.[period];
     if (text === undefined) return undefined;
-    const { cost } = wish;
+    const cost = most ?? wish.cost;
     const startsAt = periodStart(period, now());
     const limit = moneyOf(text);
     const budget = { keyId: key.id, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
     const money = holding({ subject: `${key.id} ${period} ${startsAt}`, limit, budget }, slice);
-    const reservation: Reservation | undefined = await money.admit(cost);
-    if (reservation) return (used) => reservation.settle(used.cost);
+    const whole = await money.admit(cost);
+    if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
+    const share = shareOf(money.left, wish.leastCost, cost);
+    const part = share === undefined ? undefined : await money.admit(share);
+    if (part && share !== undefined) return { cost: share, settle: (used) => part.settle(used.cost) };
     const left = decimalOf(money.left > 0n ? money.left : 0n);
     const words = period === 'total' ? 'in all' : `a ${period}`;
     throw new GatewayError(
       'insufficient_quota',
-      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(cost)} USD.`,
+      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(wish.leastCost ?? cost)} USD.`,
     );
   }
 
@@ -134,6 +147,7 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     async admit(wish) {
       const subjects = limitsOf(wish.key, wish.model, defaults());
       const settles: Settle[] = [];
+      let cost: bigint | undefined;
       const settle: Settle = (used) => {
         for (const one of settles.splice(0)) one(used);
       };
@@ -141,12 +155,17 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
         for (const subject of subjects.slice(1)) settles.push(await admitAtOnce(subject));
         for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', wish)) ?? nothing);
         for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', wish)) ?? nothing);
-        for (const period of PERIODS) settles.push((await admitMoney(wish, period)) ?? nothing);
+        for (const period of PERIODS) {
+          const money = await admitMoney(wish, period, cost);
+          settles.push(money?.settle ?? nothing);
+          cost = money?.cost ?? cost;
+        }
       } catch (error) {
         settle({ requests: 0, tokens: 0, cost: 0n });
         throw error;
       }
-      return { headers: headersOf(subjects), settle: (used) => settle({ requests: 1, ...used }) };
+      const bound = cost === undefined ? {} : { cost };
+      return { headers: headersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
     },
 
     async rest() {
@@ -159,6 +178,12 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
 }
 
 function nothing(): void {}
+
+/** Half of what is left, so that others under way find some too; undefined where less than `least` is left. */
+function shareOf(left: bigint, least: bigint | undefined, most: bigint): bigint | undefined {
+  if (least === undefined || least > left || least > most) return undefined;
+  return smallest(most, largest(least, left / 2n));
+}
 
 function kept<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
   const known = map.get(name);

@@ -7,6 +7,7 @@ import { encodeModel, encodeModelCount, encodeModels } from './catalog.ts';
 import { credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeStreamError, errorIn } from './errors.ts';
 import { names } from './names.ts';
+import { limitOutput, outputOf } from './output.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
@@ -43,6 +44,8 @@ export const chat: Protocol = {
   encodeCount: (tokens) => ({ input_tokens: tokens }),
 
   upstreamPath: (_model, action) => `/chat/completions${action === 'count' ? '/input_tokens' : ''}`,
+  outputOf,
+  limitOutput,
   toolName: new RegExp(TOOL_NAME),
   gatewayFields: GATEWAY_FIELDS,
   requestModel: { paths: [['model']], required: true, spell: (model) => model },

@@ -8,6 +8,7 @@ import { check, schemas } from './check.ts';
 import { credentials, endpoints, upstreamPath } from './endpoints.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
 import { names } from './names.ts';
+import { limitOutput, outputOf } from './output.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
@@ -41,6 +42,8 @@ export const generate: Protocol = {
   encodeCount: (tokens) => ({ totalTokens: tokens }),
 
   upstreamPath,
+  outputOf,
+  limitOutput,
   toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
   gatewayFields: [],
   requestModel: {

@@ -6,6 +6,7 @@ import { encodeModel, encodeModels } from './catalog.ts';
 import { checkHeaders, credentials, endpoints } from './endpoints.ts';
 import { decodeError, encodeError, encodeErrorEvent, errorIn } from './errors.ts';
 import { names } from './names.ts';
+import { limitOutput, outputOf } from './output.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { countBody, encodeRequest } from './request-encoder.ts';
@@ -41,6 +42,8 @@ export const messages: Protocol = {
   encodeCount: (tokens) => ({ input_tokens: tokens }),
 
   upstreamPath: (_model, action) => (action === 'count' ? '/v1/messages/count_tokens' : '/v1/messages'),
+  outputOf,
+  limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,128}$/,
   gatewayFields: ['provider', 'models'],
   requestModel: { paths: [['model']], required: true, spell: (model) => model },

@@ -1,0 +1,21 @@
+/** How much output a generateContent body asks for, in either spelling; thinking is a part of it. */
+
+import { isObject, type Json } from '../../core/json.ts';
+import { type AskedOutput, largestFigure } from '../../core/output.ts';
+
+export function outputOf(body: Json): AskedOutput {
+  const config = configOf(body) ?? {};
+  const limit = largestFigure([config.maxOutputTokens, config.max_output_tokens]);
+  const answers = largestFigure([config.candidateCount, config.candidate_count]) ?? 1;
+  return { ...(limit !== undefined && { limit }), answers: Math.max(1, answers), thinking: 0 };
+}
+
+export function limitOutput(body: Json, tokens: number): void {
+  const config = configOf(body);
+  if (!config) body.generationConfig = { maxOutputTokens: tokens };
+  else config[config.max_output_tokens === undefined ? 'maxOutputTokens' : 'max_output_tokens'] = tokens;
+}
+
+function configOf(body: Json): Json | undefined {
+  return [body.generationConfig, body.generation_config].find(isObject);
+}
