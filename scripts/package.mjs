@@ -47,7 +47,10 @@ async function install() {
   });
   const [{ filename }] = JSON.parse(packed);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  await npm(['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', `./${filename}`], folder);
+  await npm(
+    ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', `./${filename}`],
+    folder,
+  );
 }
 
 /** The commands, and a video from its request to its bytes. */
