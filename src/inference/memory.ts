@@ -3,7 +3,7 @@
  * whose state is whose. Bounded, in memory only: a client that keeps the state, as the protocols ask, never needs the first.
  */
 
-import type { CallPart, OpenPart, ReasoningPart, Turn } from '../core/chat.ts';
+import type { CallPart, OpenPart, Part, ReasoningPart, Turn } from '../core/chat.ts';
 import { createStateOwners, type StateOwners } from './state-owners.ts';
 
 export interface StateMemory extends StateOwners {
@@ -56,9 +56,9 @@ export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
       }
     },
     restore(owner, origin, turns) {
-      for (const turn of turns) {
+      for (const [index, turn] of turns.entries()) {
         if (turn.role !== 'assistant') continue;
-        const hasReasoning = turn.parts.some((part) => part.type === 'reasoning' && part.opaque?.origin === origin);
+        const hasReasoning = answerBefore(turns, index).some((part) => holdsState(part, origin));
         for (const call of turn.parts.filter((part) => part.type === 'call')) {
           const memory = memories.get(`${owner} ${call.id}`);
           if (memory?.origin !== origin) continue;
@@ -69,4 +69,15 @@ export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
       }
     },
   };
+}
+
+/** The parts of a turn and of those before it that belong to the same answer. */
+function answerBefore(turns: readonly Turn[], index: number): Part[] {
+  const parts: Part[] = [];
+  for (let at = index; turns[at]?.role === 'assistant'; at--) parts.push(...(turns[at]?.parts ?? []));
+  return parts;
+}
+
+function holdsState(part: Part, origin: string): boolean {
+  return part.type === 'reasoning' && part.opaque?.origin === origin;
 }

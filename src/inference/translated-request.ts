@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts';
 import { copyJson } from '../core/json.ts';
 import { breatheBeside, writeBody } from '../core/json-body.ts';
 import type { EncodedRequest, Protocol, Target } from '../core/protocol.ts';
+import { settleResults } from '../core/results.ts';
 import type { Call, Endpoint } from './call.ts';
 import { estimateOutput } from './estimate.ts';
 import { keepWithin } from './output-limit.ts';
@@ -46,12 +47,14 @@ export async function translated(
   }
 
   try {
+    const settled = settleResults(request.turns, { counted: call.action === 'count' });
+    request.turns = settled.turns;
     await complete(request);
     await breatheBeside(call.bytes.length);
     const { body: wire, dropped } = encode(request);
     await breatheBeside(call.bytes.length);
     const body = await writeBody(wire, call.bytes.length);
-    const names = dropped.map((name) => call.protocol.parameterName(name));
+    const names = [...settled.dropped, ...dropped].map((name) => call.protocol.parameterName(name));
     const continueWith = (parts: OpenPart[], finish: Finish) =>
       Buffer.from(JSON.stringify(encode(continued(request, parts, finish, limit)).body));
     const all = [...new Set([...request.dropped, ...names])];

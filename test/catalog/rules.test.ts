@@ -83,7 +83,7 @@ test('google, deepseek', () => {
   assert.equal(rulesFor('google', 'gemini-2.0-flash').schemaWithTools, false);
   assert.equal(rulesFor('google', 'gemini-3.5-flash').reasoning, 'level');
   assert.equal(rulesFor('deepseek', 'deepseek-chat').reasoningHistory, 'accepted');
-  assert.equal(rulesFor('deepseek', 'deepseek-reasoner').reasoningHistory, 'forbidden');
+  assert.equal(rulesFor('deepseek', 'deepseek-reasoner').reasoningHistory, undefined, 'what the provider says');
   assert.equal(rulesFor('deepseek', 'deepseek-v4-pro').reasoningHistory, 'required');
 });
 

@@ -113,7 +113,7 @@ function deltasOf(block: Json): Json[] {
   if (block.type === 'text') return [{ type: 'text_delta', text: block.text }];
   if (block.type === 'tool_use') return [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }];
   return [
-    { type: 'thinking_delta', thinking: block.thinking },
+    ...halves(block.thinking).map((thinking) => ({ type: 'thinking_delta', thinking })),
     { type: 'signature_delta', signature: block.signature },
   ];
 }
@@ -122,7 +122,9 @@ const generate: Wire = {
   whole: (step) => generateChunk(generateParts(step), { finishReason: 'STOP' }),
   stream(step) {
     const chunks = [
-      ...generateParts(step).map((part) => generateChunk([part])),
+      ...generateParts(step)
+        .flatMap((part) => (part.thought ? halves(part.text).map((text) => ({ ...part, text })) : [part]))
+        .map((part) => generateChunk([part])),
       generateChunk([{ text: '' }], { finishReason: 'STOP' }),
     ];
     return chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join('');
@@ -151,7 +153,9 @@ const WIRES: Record<ProtocolId, Wire> = { chat, messages, generate };
 export function startProvider(protocol: ProtocolId, steps = STEPS): Promise<TestUpstream> {
   return startUpstream(({ body, path }, response: ServerResponse) => {
     const turns: Json[] = body.messages ?? body.contents;
-    const done = turns.filter(({ role }) => role === 'assistant' || role === 'model').length;
+    const isAnswer = (turn: Json) => turn?.role === 'assistant' || turn?.role === 'model';
+    // Some clients keep an answer in pieces.
+    const done = turns.filter((turn, index) => isAnswer(turn) && !isAnswer(turns[index - 1])).length;
     const step = steps[done] ?? { text: 'too many turns' };
     if (body.stream === true || path.includes(':stream')) answerEvents(response, WIRES[protocol].stream(step));
     else answerJson(response, WIRES[protocol].whole(step));

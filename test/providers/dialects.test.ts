@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { bundledModels } from '../../src/catalog/bundled.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { Adaptation, Provider } from '../../src/core/provider.ts';
@@ -83,6 +84,23 @@ describe('a request that every server understands', () => {
       assert.deepEqual(body, PLAIN);
       assert.deepEqual(done, { changed: false, dropped: [] });
     });
+  }
+});
+
+describe('a tool loop with reasoning', () => {
+  const message = {
+    ...PLAIN.messages[2],
+    reasoning_content: 'I must look.',
+  };
+  for (const vendor of ['deepseek', 'moonshot', 'fireworks']) {
+    for (const { id, rules } of bundledModels(vendor)) {
+      test(`comes back whole to ${id}`, () => {
+        const body: Json = structuredClone({ ...PLAIN, messages: [PLAIN.messages[1], message, PLAIN.messages[3]] });
+        const provider = providerOf(vendor);
+        adapt(provider, body, { ...provider.rules, ...rules });
+        assert.equal(body.messages.at(-2).reasoning_content, message.reasoning_content);
+      });
+    }
   }
 });
 

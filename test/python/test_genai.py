@@ -19,6 +19,11 @@ def weather(city: str) -> str:
     return f"rain in {city}"
 
 
+def clock(zone: str) -> str:
+    """The time in a zone."""
+    return f"noon in {zone}"
+
+
 def parts_of(chunks):
     return [part for chunk in chunks for part in chunk.candidates[0].content.parts or []]
 
@@ -83,6 +88,21 @@ class GenaiCases:
         expected = 'weather answered: {"result":"rain in sandbox"}'
         self.assertEqual((await settled(chat.send_message("Weather?"))).text, expected)
         self.assertEqual(said(await listed(chat.send_message_stream("Again?"))), expected)
+
+    async def test_the_sdk_runs_the_tools_of_a_streamed_model_that_thinks(self):
+        """It keeps each chunk as a content of its own, so that a thought and its signature come back in pieces."""
+        client = self.connect(common.PROVIDED)
+        tools = {"tools": [weather, clock], "thinking_config": THINKING}
+        for protocol in common.PROTOCOLS:
+            with self.subTest(protocol=protocol):
+                chunks = await self.stream(client, "Weather?", model=f"{protocol}/m", **tools)
+                self.assertTrue(said(chunks).endswith(common.LOOP.text))
+                asked = common.last_asked(protocol)
+                self.assertEqual(asked.count(common.LOOP.signature), 0 if protocol == "chat" else 2, asked)
+                if protocol == "messages":
+                    blocks = [block for turn in json.loads(asked)["messages"] for block in turn["content"]]
+                    thoughts = [block["thinking"] for block in blocks if block["type"] == "thinking"]
+                    self.assertEqual(thoughts, [common.LOOP.thought] * 2)
 
     async def test_a_loop_of_three_turns_with_a_model_of_every_protocol(self):
         client = self.connect(common.PROVIDED)

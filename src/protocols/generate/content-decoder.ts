@@ -42,8 +42,12 @@ const DETAILS: Record<string, MediaPart['detail']> = {
   MEDIA_RESOLUTION_ULTRA_HIGH: 'original',
 };
 
-/** The calls of the last model turn that were not answered yet. */
-type OpenCalls = Pick<CallPart, 'id' | 'name'>[];
+interface Calls {
+  /** Of the last model turn. */
+  last: (Pick<CallPart, 'id' | 'name'> & { answered: boolean })[];
+  /** Ids of all turns that the client wrote itself. */
+  ids: Set<string>;
+}
 
 export interface DecodedContents {
   turns: Turn[];
@@ -53,19 +57,40 @@ export interface DecodedContents {
 /** `resolution` is the one that holds for all media which don't say their own. */
 export function decodeContents(contents: Json, resolution?: Json): DecodedContents {
   const dropped = new Set<string>();
-  const open: OpenCalls = [];
+  const calls: Calls = { last: [], ids: new Set() };
   const given = list(contents);
   const turns = given.map((content, index): Turn => {
-    if (content.role === 'model' && given[index - 1]?.role !== 'model') open.length = 0;
+    if (content.role === 'model' && given[index - 1]?.role !== 'model') calls.last = [];
     const parts = list(content.parts).flatMap((part, position): Part[] => {
       for (const name of unreadIn(part)) dropped.add(`contents.parts.${name}`);
-      if (part.functionCall) return [decodeCall(part, `call_${index}_${position}`, open)];
-      if (part.functionResponse) return [decodeResult(part.functionResponse, `call_${index}_${position}`, open)];
+      if (part.functionCall) return [decodeCall(part, `call_${index}_${position}`, calls)];
+      if (part.functionResponse) return [decodeResult(part.functionResponse, `call_${index}_${position}`, calls)];
       return decodePart(part, resolution);
     });
-    return { role: roleOf(content.role), parts: joinedReasoning(parts) };
+    return { role: roleOf(content.role), parts };
   });
-  return { turns: turns.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
+  const whole = joinedAnswers(turns).map((turn) => ({ ...turn, parts: joinedReasoning(turn.parts) }));
+  return { turns: whole.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
+}
+
+/** Clients keep each chunk of a streamed answer as a content of its own. */
+function joinedAnswers(turns: Turn[]): Turn[] {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (turn.role !== 'assistant' || last?.role !== 'assistant') joined.push({ ...turn, parts: [...turn.parts] });
+    else joinPieces(last.parts, turn.parts);
+  }
+  return joined;
+}
+
+/** A piece that is only white space joins the text before it: upstreams refuse it as a text of its own. */
+function joinPieces(parts: Part[], more: Part[]): void {
+  const [next, ...rest] = more;
+  const last = parts.at(-1);
+  const isBlank = last?.type === 'text' && next?.type === 'text' && !last.opaque && next.text.trim() === '';
+  if (isBlank) parts.splice(-1, 1, { ...last, ...next, text: last.text + next.text }, ...rest);
+  else parts.push(...more);
 }
 
 function roleOf(role: Json): Turn['role'] {
@@ -161,16 +186,17 @@ export function decodeFile({ fileUri, mimeType, displayName }: Json): MediaPart 
   return { type: 'media', kind, ...mime, ...(foreign ? { url: fileUri } : { fileId: fileUri }), ...title };
 }
 
-function decodeCall(part: Json, fallback: string, open: OpenCalls): CallPart {
+function decodeCall(part: Json, fallback: string, calls: Calls): CallPart {
   const { id, name, args } = part.functionCall;
   const opaque = decodeState(part);
   const call = { id: id || fallback, name: name ?? '' };
-  open.push(call);
+  calls.last.push({ ...call, answered: false });
+  if (id) calls.ids.add(id);
   return { type: 'call', ...call, args: JSON.stringify(args ?? {}), ...(opaque && { opaque }) };
 }
 
-function decodeResult(response: Json, fallback: string, open: OpenCalls): ResultPart {
-  const call = take(open, response);
+function decodeResult(response: Json, fallback: string, calls: Calls): ResultPart {
+  const call = take(calls, response);
   const { error, output } = response.response ?? {};
   const single = Object.keys(response.response ?? {}).length === 1;
   const failed = single && error !== undefined;
@@ -190,10 +216,15 @@ function decodeResult(response: Json, fallback: string, open: OpenCalls): Result
   };
 }
 
-/** The call that a result answers: the one with its id, else the first open one of its name, else the first open one. */
-function take(open: OpenCalls, { id, name }: Json): OpenCalls[number] | undefined {
-  const byId = id ? open.findIndex((call) => call.id === id) : -1;
-  const byName = byId < 0 && name ? open.findIndex((call) => call.name === name) : byId;
-  const index = byName < 0 && !id && !name ? 0 : byName;
-  return index < 0 ? undefined : open.splice(index, 1)[0];
+/**
+ * The call that a result answers: the one with its id, else the first open one of its name, else the first open one. A result
+ * with the id of an earlier call is a repetition and answers no other.
+ */
+function take({ last, ids }: Calls, { id, name }: Json): Calls['last'][number] | undefined {
+  const own = id && last.find((call) => call.id === id);
+  const isRepeated = !own && id && ids.has(id);
+  const open = isRepeated ? [] : last.filter(({ answered }) => !answered);
+  const call = own || (name ? open.find((other) => other.name === name) : id ? undefined : open[0]);
+  if (call) call.answered = true;
+  return call;
 }

@@ -25,6 +25,7 @@ const NAMES: Record<string, string> = {
 
 const DETAILS: Record<string, string> = {
   'turns.parts': 'contents.parts',
+  'turns.parts.result': 'contents.parts.functionResponse',
   'turns.parts.detail': 'generationConfig.mediaResolution',
   'turns.parts.title': 'contents.parts.inlineData.displayName',
   'tools.parameters': 'tools.functionDeclarations.parametersJsonSchema',

@@ -139,9 +139,14 @@ function decodeReasoning(body: Json): ReasoningRequest | undefined {
   if (!thinking && !effort) return undefined;
   const reasoning: ReasoningRequest = {};
   if (effort) reasoning.effort = effort;
-  if (thinking?.type === 'enabled') reasoning.budget = thinking.budget_tokens;
+  // With interleaved thinking a budget may be larger than the output; elsewhere it is a part of it.
+  if (thinking?.type === 'enabled') reasoning.budget = Math.min(thinking.budget_tokens, largestBudget(body));
   if (thinking?.type === 'adaptive' && !effort) reasoning.budget = -1;
   if (thinking?.display === 'omitted') reasoning.visible = false;
   if (thinking?.display === 'summarized') reasoning.visible = true;
   return reasoning;
+}
+
+function largestBudget({ max_tokens }: Json): number {
+  return typeof max_tokens === 'number' ? Math.max(1, max_tokens - 1) : Number.POSITIVE_INFINITY;
 }

@@ -86,10 +86,6 @@ export function check(body: Json, action: 'generate' | 'count'): void {
     );
   }
   for (const [index, tool] of (body.tools ?? []).entries()) checkTool(tool, `tools[${index}]`);
-  const budget = body.thinking?.budget_tokens;
-  if (action === 'generate' && typeof budget === 'number' && budget >= body.max_tokens) {
-    fail('thinking.budget_tokens', `must be less than max_tokens (${body.max_tokens})`);
-  }
 }
 
 /** Known block types that a role may not use. */

@@ -1,0 +1,71 @@
+/** Results of tool calls in a conversation: each answers a call of the assistant turn before it, and each call has one. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Part, ResultPart, Turn } from './chat.ts';
+import { GatewayError } from './errors.ts';
+
+interface Settled {
+  turns: Turn[];
+  /** Hub names of what was left out: a second result that says something else. */
+  dropped: string[];
+}
+
+/**
+ * Leaves out results that a client sent before; of two that differ the later one counts. Throws `invalid_request` for a
+ * result without its call, unless the turns are only `counted`: then what it says stands for it.
+ */
+export function settleResults(turns: readonly Turn[], { counted }: { counted: boolean }): Settled {
+  const dropped = new Set<string>();
+  /** Of the last assistant turns, by the ids of their calls; undefined before it came. */
+  let results = new Map<string, ResultPart | undefined>();
+  const earlier = new Map<string, ResultPart | undefined>();
+  let asks = false;
+
+  function repeats(known: ResultPart, again: ResultPart): void {
+    if (!isDeepStrictEqual(known.parts, again.parts)) dropped.add('turns.parts.result');
+  }
+
+  function settle(result: ResultPart): Part[] {
+    const { callId } = result;
+    const present = results.get(callId);
+    if (present) {
+      repeats(present, result);
+      Object.assign(present, result);
+      return [];
+    }
+    if (results.has(callId)) {
+      results.set(callId, result);
+      return [result];
+    }
+    const before = earlier.get(callId);
+    if (before) {
+      repeats(before, result);
+      return [];
+    }
+    if (counted) return result.parts;
+    throw misplaced(result, earlier.has(callId));
+  }
+
+  const settled = turns.map((turn): Turn => {
+    if (turn.role !== 'assistant') {
+      asks = false;
+      return { ...turn, parts: turn.parts.flatMap((part) => (part.type === 'result' ? settle({ ...part }) : [part])) };
+    }
+    if (!asks) {
+      for (const [id, result] of results) earlier.set(id, result);
+      results = new Map();
+    }
+    asks = true;
+    for (const part of turn.parts) if (part.type === 'call') results.set(part.id, undefined);
+    return turn;
+  });
+  return { turns: settled.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
+}
+
+function misplaced({ callId, name }: ResultPart, isLate: boolean): GatewayError {
+  const call = `the call ${JSON.stringify(callId)}${name ? ` of ${JSON.stringify(name)}` : ''}`;
+  const message = isLate
+    ? `A tool result answers ${call}, but another turn of the assistant stands between them; put it right after the turn that makes the call.`
+    : `A tool result answers ${call}, which no earlier turn of the assistant makes; send that turn too, with the same id.`;
+  return new GatewayError('invalid_request', message, { param: 'turns' });
+}
