@@ -54,7 +54,7 @@ async function callOf(model: string, { request, protocol: id, provider }: RouteO
   const bytes = request === undefined ? Buffer.from(JSON.stringify(QUESTIONS[id])) : bytesOf(request);
   const body = await readBody(bytes, { names: protocol.names });
   if (id !== 'generate') body.model = model;
-  protocol.check(body, 'generate');
+  protocol.checkLimits(body, 'generate');
   const stream = body.stream === true;
   const headers = provider === undefined ? {} : { [POLICY_HEADER]: provider };
   return { requestId: '', owner: '', protocol, action: 'generate', stream, array: false, headers, bytes, body };

@@ -162,7 +162,12 @@ export interface Protocol {
   readonly schemas: { readonly generate: TSchema; readonly count?: TSchema };
   /** Those of its bodies; one that differs from them only in case is refused. */
   readonly names: KnownNames;
-  /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules. */
+  /**
+   * Throws `invalid_request` naming the field for a body that no upstream may get: its kinds of values, and the limits of
+   * the gateway's own contract. An upstream of the same protocol decides about the rest.
+   */
+  checkLimits(body: Json, action: 'generate' | 'count'): void;
+  /** Throws `invalid_request` naming the field for a body that breaks the protocol's own rules; `decodeRequest` relies on them. */
   check(body: Json, action: 'generate' | 'count'): void;
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for what the hub can't hold. */
   decodeRequest(body: Json): ChatRequest;

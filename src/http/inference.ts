@@ -86,7 +86,7 @@ async function readCall(
       param: 'model',
     });
   }
-  protocol.check(body, action.type);
+  protocol.checkLimits(body, action.type);
   await breatheBeside(bytes.length);
   const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
   const array = action.type === 'generate' && action.array === true;

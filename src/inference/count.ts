@@ -5,5 +5,6 @@ import { estimateTokens } from './estimate.ts';
 
 /** An estimate of the input tokens of a call; see `estimateTokens` for how far off it may be. */
 export function countByEstimate(call: Call): number {
+  call.protocol.check(call.body, 'count');
   return estimateTokens(call.protocol.decodeRequest(call.body));
 }

@@ -28,6 +28,7 @@ export async function translated(
   endpoint: Endpoint,
   { upstream, target, complete }: Translation,
 ): Promise<Plan> {
+  call.protocol.check(call.body, call.action);
   const own = copyJson(call.body);
   await breatheBeside(call.bytes.length);
   const request = call.protocol.decodeRequest(own);

@@ -57,8 +57,10 @@ function sameBytes(answer: Answered, { text, status }: Received, model: string):
 
 /** What the gateway says of the cost in an answer's usage, a member that clients require, and nothing else, is taken out again. */
 function withoutAdded(frame: string, own: string): string {
-  const cost = /"cost": ?([^,}]+)/.exec(own)?.[1];
-  let text = cost ? frame.replace(/("cost": ?)[^,}]+/, `$1${cost}`) : frame.replace(/,"cost":[\d.e-]+/, '');
+  const cost = /"cost": ?(\{[^{}]*\}|[^,}]+)/.exec(own)?.[1];
+  let text = cost
+    ? frame.replace(/("cost": ?)(?:\{[^{}]*\}|[^,}]+)/, `$1${cost}`)
+    : frame.replace(/,"cost":[\d.e-]+/, '');
   for (const name of ['upstream_inference_prompt_cost', 'upstream_inference_completions_cost']) {
     if (!own.includes(`"${name}"`)) text = text.replace(new RegExp(`,"${name}":[\\d.e-]+`), '');
   }

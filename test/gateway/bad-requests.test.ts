@@ -208,35 +208,25 @@ const FIELDS: Record<ProtocolId, Fields> = {
       'messages[0].content[1].image_url.url',
       /required/,
     ],
-    [
-      user([{ type: 'image_url', image_url: { url: 'https://x.example/y.png', detail: 'huge' } }]),
-      'messages[0].content[0].image_url.detail',
-      /low/,
-    ],
     [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id', /required/],
     [{ temperature: 2.1 }, 'temperature', /between 0 and 2/],
     [{ temperature: -0.1 }, 'temperature', /between 0 and 2/],
     [{ temperature: '1' }, 'temperature', /number between 0 and 2/],
-    [{ top_p: 1.5 }, 'top_p', /between 0 and 1/],
     [{ frequency_penalty: 2.5 }, 'frequency_penalty', /between -2 and 2/],
     [{ presence_penalty: -2.5 }, 'presence_penalty', /between -2 and 2/],
     [{ max_tokens: 0 }, 'max_tokens', /at least 1/],
     [{ max_tokens: 1.5 }, 'max_tokens', /integer/],
     [{ max_completion_tokens: '10' }, 'max_completion_tokens', /integer/],
     [{ stream: 'yes' }, 'stream', /true or false/],
-    [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', /at most 4/],
     [{ stop: 5 }, 'stop', /string|array/],
     [{ n: 0 }, 'n', /between 1 and 128/],
     [{ tools: {} }, 'tools', /array/],
     [tool({ parameters: {} }), 'tools[0].function.name', /required/],
-    [tool({ name: 'has space' }), 'tools[0].function.name', /letters, digits/],
     [tool({ name: 'x', parameters: 'y' }), 'tools[0].function.parameters', /object/],
-    [{ tool_choice: 'maybe' }, 'tool_choice', /one of|auto/],
     [{ tool_choice: { type: 'function' } }, 'tool_choice.function', /required/],
     [{ response_format: { type: 'yaml' } }, 'response_format.type', /json_schema/],
     [{ response_format: 'json' }, 'response_format', /object/],
     [{ provider: 'openai' }, 'provider', /object/],
-    [{ top_logprobs: 21, logprobs: true }, 'top_logprobs', /between 0 and 20/],
   ],
   messages: [
     [{ model: undefined }, 'model', /required/],
@@ -265,15 +255,12 @@ const FIELDS: Record<ProtocolId, Fields> = {
     [{ system: 5 }, 'system', /string|array/],
     [{ temperature: 1.1 }, 'temperature', /between 0 and 1/],
     [{ temperature: -1 }, 'temperature', /between 0 and 1/],
-    [{ top_p: 2 }, 'top_p', /between 0 and 1/],
-    [{ top_k: 0.5 }, 'top_k', /integer/],
     [{ stream: 1 }, 'stream', /true or false/],
     [{ tools: [{ name: 'x' }] }, 'tools[0].input_schema', /required/],
     [{ tools: [{ input_schema: {} }] }, 'tools[0].name', /required/],
     [{ tool_choice: 'auto' }, 'tool_choice', /object/],
     [{ tool_choice: { type: 'tool' } }, 'tool_choice.name', /required/],
     [{ stop_sequences: 'x' }, 'stop_sequences', /array/],
-    [{ thinking: { type: 'enabled', budget_tokens: 10 } }, 'thinking.budget_tokens', /at least 1024/],
   ],
   generate: [
     [{ contents: undefined }, 'contents', /required/],
@@ -285,16 +272,67 @@ const FIELDS: Record<ProtocolId, Fields> = {
     [parts({ inlineData: { mimeType: 'image/png' } }), 'contents[0].parts[0].inlineData.data', /required/],
     [parts({ fileData: {} }), 'contents[0].parts[0].fileData.fileUri', /required/],
     [parts({ functionCall: { name: 'x', args: [] } }), 'contents[0].parts[0].functionCall.args', /object/],
-    [config({ temperature: 3 }), 'generationConfig.temperature', /between 0 and 2/],
-    [config({ topP: -1 }), 'generationConfig.topP', /between 0 and 1/],
     [config({ maxOutputTokens: 0 }), 'generationConfig.maxOutputTokens', /at least 1/],
     [config({ stopSequences: 'x' }), 'generationConfig.stopSequences', /array/],
-    [config({ frequencyPenalty: 9 }), 'generationConfig.frequencyPenalty', /between -2 and 2/],
     [config('x'), 'generationConfig', /object/],
     [{ generation_config: { candidate_count: 0 } }, 'generationConfig.candidateCount', /at least 1/],
     [{ tools: [{ functionDeclarations: [{}] }] }, 'tools[0].functionDeclarations[0].name', /required/],
   ],
 };
+
+/** Values of which only an upstream knows whether it takes them: relayed as they are, refused on the way to another protocol. */
+const VALUES: Record<ProtocolId, [change: Json, param: string, words: RegExp][]> = {
+  chat: [
+    [
+      user([{ type: 'image_url', image_url: { url: 'https://x.example/y.png', detail: 'huge' } }]),
+      'messages[0].content[0].image_url.detail',
+      /low/,
+    ],
+    [{ top_p: 1.5 }, 'top_p', /between 0 and 1/],
+    [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', /at most 4/],
+    [tool({ name: 'has space' }), 'tools[0].function.name', /letters, digits/],
+    [{ tool_choice: 'maybe' }, 'tool_choice', /one of|auto/],
+    [{ top_logprobs: 21, logprobs: true }, 'top_logprobs', /between 0 and 20/],
+  ],
+  messages: [
+    [{ top_p: 2 }, 'top_p', /between 0 and 1/],
+    [{ top_k: 0.5 }, 'top_k', /integer/],
+    [{ top_k: -1 }, 'top_k', /at least 0/],
+    [{ thinking: { type: 'enabled', budget_tokens: 10 } }, 'thinking.budget_tokens', /at least 1024/],
+  ],
+  generate: [
+    [config({ temperature: 3 }), 'generationConfig.temperature', /between 0 and 2/],
+    [config({ topP: -1 }), 'generationConfig.topP', /between 0 and 1/],
+    [config({ frequencyPenalty: 9 }), 'generationConfig.frequencyPenalty', /between -2 and 2/],
+  ],
+};
+
+const OTHERS: Record<ProtocolId, string> = {
+  chat: MODELS.messages,
+  messages: MODELS.chat,
+  generate: MODELS.chat,
+};
+
+for (const protocol of IDS) {
+  describe(`${protocol}: values`, () => {
+    for (const [change, param, words] of VALUES[protocol]) {
+      const body = (model: string) => JSON.stringify({ ...question(protocol, model, 'hi'), ...change });
+
+      test(`${param} is its upstream's affair: ${JSON.stringify(change)}`, async () => {
+        const answer = await send(protocol, { body: body(MODELS[protocol]) });
+        assert.equal(answer.status, 200, answer.text);
+        for (const [name, value] of Object.entries(change)) assert.deepEqual(upstream.calls[0]?.body[name], value);
+      });
+
+      test(`${param} is refused on the way to another protocol: ${JSON.stringify(change)}`, async () => {
+        const path = PATHS[protocol](OTHERS[protocol], false);
+        const refused = assertRefused(protocol, await send(protocol, { path, body: body(OTHERS[protocol]) }), INVALID);
+        assert.equal(paramOf(protocol, refused), param, refused.error.message);
+        assert.match(refused.error.message, words);
+      });
+    }
+  });
+}
 
 for (const protocol of IDS) {
   describe(`${protocol}: fields`, () => {

@@ -11,7 +11,7 @@ import { limitOutput, outputOf } from './output.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
-import { check, schemas } from './request-schema.ts';
+import { check, checkLimits, schemas } from './request-schema.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
@@ -26,6 +26,7 @@ export const chat: Protocol = {
   credentials,
   schemas,
   names,
+  checkLimits,
   check,
   decodeRequest,
   encodeResponse,

@@ -10,6 +10,7 @@ import {
   MAX_MODEL_CHARACTERS,
   MAX_NAME_CHARACTERS,
 } from '../../core/lengths.ts';
+import { relaxed } from '../../core/relaxed-schema.ts';
 import { lookUp } from '../../core/table.ts';
 import { DATA_URL, isDataUrl, problemOfDataUrl } from './media.ts';
 import { TOOL_NAME } from './tools.ts';
@@ -196,23 +197,46 @@ const ADDRESSES: Record<string, (part: Json) => unknown> = {
 
 const TEXT_ONLY = ['system', 'developer'];
 
+/** Limits of the contract, and what a request may cost. */
+const KEPT = [
+  ...['model', 'temperature', 'frequency_penalty', 'presence_penalty'],
+  ...['max_tokens', 'max_completion_tokens', 'n'],
+];
+const Limits = relaxed(Body, KEPT);
+
 export const schemas = { generate: Body };
+
+const RELAXED_PARTS = relaxedAll(PARTS);
+const RELAXED_TOOLS = relaxedAll(TOOLS);
+
+function relaxedAll(schemas: Record<string, TSchema>): Record<string, TSchema> {
+  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, relaxed(schema)]));
+}
+
+export function checkLimits(body: Json): void {
+  assertValid(Limits, body);
+  checkStructure(body, RELAXED_PARTS, RELAXED_TOOLS);
+}
 
 /** Throws `invalid_request` for the first thing wrong. */
 export function check(body: Json): void {
   assertValid(Body, body);
-  for (const [index, message] of body.messages.entries()) checkMessage(message, `messages[${index}]`);
-  for (const [index, tool] of (body.tools ?? []).entries())
-    checkTyped(TOOLS, tool, tool.type ?? 'function', `tools[${index}]`);
+  checkStructure(body, PARTS, TOOLS);
   if (body.top_logprobs && !body.logprobs) fail('top_logprobs', 'needs logprobs: true');
 }
 
-function checkMessage(message: Json, path: string): void {
+function checkStructure(body: Json, parts: Record<string, TSchema>, tools: Record<string, TSchema>): void {
+  for (const [index, message] of body.messages.entries()) checkMessage(message, `messages[${index}]`, parts);
+  for (const [index, tool] of (body.tools ?? []).entries())
+    checkTyped(tools, tool, tool.type ?? 'function', `tools[${index}]`);
+}
+
+function checkMessage(message: Json, path: string, parts: Record<string, TSchema>): void {
   if (Array.isArray(message.content)) {
     for (const [index, part] of message.content.entries()) {
       const at = `${path}.content[${index}]`;
       if (TEXT_ONLY.includes(message.role) && part.type !== 'text') fail(`${at}.type`, 'must be "text" in this role');
-      checkTyped(PARTS, part, part.type, at);
+      checkTyped(parts, part, part.type, at);
       checkAddress(part, `${at}.${part.type}`);
       if (part.type === 'file' && !part.file.file_data && !part.file.file_id) {
         fail(`${at}.file`, 'must have file_data or file_id');

@@ -5,6 +5,7 @@ import { assertValid } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
+import { relaxed } from '../../core/relaxed-schema.ts';
 import { camelCased } from './spelling.ts';
 
 const optional = Type.Optional;
@@ -108,13 +109,30 @@ const GenerateRequest = Type.Object({
 
 const CountRequest = Type.Object({ generateContentRequest: GenerateRequest });
 
+/** What a request may cost. */
+const KEPT = ['generationConfig.maxOutputTokens', 'generationConfig.candidateCount'];
+
+const GenerateLimits = relaxed(GenerateRequest, KEPT);
+const CountLimits = relaxed(CountRequest, []);
+
 export const schemas = { generate: GenerateRequest, count: Type.Union([GenerateRequest, CountRequest]) };
+
+export function checkLimits(body: Json, action: 'generate' | 'count'): void {
+  const request = camelCased(body);
+  const wrapped = isWrapped(request, action);
+  assertValid(wrapped ? CountLimits : GenerateLimits, request);
+  checkSchemas(wrapped ? request.generateContentRequest : request);
+}
 
 export function check(body: Json, action: 'generate' | 'count'): void {
   const request = camelCased(body);
-  const wrapped = action === 'count' && request.generateContentRequest != null;
+  const wrapped = isWrapped(request, action);
   assertValid(wrapped ? CountRequest : GenerateRequest, request);
   checkSchemas(wrapped ? request.generateContentRequest : request);
+}
+
+function isWrapped(request: Json, action: 'generate' | 'count'): boolean {
+  return action === 'count' && request.generateContentRequest != null;
 }
 
 /** The two forms of a schema exclude each other. */

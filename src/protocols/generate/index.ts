@@ -4,7 +4,7 @@ import { isObject, type Json, outline, read, textOf } from '../../core/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
-import { check, schemas } from './check.ts';
+import { check, checkLimits, schemas } from './check.ts';
 import { credentials, endpoints, upstreamPath } from './endpoints.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
 import { names } from './names.ts';
@@ -25,6 +25,7 @@ export const generate: Protocol = {
   credentials,
   schemas,
   names,
+  checkLimits,
   check,
   decodeRequest,
   encodeResponse,

@@ -11,7 +11,7 @@ import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { countBody, encodeRequest } from './request-encoder.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
-import { check, schemas } from './schema.ts';
+import { check, checkLimits, schemas } from './schema.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder } from './stream-encoder.ts';
@@ -25,6 +25,7 @@ export const messages: Protocol = {
   checkHeaders,
   schemas,
   names,
+  checkLimits,
   check,
   decodeRequest,
   encodeResponse,

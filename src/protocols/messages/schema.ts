@@ -5,6 +5,7 @@ import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
+import { relaxed } from '../../core/relaxed-schema.ts';
 import { lookUp } from '../../core/table.ts';
 import { BLOCKS, CacheControl } from './block-schema.ts';
 
@@ -72,11 +73,25 @@ const fields = {
 const Generate = Type.Object({ ...fields, max_tokens: Type.Integer({ minimum: 0 }) });
 const Count = Type.Object({ ...fields, max_tokens: optional(Type.Integer({ minimum: 0 })) });
 
+/** Limits of the contract, and what a request may cost. */
+const KEPT = ['model', 'temperature', 'max_tokens'];
+
 export const schemas = { generate: Generate, count: Count };
+
+const LIMITS = { generate: relaxed(Generate, KEPT), count: relaxed(Count, KEPT) };
+
+export function checkLimits(body: Json, action: 'generate' | 'count'): void {
+  assertValid(LIMITS[action], body);
+  checkStructure(body);
+}
 
 /** Throws `invalid_request` for the first field that is wrong. */
 export function check(body: Json, action: 'generate' | 'count'): void {
   assertValid(action === 'count' ? Count : Generate, body);
+  checkStructure(body);
+}
+
+function checkStructure(body: Json): void {
   checkBlocks(body.system, 'system', ['text']);
   for (const [index, message] of body.messages.entries()) {
     checkBlocks(

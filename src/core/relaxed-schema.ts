@@ -1,0 +1,41 @@
+/**
+ * A schema without its ranges: what a relayed request must keep, of whose values only the upstream knows which it takes. The
+ * structure stays, which `type` and `role` tell, and so do lengths of texts and the ranges of members at `kept` paths.
+ */
+
+import type { TSchema } from 'typebox';
+import type { Json } from './json.ts';
+
+export function relaxed(schema: TSchema, kept: readonly string[] = []): TSchema {
+  return relax(schema, '', new Set(kept)) as TSchema;
+}
+
+const TAGS = ['type', 'role'];
+
+function relax(schema: Json, path: string, kept: ReadonlySet<string>): Json {
+  if (kept.has(path)) return schema;
+  if (schema.anyOf) return { anyOf: schema.anyOf.map((branch: Json) => relax(branch, path, kept)) };
+  if (schema.enum || typeof schema.const === 'string') return { type: 'string' };
+  switch (schema.type) {
+    case 'object':
+      return relaxObject(schema, path, kept);
+    case 'array':
+      return { type: 'array', minItems: schema.minItems ?? 0, items: relax(schema.items, path, kept) };
+    case 'integer':
+    case 'number':
+      return { type: 'number' };
+    case 'string':
+      return { type: 'string', ...(schema.maxLength !== undefined && { maxLength: schema.maxLength }) };
+    default:
+      return schema;
+  }
+}
+
+function relaxObject({ properties = {}, required = [] }: Json, path: string, kept: ReadonlySet<string>): Json {
+  const inside = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const entries = Object.entries<Json>(properties).map(([name, value]) => [
+    name,
+    TAGS.includes(name) ? value : relax(value, inside(name), kept),
+  ]);
+  return { type: 'object', properties: Object.fromEntries(entries), required };
+}
