@@ -22,6 +22,8 @@ const LETTER_U = 117;
 const ESCAPES = new Map([...'bfnrt'].map((letter, index) => [letter.charCodeAt(0), '\b\f\n\r\t'.charCodeAt(index)]));
 /** Of longer values the first bytes stand for the whole. */
 const SAMPLE_BYTES = 64 * 1024;
+/** What stands behind so much of a frame is media, or an attack. */
+const MAX_MEASURED_BYTES = 1024 * 1024;
 /** Of the small frames after the first ones only every so many is measured, and stands for those around it by its bytes. */
 const MEASURED_FRAMES = 64;
 const FRAME_STEP = 4;
@@ -160,7 +162,7 @@ function partOf(frame: Buffer, starts: readonly Buffer[], end: Buffer | undefine
     const from = frame.indexOf(start);
     if (from < 0) continue;
     const to = end ? frame.indexOf(end, from) : -1;
-    return frame.subarray(from, to < 0 ? frame.length : to);
+    return frame.subarray(from, Math.min(from + MAX_MEASURED_BYTES, to < 0 ? frame.length : to));
   }
   return undefined;
 }

@@ -53,6 +53,37 @@ const CASES: { about: string; usage: Usage; cost: string; model?: typeof MODEL }
     model: { pricing: { completion: '1', internal_reasoning: '2' } },
     cost: '4',
   },
+  {
+    about: 'images by the token, read and written',
+    usage: { input: 100, output: 50, imageInput: 40, imageOutput: 30 },
+    model: { pricing: { prompt: '1', completion: '2', image_token: '3', image_output: '5' } },
+    cost: '370',
+  },
+  {
+    about: 'images by the other name of their price',
+    usage: { input: 100, output: 0, imageInput: 40 },
+    model: { pricing: { prompt: '1', image: '3' } },
+    cost: '180',
+  },
+  {
+    about: 'cached audio and cached images once',
+    usage: { input: 100, output: 0, cached: 50, cachedAudio: 20, cachedImage: 10, audioInput: 25, imageInput: 30 },
+    model: { pricing: { prompt: '1', input_cache_read: '2', input_audio_cache: '3', audio: '4', image_token: '5' } },
+    // 20 of cached audio, 30 of the rest of the cache, 5 of audio, 20 of images, 25 of text.
+    cost: '265',
+  },
+  {
+    about: 'images that must be among the cached tokens once',
+    usage: { input: 100, output: 0, cached: 90, imageInput: 50 },
+    model: { pricing: { prompt: '1', input_cache_read: '2', image_token: '5' } },
+    cost: '230',
+  },
+  {
+    about: 'millions of tokens exactly',
+    usage: { input: 20_000_000, output: 0 },
+    cost: '120',
+  },
+  { about: 'at most the bound', usage: { input: 1e300, output: 1e300 }, cost: '5000' },
   { about: 'nothing without prices', usage: { input: 10, output: 10 }, model: { pricing: {} }, cost: '0' },
 ];
 

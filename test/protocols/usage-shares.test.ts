@@ -1,0 +1,51 @@
+/** Shares of reported tokens that have prices of their own, and what an upstream says that it takes. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chat } from '../../src/protocols/chat/index.ts';
+import { generate } from '../../src/protocols/generate/index.ts';
+
+test('chat completions tell cached audio and images apart', () => {
+  const usage = {
+    prompt_tokens: 100,
+    prompt_tokens_details: {
+      cached_tokens: 50,
+      cached_tokens_details: { audio_tokens: 20, image_tokens: 10 },
+      audio_tokens: 25,
+      image_tokens: 30,
+    },
+    completion_tokens: 40,
+    completion_tokens_details: { image_tokens: 15 },
+  };
+  const { cached, cachedAudio, cachedImage, imageInput, imageOutput } = chat.usageOf({ usage }) ?? {};
+  assert.deepEqual([cached, cachedAudio, cachedImage, imageInput, imageOutput], [50, 20, 10, 30, 15]);
+});
+
+test('generateContent tells cached audio and images apart', () => {
+  const usageMetadata = {
+    promptTokenCount: 100,
+    cachedContentTokenCount: 50,
+    cacheTokensDetails: [
+      { modality: 'AUDIO', tokenCount: 20 },
+      { modality: 'IMAGE', tokenCount: 10 },
+    ],
+    candidatesTokenCount: 40,
+    candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 15 }],
+  };
+  const { cached, cachedAudio, cachedImage, imageOutput } = generate.usageOf({ usageMetadata }) ?? {};
+  assert.deepEqual([cached, cachedAudio, cachedImage, imageOutput], [50, 20, 10, 15]);
+});
+
+for (const [spelling, cost] of [
+  [{ cost: 0.5 }, 0.5],
+  [{ cost: 0.1, is_byok: true, cost_details: { upstream_inference_cost: 0.4 } }, 0.5],
+  [{ cost: 0.1, is_byok: false, cost_details: { upstream_inference_cost: 0.4 } }, 0.1],
+  [{ cost: { total_cost: 0.5, request_cost: 0.4 } }, 0.5],
+  [{ cost_in_usd_ticks: 5_000_000_000 }, 0.5],
+  [{ cost: -1 }, undefined],
+  [{ cost: '0.5' }, undefined],
+] as const) {
+  test(`a bill as ${JSON.stringify(spelling)}`, () => {
+    assert.equal(chat.usageOf({ usage: { prompt_tokens: 1, ...spelling } })?.reportedCost, cost);
+  });
+}
