@@ -26,10 +26,11 @@ export function createBodyBudget(limit: number): BodyBudget {
   const heldBy = new Map<string, number>();
   let total = 0;
 
-  function take(owner: string, bytes: number): boolean {
-    const own = (heldBy.get(owner) ?? 0) + bytes;
-    if (own > limit - total) return false;
-    change(owner, bytes);
+  /** Raises a reservation of an owner, as if all of it were asked for anew. */
+  function raise(owner: string, from: number, to: number): boolean {
+    const own = (heldBy.get(owner) ?? 0) - from + to;
+    if (own > limit - (total - from)) return false;
+    change(owner, to - from);
     return true;
   }
 
@@ -42,13 +43,13 @@ export function createBodyBudget(limit: number): BodyBudget {
 
   return {
     open(owner, bytes) {
-      if (!take(owner, bytes)) return undefined;
+      if (!raise(owner, 0, bytes)) return undefined;
       let reserved = bytes;
       let isReleased = false;
       return {
         growTo(size) {
           if (size <= reserved || isReleased) return true;
-          if (!take(owner, size - reserved)) return false;
+          if (!raise(owner, reserved, size)) return false;
           reserved = size;
           return true;
         },
