@@ -6,8 +6,9 @@ import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { discoveredModels } from './catalog/discovered.ts';
 import { discoveredVideoModels } from './catalog/discovered-videos.ts';
 import type { ProviderConfig, ReadyProvider } from './config/resolved.ts';
+import { createByteCollector } from './core/byte-collector.ts';
 import { GatewayError } from './core/errors.ts';
-import { read } from './core/json.ts';
+import { readAtOnce } from './core/json-answer.ts';
 import type { CatalogModel } from './core/model.ts';
 import type { ProviderType } from './core/provider.ts';
 import { createCredentials } from './inference/credentials.ts';
@@ -200,8 +201,7 @@ function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderSt
 async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }: Context): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const asked = new Promise<unknown>((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const collector = createByteCollector();
     let status = 0;
 
     function giveUp(error: GatewayError): void {
@@ -214,13 +214,13 @@ async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }
         status = code;
       },
       data: (chunk) => {
-        chunks.push(chunk);
-        length += chunk.length;
-        if (length > MAX_LIST_BYTES) giveUp(new GatewayError('upstream_error', 'Its list of models has no end.'));
+        collector.add(chunk);
+        if (collector.size > MAX_LIST_BYTES)
+          giveUp(new GatewayError('upstream_error', 'Its list of models has no end.'));
       },
       end: () => {
         try {
-          resolve(status === 404 && list.optional ? {} : readList(status, Buffer.concat(chunks)));
+          resolve(status === 404 && list.optional ? {} : readList(status, collector.take()));
         } catch (error) {
           reject(error);
         }
@@ -243,6 +243,6 @@ function listRequest({ provider, credentials, headers }: Listed, path: string, u
 }
 
 function readList(status: number, bytes: Buffer): unknown {
-  if (status === 200) return read(bytes);
+  if (status === 200) return readAtOnce(bytes);
   throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`);
 }

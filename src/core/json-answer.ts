@@ -23,13 +23,18 @@ export function readAnswerJson(bytes: Buffer): Json | Promise<Json> {
 
 /** The value of what must be parsed at once. Throws `upstream_error`. */
 export function readAtOnce(bytes: Buffer): Json {
-  if (bytes.length > UNGUARDED_BYTES) countValues(bytes, AT_ONCE_LIMITS, refused);
+  guardAnswer(bytes);
   return parsed(bytes);
+}
+
+/** Throws `upstream_error` for bytes that would take too long to parse at once. */
+export function guardAnswer(bytes: Buffer): void {
+  if (bytes.length > UNGUARDED_BYTES) countValues(bytes, AT_ONCE_LIMITS, refused);
 }
 
 /** Throws `upstream_error` for the text of an event that would take too long to parse. */
 export function guardEvent(data: string): void {
-  if (data.length > UNGUARDED_BYTES) countValues(Buffer.from(data), AT_ONCE_LIMITS, refused);
+  if (data.length > UNGUARDED_BYTES) guardAnswer(Buffer.from(data));
 }
 
 function parsed(bytes: Buffer): Json {

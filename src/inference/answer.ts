@@ -42,8 +42,17 @@ export function relayAnswer(
   return {
     body: nameModel(addMissing(priced, body, protocol.requiredMembers), protocol, options.model),
     usage,
-    facts: protocol.factsOf(body),
+    facts: boundFacts(protocol.factsOf(body)),
   };
+}
+
+/** Longer than any id or name that an upstream gives in earnest. */
+const MAX_FACT_CHARACTERS = 512;
+
+/** Facts go into logs, metrics and records. */
+export function boundFacts({ id, model, finish }: AnswerFacts): AnswerFacts {
+  const bound = (text: string | undefined): string | undefined => text?.slice(0, MAX_FACT_CHARACTERS);
+  return { id: bound(id), model: bound(model), finish: bound(finish) };
 }
 
 interface Counted {

@@ -4,6 +4,7 @@ import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../core/c
 import { GatewayError } from '../core/errors.ts';
 import { createFolder } from '../core/fold.ts';
 import type { AnswerFacts } from '../core/protocol.ts';
+import { boundFacts } from './answer.ts';
 import { createUnwrapper } from './custom-tools.ts';
 import { estimateOutput, estimateTokens } from './estimate.ts';
 import type { Plan } from './plan.ts';
@@ -105,7 +106,7 @@ export function createRounds({ request, target, toolNames, continueWith }: Plan)
       return body;
     },
     parts: () => whole.parts(0),
-    facts: () => facts,
+    facts: () => boundFacts(facts),
     estimate,
     response: whole.response,
   };

@@ -7,7 +7,7 @@ import { isObject, type Json, parseObject, read } from '../core/json.ts';
 import { guardEvent } from '../core/json-answer.ts';
 import type { AnswerFacts, EncoderOptions, Protocol } from '../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../core/sse.ts';
-import { addCost } from './answer.ts';
+import { addCost, boundFacts } from './answer.ts';
 import { createNullRemover } from './missing-members.ts';
 import { createRenamer } from './model-name.ts';
 import type { Plan } from './plan.ts';
@@ -96,7 +96,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   }
 
   function note(body: Json): void {
-    const { id, model, finish } = protocol.factsOf(body);
+    const { id, model, finish } = boundFacts(protocol.factsOf(body));
     facts = { id: facts.id ?? id, model: facts.model ?? model, finish: finish ?? facts.finish };
   }
 

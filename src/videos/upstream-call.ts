@@ -1,7 +1,10 @@
 /** One request of an adapter to its upstream, and what is known of its fate. */
 
+import { createByteCollector } from '../core/byte-collector.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
+import { guardAnswer } from '../core/json-answer.ts';
+import { readInSlices } from '../core/json-slices.ts';
 import type { VideoAnswer, VideoCall } from '../core/video.ts';
 import { watch } from '../inference/deadlines.ts';
 import type { Receiver, Upstream, UpstreamRequest } from '../inference/upstream.ts';
@@ -68,7 +71,7 @@ export async function exchange(context: VideoContext, request: UpstreamRequest, 
   const outcome = await sendRaw(context.upstream, request, bounds);
   if (outcome.type !== 'answered') return outcome;
   const { status, headers, body } = outcome;
-  const answer = { status, headers, body: body === 'too-large' ? undefined : parse(body) };
+  const answer = { status, headers, body: body === 'too-large' ? undefined : await parse(body) };
   return { type: 'answered', answer, retryAfter: retryAfterOf(headers['retry-after'], context.clock.now()) };
 }
 
@@ -127,9 +130,8 @@ function reserve(): Room {
 
 /** Hears an answer to its end, or to the end of what is bearable. */
 function collect(room: Room, finish: (outcome: RawOutcome) => void): Receiver {
-  const chunks: Buffer[] = [];
+  const collector = createByteCollector();
   let head = { status: 0, headers: {} as Record<string, string | undefined> };
-  let size = 0;
   let sent = false;
   return {
     sent: () => {
@@ -139,18 +141,19 @@ function collect(room: Room, finish: (outcome: RawOutcome) => void): Receiver {
       head = { status, headers };
     },
     data: (chunk) => {
-      size += chunk.length;
-      if (room.holds(size)) chunks.push(chunk);
+      if (room.holds(collector.size + chunk.length)) collector.add(chunk);
       else finish({ type: 'answered', ...head, body: 'too-large' });
     },
-    end: () => finish({ type: 'answered', ...head, body: Buffer.concat(chunks) }),
+    end: () => finish({ type: 'answered', ...head, body: collector.take() }),
     fail: (cause) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
   };
 }
 
-function parse(body: Buffer): Json {
+/** Undefined for what is no JSON, or more than an answer needs. */
+async function parse(body: Buffer): Promise<Json> {
   try {
-    return JSON.parse(body.toString('utf8'));
+    guardAnswer(body);
+    return body.length > LARGE ? await readInSlices(body) : JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }

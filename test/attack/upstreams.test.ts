@@ -5,15 +5,23 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { after, before } from 'node:test';
+import type { Json } from '../../src/core/json.ts';
 import { WIRES } from '../faults/wires.ts';
-import { ask, type ProtocolId, startUpstream, type TestUpstream } from '../gateway/harness.ts';
+import {
+  ask,
+  type ProtocolId,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from '../gateway/harness.ts';
 import { startFleet } from '../gateway/routing-upstreams.ts';
 import { attack } from './attack.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 /** Milliseconds; a busy machine is given several times what a quiet one needs. */
-const HOLD_BOUND = 500;
+const HOLD_BOUND = 1000;
 const PROVIDERS: Record<ProtocolId, string> = { chat: 'a', messages: 'b', generate: 'c' };
 
 type Lie = (response: ServerResponse, wire: ProtocolId) => Promise<void>;
@@ -218,7 +226,7 @@ attack(
   },
   async () => {
     const grown: number[] = [];
-    for (const client of IDS) {
+    for (const client of ['chat', 'messages'] as const) {
       const told = await tell(client, `${PROVIDERS.chat}/comments`, true);
       assert.equal(told.status, 200);
       assert.match(told.text, /Hel/);
@@ -453,6 +461,188 @@ attack(
       return `${probes} of 10`;
     } finally {
       await fleet.close();
+    }
+  },
+);
+
+/** Answers that are odd rather than long; each must leave the gateway able to serve the next. */
+async function withLiar(more: string, lie: Lie, run: (gateway: TestGateway, liar: TestUpstream) => Promise<void>) {
+  const liar = await startUpstream(async (call, response) => {
+    response.on('error', () => {});
+    const wire = (['messages', 'generate'] as const).find((name) => call.path.toLowerCase().includes(name)) ?? 'chat';
+    await lie(response, wire);
+  });
+  const gateway = await startTestGateway(`
+${more}
+providers:
+  a: { type: openai-compatible, base_url: "${liar.url}/v1", models: [{ id: m }] }
+  b: { type: anthropic, base_url: "${liar.url}", api_key: k, models: [{ id: m }] }
+  c: { type: google, base_url: "${liar.url}", api_key: k, models: [{ id: m }] }
+`);
+  try {
+    await run(gateway, liar);
+  } finally {
+    await gateway.close();
+    await liar.close();
+  }
+}
+
+attack(
+  'upstreams',
+  {
+    by: 'upstream',
+    attempt: 'comments and pings for ever, before and in a stream',
+    bound: 'the total deadline ends it: 1 s and no answer, or an error in the stream',
+  },
+  async () => {
+    let worst = 0;
+    for (const begun of [false, true]) {
+      const lie: Lie = async (response, wire) => {
+        events(response);
+        if (begun) response.write(WIRES[wire].head);
+        while (!response.destroyed) {
+          response.write(': on\n\n');
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      };
+      await withLiar('server: { deadlines: { total: 1s } }', lie, async (gateway) => {
+        for (const client of IDS) {
+          const started = performance.now();
+          const response = await ask(gateway, { protocol: client, model: 'b/m', text: 'hi', stream: true });
+          const text = await response.text();
+          worst = Math.max(worst, performance.now() - started);
+          assert.equal(response.status, begun ? 200 : 504);
+          assert.match(text, /error/);
+        }
+      });
+    }
+    assert.ok(worst < 5000, `${worst} ms`);
+    return `${worst.toFixed(0)} ms`;
+  },
+);
+
+const chunkOf = (choices: unknown) => `data: ${JSON.stringify({ id: 'c', model: 'm', choices })}\n\n`;
+const calling = (index: unknown) => [
+  { index: 0, delta: { tool_calls: [{ index, id: 'x', function: { name: 'f', arguments: '{}' } }] } },
+];
+
+attack(
+  'upstreams',
+  {
+    by: 'upstream',
+    attempt: 'choices, calls and blocks with an index of 1e9, -1, 0.5 and 1e308',
+    bound: 'an answer or an error at once, and the gateway goes on',
+  },
+  async () => {
+    let worst = 0;
+    for (const index of [1e9, -1, 0.5, 1e308]) {
+      const forms: Record<ProtocolId, string> = {
+        chat: chunkOf(calling(index)) + chunkOf([{ index, delta: { content: 'x' }, finish_reason: 'stop' }]),
+        messages: `data: ${JSON.stringify({ type: 'content_block_start', index, content_block: { type: 'text', text: 'x' } })}\n\n`,
+        generate: `data: ${JSON.stringify({ candidates: [{ index, content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }] })}\n\n`,
+      };
+      const lie: Lie = async (response, wire) => {
+        events(response);
+        response.end(WIRES[wire].head + forms[wire] + WIRES[wire].tail);
+      };
+      await withLiar('', lie, async (gateway) => {
+        for (const client of IDS) {
+          for (const target of ['a/m', 'b/m', 'c/m']) {
+            const started = performance.now();
+            const response = await ask(gateway, { protocol: client, model: target, text: 'hi', stream: true });
+            await response.text();
+            worst = Math.max(worst, performance.now() - started);
+          }
+        }
+      });
+    }
+    assert.ok(worst < 2000, `${worst} ms`);
+    return `${worst.toFixed(0)} ms`;
+  },
+);
+
+attack(
+  'upstreams',
+  {
+    by: 'upstream',
+    attempt: 'an id, a model and a finish reason of 4 MB each',
+    bound: 'logs and the record hold 512 characters of each at most',
+  },
+  async () => {
+    const long = 'y'.repeat(4 * MEBIBYTE);
+    const lie: Lie = async (response) => {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: long }];
+      json(response);
+      response.end(JSON.stringify({ id: long, model: long, created: 1, choices }));
+    };
+    let longest = 0;
+    await withLiar('', lie, async (gateway) => {
+      for (const client of ['chat', 'messages'] as const) {
+        await (await ask(gateway, { protocol: client, model: 'a/m', text: 'hi' })).text();
+      }
+      longest = Math.max(...gateway.log.map((line) => JSON.stringify(line).length));
+    });
+    assert.ok(longest < 5000, String(longest));
+    return `${longest} characters in a line of the log`;
+  },
+);
+
+attack(
+  'upstreams',
+  {
+    by: 'upstream',
+    attempt: 'headers and trailers of a megabyte',
+    bound: 'refused, and the gateway goes on',
+  },
+  async () => {
+    const forms: Lie[] = [
+      async (response) => {
+        response.socket?.end(`HTTP/1.1 200 OK\r\nx: ${'h'.repeat(MEBIBYTE)}\r\n\r\n`);
+      },
+      async (response) => {
+        response.socket?.end(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx: ${'t'.repeat(MEBIBYTE)}\r\n\r\n`,
+        );
+      },
+    ];
+    const statuses: number[] = [];
+    for (const lie of forms) {
+      await withLiar('', lie, async (gateway) => {
+        const response = await ask(gateway, { protocol: 'chat', model: 'a/m', text: 'hi' });
+        statuses.push(response.status);
+      });
+    }
+    assert.deepEqual(statuses, [502, 502]);
+    return statuses.join(' and ');
+  },
+);
+
+attack(
+  'upstreams',
+  {
+    by: 'upstream',
+    attempt: 'a list of models that is 15 MB of `1e1,`',
+    bound: 'not read: the provider goes on without',
+  },
+  async () => {
+    const liar = await startUpstream((_call, response) => {
+      json(response);
+      response.end(`{"data":[${'1e1,'.repeat(15 * (MEBIBYTE / 4))}1]}`);
+    });
+    const gateway = await startTestGateway(
+      `providers: { p: { type: openai-compatible, base_url: "${liar.url}/v1", models: discover } }`,
+    );
+    try {
+      let line: Json;
+      for (let tries = 0; !line && tries < 500; tries++) {
+        line = gateway.log.find(({ msg }) => msg === 'models not learned');
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      assert.match(line?.problem, /holds more than/);
+      return 'held';
+    } finally {
+      await gateway.close();
+      await liar.close();
     }
   },
 );
