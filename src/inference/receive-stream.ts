@@ -1,7 +1,7 @@
 /** An upstream's stream, written to the client as it comes, with signs of life in silence and a true ending. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import { hold } from './answer-budget.ts';
+import { hold, MAX_STREAM_BYTES } from './answer-budget.ts';
 import { type Deadline, watch } from './deadlines.ts';
 import {
   answerHeaders,
@@ -122,7 +122,7 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
     head() {},
     data(chunk) {
       pass((out) => pipe.push(chunk, out));
-      hold(delivery.share, pipe.held() + reply.waiting);
+      hold(delivery.share, pipe.held() + reply.waiting, MAX_STREAM_BYTES);
       linger();
     },
     end,
