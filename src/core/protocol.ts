@@ -1,7 +1,7 @@
 /** What a wire format must offer: facing clients, facing upstreams, and watching a relayed stream. */
 
 import type { TSchema } from 'typebox';
-import type { ChatEvent, ChatRequest, ChatResponse, Usage } from './chat.ts';
+import type { ChatEvent, ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json.ts';
 import type { KnownNames } from './json-names.ts';
@@ -173,6 +173,8 @@ export interface Protocol {
   decodeRequest(body: Json): ChatRequest;
   encodeResponse(response: ChatResponse, options: EncoderOptions): Json;
   streamEncoder(options: EncoderOptions): StreamEncoder;
+  /** The client's name of what an answer of this protocol has no place for, and where it is; undefined for all that is shown. */
+  unshown?(part: OpenPart): { name: string; url?: string } | undefined;
   /** `Content-Type` of a streamed answer. */
   streamType(options: EncoderOptions): string;
   encodeError(error: GatewayError, requestId: string): WireError;

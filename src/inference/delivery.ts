@@ -48,17 +48,42 @@ const VISIBLE = /^[\x21-\x7e]{1,200}$/;
 export function answerHeaders(delivery: Delivery, upstream: UpstreamHeaders, type: string): Record<string, string> {
   const { endpoint, planned } = delivery;
   const requestId = upstream['x-request-id'] ?? upstream['request-id'];
-  const dropped = planned.dropped
-    .join(', ')
-    .replace(/[^\x20-\x7e]/g, '?')
-    .slice(0, LONGEST_HEADER);
   return {
     'content-type': type,
     'x-polygate-provider': endpoint.provider.id,
     'x-polygate-path': planned.path,
-    ...(dropped !== '' && { 'x-polygate-dropped': dropped }),
+    ...droppedHeader(planned.dropped),
     ...delivery.heads(),
     ...(requestId && VISIBLE.test(requestId) && { 'x-polygate-upstream-request-id': requestId }),
+  };
+}
+
+/** What was left out, by its names. */
+function droppedHeader(names: readonly string[]): Record<string, string> {
+  const dropped = names
+    .join(', ')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, LONGEST_HEADER);
+  return dropped === '' ? {} : { 'x-polygate-dropped': dropped };
+}
+
+const LINK = /^https?:\/\/[\x21\x23-\x3b\x3d\x3f-\x7e]{1,1000}$/;
+
+/**
+ * What of an answer the client's protocol has no place for, named beside `before` as a header or trailer. Where it has an
+ * address it is linked.
+ */
+export function unshownHeaders(
+  { call: { protocol }, planned, rounds }: Delivery,
+  before: readonly string[] = [],
+): Record<string, string> {
+  if (planned.upstream === protocol || !protocol.unshown) return {};
+  const unshown = rounds.parts().flatMap((part) => protocol.unshown?.(part) ?? []);
+  if (unshown.length === 0) return {};
+  const links = unshown.flatMap(({ url }) => (url && LINK.test(url) ? [`<${url}>; rel="enclosure"`] : []));
+  return {
+    ...droppedHeader([...new Set([...before, ...unshown.map(({ name }) => name)])]),
+    ...(links.length > 0 && { link: links.join(', ').slice(0, LONGEST_HEADER) }),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   learnState,
   rememberState,
   type UpstreamHeaders,
+  unshownHeaders,
 } from './delivery.ts';
 import type { Relayed } from './relay.ts';
 import { createRelay, createTranslation, type Output, type StreamPipe } from './stream.ts';
@@ -88,7 +89,8 @@ export function receiveStream(delivery: Delivery, headers: UpstreamHeaders): Rec
     over = true;
     silence?.cancel();
     const facts = pipe.facts();
-    const trailers = costHeader(delivery, { usage: relation.usage, finish: facts.finish });
+    const cost = costHeader(delivery, { usage: relation.usage, finish: facts.finish });
+    const trailers = { ...cost, ...unshownHeaders(delivery) };
     delivery.resolve({ ...relation, facts, release: () => reply.end(joined(last), trailers) });
   }
 

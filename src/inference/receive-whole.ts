@@ -14,6 +14,7 @@ import {
   learnState,
   rememberState,
   type UpstreamHeaders,
+  unshownHeaders,
 } from './delivery.ts';
 import { streamWhole } from './stream.ts';
 import type { Receiver } from './upstream.ts';
@@ -48,6 +49,7 @@ export function receiveWhole(delivery: Delivery, headers: UpstreamHeaders): Rece
     const { body, usage, facts } = answered;
     const head = {
       ...answerHeaders(delivery, headers, type),
+      ...(call.action === 'generate' && unshownHeaders(delivery, planned.dropped)),
       ...costHeader(delivery, { usage, finish: facts?.finish }),
       'content-length': String(body.length),
     };

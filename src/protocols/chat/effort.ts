@@ -9,8 +9,7 @@ const USUAL_OUTPUT = 65_536;
 /** `reasoning_effort`, or undefined where nothing is asked or the model can't be told. */
 export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Effort | undefined {
   const { effort, budget } = request.reasoning ?? {};
-  const wanted =
-    effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, rules.maxOutput ?? USUAL_OUTPUT));
+  const wanted = effort ?? effortFor(budget, rules);
   if (rules.toolsNeedNoReasoning && request.tools.length > 0) {
     if (wanted !== undefined && wanted !== 'none') dropped.add('reasoning.effort');
     return 'none';
@@ -21,6 +20,13 @@ export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: S
     return undefined;
   }
   return nearest(wanted, rules);
+}
+
+/** A model that also knows how not to think doesn't by itself, so that one which shall decide must be told to think. */
+function effortFor(budget: number | undefined, rules: ModelRules): Effort | undefined {
+  if (budget === undefined) return undefined;
+  if (budget >= 0) return effortOf(budget, rules.maxOutput ?? USUAL_OUTPUT);
+  return rules.efforts?.includes('none') ? 'medium' : undefined;
 }
 
 /** The strongest effort the model knows that is not stronger than the wanted one, else its weakest; `none` only where it is wanted. */

@@ -190,12 +190,21 @@ function encodeResults(
     const result = results.find((other) => other.callId === id && !answered.has(other));
     if (!result) return { role: 'tool', tool_call_id: id, content: NO_RESULT };
     answered.add(result);
-    return { role: 'tool', tool_call_id: id, content: resultText(result, encoding) };
+    return { role: 'tool', tool_call_id: id, content: resultContent(result, encoding) };
   });
 }
 
-function resultText(result: ResultPart, encoding: Encoding): string {
-  if (result.cache) encoding.dropped.add('cache');
+/** A text, or one with a breakpoint: that of the result, or of what it holds. */
+function resultContent(result: ResultPart, encoding: Encoding): Json {
+  const inner = result.parts.findLast((part) => part.type === 'text' && part.cache);
+  const cache = result.cache ?? (inner?.type === 'text' ? inner.cache : undefined);
+  const text = resultText(result);
+  if (cache && encoding.target.rules.cacheMarks !== 'cache_control') encoding.dropped.add('cache');
+  else if (cache) return [{ type: 'text', text, ...marked(cache, encoding) }];
+  return text;
+}
+
+function resultText(result: ResultPart): string {
   const lines = result.parts.map((part) => {
     if (part.type === 'text') return part.text;
     if (part.type === 'media') return part.text ?? `[${part.kind} attached below]`;

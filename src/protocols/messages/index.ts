@@ -10,7 +10,7 @@ import { limitOutput, outputOf } from './output.ts';
 import { parameterName } from './parameters.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { countBody, encodeRequest } from './request-encoder.ts';
-import { decodeResponse, encodeResponse } from './response.ts';
+import { decodeResponse, encodeResponse, unshown } from './response.ts';
 import { check, checkLimits, schemas } from './schema.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
@@ -30,6 +30,7 @@ export const messages: Protocol = {
   decodeRequest,
   encodeResponse,
   streamEncoder: createStreamEncoder,
+  unshown,
   streamType: () => 'text/event-stream; charset=utf-8',
   encodeError,
   encodeStreamError: encodeErrorEvent,

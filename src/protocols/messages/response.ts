@@ -1,6 +1,6 @@
 /** Whole answers of the messages protocol, from upstreams and for clients. */
 
-import type { ChatResponse, Citation, MediaPart, Opaque, OpenPart } from '../../core/chat.ts';
+import type { ChatResponse, Citation, Opaque, OpenPart } from '../../core/chat.ts';
 import type { Json } from '../../core/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
@@ -60,7 +60,7 @@ function encodeAnswerPart(part: OpenPart, { hideReasoning }: EncoderOptions): Js
     case 'refusal':
       return part.text === '' ? [] : [textBlock(part.text)];
     case 'media':
-      return [textBlock(mediaNote(part))];
+      return part.transcript ? [textBlock(part.transcript)] : [];
     case 'reasoning':
       if (part.text === '' || hideReasoning) return state ? [hiddenBlock(state)] : [];
       return [{ type: 'thinking', thinking: part.text, signature: state ? wrap(state) : '' }];
@@ -88,9 +88,8 @@ export function hiddenBlock(state: Opaque): Json {
   return { type: 'redacted_thinking', data: wrap(state) };
 }
 
-/** Answers hold no media in this protocol, and an unknown block would break its clients: words say what is missing. */
-export function mediaNote(part: MediaPart): string {
-  if (part.transcript) return part.transcript;
-  const name = part.title ?? part.mime ?? part.kind;
-  return part.url ? `[${name}](${part.url})` : `[${name}: this protocol cannot show it]`;
+/** Answers hold no media in this protocol; of speech they have the words. */
+export function unshown(part: OpenPart): { name: string; url?: string } | undefined {
+  if (part.type !== 'media') return undefined;
+  return { name: `content.${part.kind}`, ...(part.url && { url: part.url }) };
 }

@@ -8,7 +8,7 @@ import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
 import { encodeErrorEvent } from './errors.ts';
 import { encodeFinish, nothingSeen, see } from './finish.ts';
-import { carrierBlock, hiddenBlock, mediaNote, messageId } from './response.ts';
+import { carrierBlock, hiddenBlock, messageId } from './response.ts';
 import { encodeUsage } from './usage.ts';
 
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
@@ -165,7 +165,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'refusal':
         return opened ? close() : '';
       case 'media':
-        return whole({ type: 'text', text: mediaNote(part) });
+        return part.transcript ? whole({ type: 'text', text: part.transcript }) : '';
       case 'native':
         return part.protocol === 'messages' ? whole(part.value) : '';
     }
