@@ -1,7 +1,8 @@
 /** A request to an upstream of the client's own protocol. */
 
-import { copyJson, isObject, type Json, spanAt, splice, valueAt } from '../core/json.ts';
+import { copyJson, isObject, type Json, splice, valueAt } from '../core/json.ts';
 import { breatheBeside, writeBody } from '../core/json-body.ts';
+import { findSpan } from '../core/json-find.ts';
 import type { Protocol, Target } from '../core/protocol.ts';
 import type { Call, Endpoint } from './call.ts';
 import type { StateMemory } from './memory.ts';
@@ -46,7 +47,7 @@ export async function relayed(call: Call, endpoint: Endpoint, { target, memory }
   }
 
   await breatheBeside(bytes.length);
-  const renamed = respell(bytes, protocol, target);
+  const renamed = await respell(bytes, protocol, target);
   const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
   const spliced = prefix === '' ? renamed : insertFirst(renamed, prefix);
   return { path: 'bytes', upstream: protocol, target, body: spliced, dropped: [] };
@@ -58,10 +59,11 @@ function wantsUsage(call: Call): boolean {
   return usage !== undefined && call.stream && call.action === 'generate' && !usage.asked(call.body);
 }
 
-function respell(bytes: Buffer, protocol: Protocol, target: Target): Buffer {
+async function respell(bytes: Buffer, protocol: Protocol, target: Target): Promise<Buffer> {
   const { paths, required, spell } = protocol.requestModel;
   const name = JSON.stringify(spell(target.model));
-  const spans = paths.map((path) => spanAt(bytes, path)).filter((span) => span !== undefined);
+  const found = await Promise.all(paths.map((path) => findSpan(bytes, path)));
+  const spans = found.filter((span) => span !== undefined);
   const [first] = paths;
   if (spans.length === 0 && required && first) return insertFirst(bytes, `${JSON.stringify(first[0])}:${name},`);
   // From the last on, so that the others stay where they are.
