@@ -174,17 +174,6 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-const OUTLINE_CHARACTERS = 1000;
-
-/** Text that tells one value from others by its structure and the beginnings of its texts, quickly however large it is. */
-export function outline(value: Json): string {
-  const shortened = (_name: string, inner: unknown): unknown =>
-    typeof inner === 'string' && inner.length > OUTLINE_CHARACTERS
-      ? `${inner.slice(0, OUTLINE_CHARACTERS)}${inner.length}`
-      : inner;
-  return JSON.stringify(value, shortened) ?? '';
-}
-
 /** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */
 export function parseObject(text: string): Record<string, Json> | undefined {
   if (isBlank(text)) return {};

@@ -8,6 +8,8 @@ export const MAX_MODEL_CHARACTERS = 1024;
 export const MAX_NAME_CHARACTERS = 1024;
 /** A call or a file. Some gateways keep signatures of thoughts in the ids of calls. */
 export const MAX_ID_CHARACTERS = 65_536;
+/** An address; those that are signed are the longest. */
+export const MAX_ADDRESS_CHARACTERS = 16 * 1024;
 /** A message of an error. */
 export const MAX_MESSAGE_CHARACTERS = 4096;
 /** The field that an error names. */

@@ -1,5 +1,7 @@
 /** What kind of file bytes or a name are. */
 
+import { MAX_ADDRESS_CHARACTERS } from './lengths.ts';
+
 const EXTENSIONS: Record<string, string> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -98,6 +100,7 @@ export function sniffBase64(data: string): string | undefined {
 
 /** The type that the extension of a URL's path or of a file name promises, or undefined. */
 export function mimeOfName(name: string): string | undefined {
+  if (name.length > MAX_ADDRESS_CHARACTERS) return undefined;
   const path = name.replace(/[?#].*$/s, '').replace(/^[a-z0-9+.-]+:\/\/[^/]*/i, '');
   const extension = /\.([a-z0-9]{1,5})$/i.exec(path)?.[1];
   return extension === undefined ? undefined : EXTENSIONS[extension.toLowerCase()];

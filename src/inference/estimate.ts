@@ -9,7 +9,9 @@ import type { ChatRequest, MediaPart, Part, Tool } from '../core/chat.ts';
  */
 export function estimateTokens(request: ChatRequest): number {
   let tokens = PER_REQUEST;
-  for (const turn of request.turns) tokens += PER_TURN + sum(turn.parts, tokensOfPart);
+  const counted = createCounter();
+  const ofPart = (part: Part): number => tokensOfPart(part, counted);
+  for (const turn of request.turns) tokens += PER_TURN + sum(turn.parts, ofPart);
   tokens += sum(request.tools, tokensOfTool);
   if (request.format?.type === 'schema') tokens += tokensOfJson(request.format.schema) * FORMAT_SHARE;
   return Math.ceil(tokens);
@@ -94,6 +96,22 @@ function tokensOfPiece(text: string): number {
   return tokens;
 }
 
+/** Characters of a request that are counted one by one, however many texts they are in. */
+const COUNTED_CHARACTERS = 2 * 1024 * 1024;
+
+/** Counts the texts of one request: those beyond the bound are taken to be like the ones before. */
+function createCounter(): (text: string) => number {
+  let characters = 0;
+  let tokens = 0;
+  return (text) => {
+    if (characters >= COUNTED_CHARACTERS) return (text.length * tokens) / characters;
+    const own = tokensOfText(text);
+    characters += Math.min(text.length, SAMPLES * SAMPLE_LENGTH);
+    tokens += (own * Math.min(text.length, SAMPLES * SAMPLE_LENGTH)) / Math.max(1, text.length);
+    return own;
+  };
+}
+
 function tokensOfJson(value: unknown): number {
   return value === undefined ? 0 : tokensOfText(JSON.stringify(value));
 }
@@ -106,7 +124,7 @@ function tokensOfTool(tool: Tool): number {
   );
 }
 
-function tokensOfPart(part: Part): number {
+function tokensOfPart(part: Part, tokensOfText: (text: string) => number): number {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -115,7 +133,7 @@ function tokensOfPart(part: Part): number {
     case 'call':
       return PER_CALL + tokensOfText(part.name) + tokensOfText(part.args);
     case 'result':
-      return PER_RESULT + sum(part.parts, tokensOfPart);
+      return PER_RESULT + sum(part.parts, (inner) => tokensOfPart(inner, tokensOfText));
     case 'media':
       return tokensOfMedia(part);
     case 'native':

@@ -124,6 +124,7 @@ function fail(part: MediaPart, thrown: unknown): never {
 /** Names the URL without what may be secret in it. */
 function refuse(part: MediaPart, message: string, code: ErrorCode = 'invalid_request', cause?: unknown): never {
   const url = (part.url ?? '')
+    .slice(0, 1000)
     .replace(/[?#].*$/s, '')
     .replace(/\/\/[^/]*@/, '//')
     .slice(0, 100);

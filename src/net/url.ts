@@ -1,6 +1,7 @@
 /** Which addresses that others give us we would open at all; what their names resolve to is checked when connecting. */
 
 import { GatewayError } from '../core/errors.ts';
+import { MAX_ADDRESS_CHARACTERS } from '../core/lengths.ts';
 import { parseAddress } from './addresses.ts';
 import { canonicalName, type Policy, PUBLIC_ONLY } from './policy.ts';
 
@@ -55,6 +56,7 @@ export function checkUrl(text: string, policy: Policy = PUBLIC_ONLY): URL {
 
 /** A parser forgives much, and another parser forgives otherwise: what two could read differently is refused. */
 function checkSpelling(text: string, policy: Policy): void {
+  if (text.length > MAX_ADDRESS_CHARACTERS) refuse(`an address has at most ${MAX_ADDRESS_CHARACTERS} characters`);
   if (!/^https:\/\/[^/?#]/i.test(text) && !(policy.allowsHttp && /^http:\/\/[^/?#]/i.test(text))) {
     refuse(`only ${policy.allowsHttp ? 'http and https' : 'https'} addresses on the public internet are allowed`);
   }

@@ -31,7 +31,7 @@ export function encodeTurns(turns: Turn[], encoding: Encoding): Json[] {
         break;
       case 'assistant': {
         messages.push(...encodeAssistant(turn, encoding));
-        messages.push(...encodeResults(turn, ordered.slice(index + 1), { encoding, answered }));
+        messages.push(...encodeResults(turn, laterThan(ordered, index), { encoding, answered }));
         break;
       }
     }
@@ -52,10 +52,10 @@ function joinedCalls(turns: Turn[]): Turn[] {
   const joined: Turn[] = [];
   for (const turn of turns) {
     const last = joined.at(-1);
-    const isSplit =
+    const isSplit: boolean | undefined =
       turn.role === 'assistant' && last?.role === 'assistant' && last.parts.some(({ type }) => type === 'call');
-    if (isSplit) joined[joined.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };
-    else joined.push(turn);
+    if (isSplit) for (const part of turn.parts) last?.parts.push(part);
+    else joined.push({ ...turn, parts: [...turn.parts] });
   }
   return joined;
 }
@@ -174,20 +174,26 @@ function validArguments(args: string): string {
   return args.trim() === '' || parseObject(args) === undefined ? '{}' : args;
 }
 
+/** The turns after one, up to the next of the assistant; undefined after the last. */
+function laterThan(turns: Turn[], index: number): Turn[] | undefined {
+  if (index + 1 >= turns.length) return undefined;
+  let end = index + 1;
+  while (end < turns.length && turns[end]?.role !== 'assistant') end++;
+  return turns.slice(index + 1, end);
+}
+
 /** One message for each call, in the order of the calls, as upstreams demand; results may come from any turn before the next answer. */
 function encodeResults(
   turn: Turn,
-  later: Turn[],
+  later: Turn[] | undefined,
   { encoding, answered }: { encoding: Encoding; answered: Set<ResultPart> },
 ): Json[] {
+  if (!later) return [];
   const calls = turn.parts.filter((part) => part.type === 'call');
-  const next = later.findIndex((other) => other.role === 'assistant');
-  const results = (next < 0 ? later : later.slice(0, next))
-    .flatMap((other) => other.parts)
-    .filter((part) => part.type === 'result');
-  if (later.length === 0) return [];
+  const results = later.flatMap((other) => other.parts).filter((part) => part.type === 'result');
+  const byCall = Map.groupBy(results.toReversed(), ({ callId }) => callId);
   return calls.map(({ id }) => {
-    const result = results.find((other) => other.callId === id && !answered.has(other));
+    const result = byCall.get(id)?.pop();
     if (!result) return { role: 'tool', tool_call_id: id, content: NO_RESULT };
     answered.add(result);
     return { role: 'tool', tool_call_id: id, content: resultContent(result, encoding) };

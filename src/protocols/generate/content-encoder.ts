@@ -50,12 +50,12 @@ function merged(turns: Turn[]): { role: Content['role']; parts: Part[] }[] {
 /** Results first and in the order of their calls, those that are missing made up as errors, then the rest. */
 function encodeUserParts(parts: Part[], calls: CallPart[], target: Target): Json[] {
   const results = parts.filter((part) => part.type === 'result');
-  const answered = calls.map((call): [ResultPart, CallPart] => [
-    results.find((result) => result.callId === call.id) ?? missing(call),
-    call,
-  ]);
+  // Of several results of one call the first counts.
+  const byCall = new Map(results.toReversed().map((result) => [result.callId, result]));
+  const answered = calls.map((call): [ResultPart, CallPart] => [byCall.get(call.id) ?? missing(call), call]);
+  const made = new Set(calls.map(({ id }) => id));
   for (const result of results) {
-    if (calls.some((call) => call.id === result.callId)) continue;
+    if (made.has(result.callId)) continue;
     const message = `A tool result refers to the call ${JSON.stringify(result.callId)}, which the assistant turn before it did not make.`;
     throw new GatewayError('invalid_request', message, { param: 'turns' });
   }

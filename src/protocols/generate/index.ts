@@ -1,6 +1,7 @@
 /** The generateContent protocol of Gemini. */
 
-import { isObject, type Json, outline, read, textOf } from '../../core/json.ts';
+import { isObject, type Json, read, textOf } from '../../core/json.ts';
+import { outline } from '../../core/outline.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { encodeModel, encodeModels } from './catalog.ts';

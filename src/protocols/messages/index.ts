@@ -1,6 +1,7 @@
 /** The messages protocol: Anthropic's wire format, towards clients and towards upstreams. */
 
-import { isObject, type Json, outline, textOf } from '../../core/json.ts';
+import { isObject, type Json, textOf } from '../../core/json.ts';
+import { outline } from '../../core/outline.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
 import { checkHeaders, credentials, endpoints } from './endpoints.ts';

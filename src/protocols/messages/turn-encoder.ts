@@ -66,10 +66,14 @@ function grouped(turns: Turn[]): Turn[][] {
 /** Gives every call of a request an id that the protocol allows and that is its own. */
 function createCallNames(): (id: string) => string {
   const used = new Set<string>();
+  /** The number that a name would get next. */
+  const counts = new Map<string, number>();
   return (id) => {
     const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
     let name = clean;
-    for (let count = 2; used.has(name); count++) name = `${clean}_${count}`;
+    let count = counts.get(clean) ?? 2;
+    for (; used.has(name); count++) name = `${clean}_${count}`;
+    counts.set(clean, count);
     used.add(name);
     return name;
   };
@@ -83,15 +87,18 @@ function callsOf(group: Turn[]): CallPart[] {
 function encodeAnswer(group: Turn[], calls: Map<string, string>, target: Target): Json[] {
   const blocks: Json[] = [];
   const uses: Json[] = [];
+  /** Signatures and data of thinking that is there. */
+  const states = new Set<string>();
   for (const part of group.flatMap((turn) => turn.parts)) {
     if (part.type === 'result') throw misplaced(part);
     if (part.type === 'call') {
-      const state = stateBlock(part, [...blocks, ...uses], target);
+      const state = stateBlock(part, states, target);
       if (state) blocks.push(...uses.splice(0), state);
       uses.push(encodeCall(part, calls.get(part.id) ?? part.id));
       continue;
     }
     const encoded = encodePart(part, target);
+    for (const block of encoded) states.add(block.signature ?? block.data);
     if (part.type === 'reasoning' && encoded.length > 0) blocks.push(...uses.splice(0));
     blocks.push(...encoded);
   }
@@ -99,9 +106,10 @@ function encodeAnswer(group: Turn[], calls: Map<string, string>, target: Target)
 }
 
 /** Thinking whose text a client lost and whose signature came back on the call, unless it is there already. */
-function stateBlock(call: CallPart, before: Json[], { origin }: Target): Json {
+function stateBlock(call: CallPart, states: Set<string>, { origin }: Target): Json {
   const state = ownState(call.opaque, origin);
-  if (!state || before.some((block) => block.signature === state.value || block.data === state.value)) return undefined;
+  if (!state || states.has(state.value)) return undefined;
+  states.add(state.value);
   if (state.kind !== 'signature') return { type: 'redacted_thinking', data: state.value };
   return { type: 'thinking', thinking: '', signature: state.value };
 }
