@@ -19,6 +19,8 @@ const TOKENS = { input: 7, output: 11 };
 const DRAIN_MS = 45_000;
 const RECOVERY_S = 5;
 const SIGN_TIMEOUT_MS = 5000;
+/** 529 says it on messages. */
+const AWAY = [503, 529];
 
 export const killedDatabase: Scenario = {
   id: 'killed-database',
@@ -108,10 +110,13 @@ async function conclude(stage: Stage, rig: Rig, url: string): Promise<Figure[]> 
   const used = await usageFigures(store, { ...TOKENS, served: chats.served, whole: load.whole });
   const videos = await videoFigures(store, { created: load.created, upstream: films, hooks });
   await store.close();
-  const others = [...load.statuses].filter(([status]) => ![200, 503].includes(status));
+  const others = [...load.statuses].filter(([status]) => ![200, ...AWAY].includes(status));
   return [
     atLeast('answers read to their end', load.whole.size, 100),
-    noted('refused with 503', load.statuses.get(503) ?? 0),
+    noted(
+      'refused with 503 or 529',
+      AWAY.reduce((sum, status) => sum + (load.statuses.get(status) ?? 0), 0),
+    ),
     exactly('ended otherwise', others.map(([status, times]) => `${times} × ${status}`).join(', ') || 'none', 'none'),
     exactly('signs of life that were missing', rig.silent(), 0),
     atMost('ready after its end', readyAfter, RECOVERY_S, 's'),
