@@ -95,7 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     userAgent,
     stopping: stopping.signal,
     async prepare(request, { provider }, signal) {
-      refusePrivateUrls(request);
+      await refusePrivateUrls(request);
       await inlineMedia(
         request,
         { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal },

@@ -2,6 +2,7 @@
 
 import type { MediaPart, Part, Turn } from './chat.ts';
 import type { Json } from './json.ts';
+import { MAX_FIELD_CHARACTERS, shortened } from './lengths.ts';
 
 /** Names of the members of a client's object that are not in `known`. Nulls and empty lists say nothing. */
 export function unread(object: Json, known: ReadonlySet<string>, prefix = ''): string[] {
@@ -62,5 +63,6 @@ function says(part: MediaPart, name: Detail): boolean {
 
 /** Objects of one protocol are told by their type, of another by their only member. */
 function nameOf(value: Json): string {
-  return value?.type ?? Object.keys(value ?? {}).find((name) => !/^thought/.test(name)) ?? 'native';
+  const name = value?.type ?? Object.keys(value ?? {}).find((name) => !/^thought/.test(name)) ?? 'native';
+  return shortened(String(name), MAX_FIELD_CHARACTERS);
 }

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import { readBody } from '../core/json-body.ts';
+import { breatheBeside, readBody } from '../core/json-body.ts';
 import type { VideoTask } from '../core/video-task.ts';
 import { endpointOf } from '../inference/models.ts';
 import type { Key } from '../keys/store.ts';
@@ -15,6 +15,7 @@ import type { Exchange } from './app.ts';
 import type { VideoOptions } from './video-options.ts';
 
 const LONGEST_KEY = 255;
+const LONGEST_HEADER = 1000;
 
 export async function answerCreation(
   { request, common }: Exchange,
@@ -29,7 +30,7 @@ export async function answerCreation(
     ...{ owner: key.id, creation, idempotencyKey, retried },
     reserve: (wanted) => accounts.reserve(key, wanted),
   });
-  const dropped = creation.dropped.join(', ');
+  const dropped = headerText(creation.dropped.join(', '));
   return {
     task,
     headers: {
@@ -40,8 +41,15 @@ export async function answerCreation(
   };
 }
 
+/** Names of a client as a header's value: other characters are question marks, and clients take no longer headers. */
+function headerText(text: string): string {
+  return text.slice(0, LONGEST_HEADER).replace(/[^\x20-\x7e]/g, '?');
+}
+
 async function readRequest(request: Exchange['request'], key: Key, options: VideoOptions): Promise<Creation> {
-  const body = checkShape(await readFields(request));
+  const fields = await readFields(request);
+  await breatheBeside(Buffer.isBuffer(request.body) ? request.body.length : 0);
+  const body = checkShape(fields);
   const { model, provider } = await endpointOf(options.models(), body.model, '');
   if (!key.allows(model.id)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model.id}".`, { param: 'model' });

@@ -1,5 +1,6 @@
 /** Media behind URLs: what a target won't fetch itself is fetched here, and what it would fetch must not be a private address. */
 
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { ChatRequest, MediaPart, Part } from '../core/chat.ts';
 import { type ErrorCode, GatewayError } from '../core/errors.ts';
 import { mimeOfName, sniffBase64, sniffMime } from '../core/mime.ts';
@@ -20,6 +21,8 @@ const MEBIBYTE = 1024 * 1024;
 const MAX_BYTES = 20 * MEBIBYTE;
 const MAX_TOTAL_BYTES = 64 * MEBIBYTE;
 const PARALLEL = 4;
+/** Addresses that are checked before others get their turn. */
+const ADDRESSES_AT_ONCE = 500;
 
 /** Fetched by the upstream, so plain http is between it and the client. */
 const PASSED_ON = createPolicy({ allowHttp: true });
@@ -64,9 +67,11 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
 }
 
 /** Throws `invalid_request` for a URL that a target would be asked to fetch from a private, local or metadata address. */
-export function refusePrivateUrls(request: ChatRequest, policy: Policy = PASSED_ON): void {
+export async function refusePrivateUrls(request: ChatRequest, policy: Policy = PASSED_ON): Promise<void> {
+  let checked = 0;
   for (const part of mediaOf(request)) {
     if (part.url === undefined || PROVIDERS_OWN.test(part.url)) continue;
+    if (++checked % ADDRESSES_AT_ONCE === 0) await breathe();
     try {
       checkUrl(part.url, policy);
     } catch (thrown) {

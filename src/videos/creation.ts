@@ -1,6 +1,7 @@
 /** A request for a video after every check: what is stored of it, and what was left out. */
 
 import { createHash } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { defined } from '../core/defined.ts';
 import { isObject, type Json } from '../core/json.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -30,10 +31,10 @@ export function detailsOf({ model, request, metadata, user }: Creation): VideoDe
 }
 
 /** Equal for requests that mean the same, however they were written. */
-export function digestOf({ model, dropped: _dropped, ...meant }: Creation): string {
-  return createHash('sha256')
-    .update(JSON.stringify(ordered({ model: model.id, ...meant })))
-    .digest('base64url');
+export async function digestOf({ model, dropped: _dropped, ...meant }: Creation): Promise<string> {
+  const text = JSON.stringify(ordered({ model: model.id, ...meant }));
+  await breathe();
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 function ordered(value: Json): Json {

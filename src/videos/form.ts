@@ -18,8 +18,7 @@ const MAX_DEPTH = 5;
 /** Throws `invalid_request`. `type` is the `Content-Type` with its boundary. */
 export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
   const entries = [...(await parse(bytes, type))];
-  if (entries.length > MAX_PARTS)
-    throw new GatewayError('invalid_request', `The form has more than ${MAX_PARTS} parts.`);
+  if (entries.length > MAX_PARTS) refuseParts();
   const fields: Fields = Object.create(null);
   for (const [name, value] of entries) {
     put(fields, pathOf(name), typeof value === 'string' ? fieldValue(name, value) : await fileOf(name, value));
@@ -29,11 +28,26 @@ export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
 }
 
 async function parse(bytes: Buffer, type: string): Promise<FormData> {
+  checkParts(bytes, type);
   try {
     return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
   } catch (cause) {
     throw new GatewayError('invalid_request', 'The body is not a valid multipart form.', { cause });
   }
+}
+
+/** Parts are counted before they are parsed, which takes far longer. */
+function checkParts(bytes: Buffer, type: string): void {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type) ?? [];
+  const boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
+  let parts = 0;
+  for (let at = bytes.indexOf(boundary); at >= 0; at = bytes.indexOf(boundary, at + boundary.length)) {
+    if (++parts > MAX_PARTS + 1) refuseParts();
+  }
+}
+
+function refuseParts(): never {
+  throw new GatewayError('invalid_request', `The form has more than ${MAX_PARTS} parts.`);
 }
 
 /** `metadata[color]` is `['metadata', 'color']`, and `input_references[]` is `['input_references', '']`. */

@@ -158,7 +158,7 @@ describe('refusePrivateUrls', () => {
   const withUrl = (url: string) =>
     requestOf({ type: 'result', callId: '1', parts: [{ type: 'media', kind: 'image', url }] });
 
-  test('refuses private hosts in all spellings', () => {
+  test('refuses private hosts in all spellings', async () => {
     for (const url of [
       ...[
         'https://127.0.0.1/a.png',
@@ -169,11 +169,11 @@ describe('refusePrivateUrls', () => {
       ],
       ...['https://metadata.google.internal/', 'file:///etc/passwd', 'https://www.youtube.com@127.0.0.1/'],
     ]) {
-      assert.throws(() => refusePrivateUrls(withUrl(url)), { code: 'invalid_request', message: /^image URL / }, url);
+      await assert.rejects(refusePrivateUrls(withUrl(url)), { code: 'invalid_request', message: /^image URL / }, url);
     }
   });
 
-  test('lets public ones and the provider’s own storage pass', () => {
+  test('lets public ones and the provider’s own storage pass', async () => {
     for (const url of [
       'https://example.com/a.png',
       'http://example.com/a',
@@ -181,7 +181,7 @@ describe('refusePrivateUrls', () => {
       's3://bucket/a',
       'https://youtu.be/x',
     ]) {
-      refusePrivateUrls(withUrl(url));
+      await refusePrivateUrls(withUrl(url));
     }
   });
 });

@@ -253,20 +253,20 @@ test('an order that leaves the provider in is accepted', () => {
   }
 });
 
-test('the digest tells requests apart by what they mean', () => {
+test('the digest tells requests apart by what they mean', async () => {
   const digest = (body: Json) => digestOf(create(body));
   assert.equal(
-    digest({ seconds: '8', metadata: { a: '1', b: '2' } }),
-    digest({ metadata: { b: '2', a: '1' }, duration: 8 }),
+    await digest({ seconds: '8', metadata: { a: '1', b: '2' } }),
+    await digest({ metadata: { b: '2', a: '1' }, duration: 8 }),
   );
-  assert.equal(digest({ size: '1280x720' }), digest({ resolution: '720p', aspect_ratio: '16:9' }));
+  assert.equal(await digest({ size: '1280x720' }), await digest({ resolution: '720p', aspect_ratio: '16:9' }));
   for (const other of [
     { prompt: 'a dog' },
     { seed: 1 },
     { callback_url: 'https://example.com' },
     { metadata: { a: '1' } },
   ]) {
-    assert.notEqual(digest(other), digest({}), JSON.stringify(other));
+    assert.notEqual(await digest(other), await digest({}), JSON.stringify(other));
   }
 });
 
