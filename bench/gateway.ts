@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { parseConfig } from '../src/config/load.ts';
-import { startGateway } from '../src/gateway.ts';
+import { startGateway } from '../src/gateway/gateway.ts';
 import { openKeyStore } from '../src/keys/store.ts';
 import { providerTypes } from '../src/providers/index.ts';
 import { openStore } from '../src/store/open.ts';

@@ -7,82 +7,44 @@ import { test } from 'node:test';
 
 const source = resolve(import.meta.dirname, '../src');
 
-/** What each area may import besides itself and `core`. */
-const ALLOWED: Record<string, string[]> = {
+/** The rooms of the house from the ground up, each with what it may import besides itself and `core`. */
+const ALLOWED: Record<string, readonly string[]> = {
   core: [],
-  protocols: [],
-  providers: [],
+  security: [],
+  records: [],
   catalog: [],
   net: [],
-  telemetry: [],
-  store: [],
-  config: [],
-  routing: ['catalog'],
-  keys: ['net', 'telemetry', 'store'],
-  jobs: ['telemetry', 'store'],
-  limits: ['store', 'keys'],
-  usage: ['catalog', 'telemetry', 'store', 'keys'],
-  webhooks: ['net', 'telemetry', 'store', 'keys', 'jobs'],
-  inference: ['protocols', 'catalog', 'net', 'telemetry', 'store', 'keys', 'usage', 'routing'],
-  videos: ['catalog', 'net', 'telemetry', 'store', 'keys', 'jobs', 'webhooks', 'inference'],
-  http: [
-    'protocols',
-    'catalog',
-    'net',
-    'telemetry',
-    'store',
-    'keys',
-    'jobs',
-    'usage',
-    'limits',
-    'webhooks',
-    'inference',
-    'videos',
+  protocols: [],
+  providers: [],
+  transport: [],
+  telemetry: ['security'],
+  store: ['records', 'security'],
+  config: ['net', 'records', 'security'],
+  routing: ['catalog', 'protocols', 'transport'],
+  keys: ['net', 'records', 'security', 'store'],
+  jobs: ['store'],
+  limits: ['keys', 'records', 'store'],
+  usage: ['catalog', 'records', 'store'],
+  webhooks: ['jobs', 'net', 'records', 'security', 'store', 'telemetry'],
+  inference: ['catalog', 'net', 'protocols', 'routing', 'transport', 'usage'],
+  videos: [
+    ...['catalog', 'jobs', 'net', 'protocols', 'records', 'routing'],
+    ...['security', 'store', 'telemetry', 'transport', 'webhooks'],
   ],
-  models: ['protocols', 'providers', 'catalog', 'config', 'inference', 'routing'],
-  secrets: ['config', 'store', 'webhooks'],
-  admin: ['config', 'http'],
-  tasks: everything('tasks', 'models', 'gateway', 'cli', 'main'),
-  accounting: everything('accounting', 'tasks', 'models', 'gateway', 'cli', 'main'),
-  gateway: everything('gateway', 'cli', 'main'),
-  cli: everything('cli', 'main'),
-  main: ['cli'],
+  accounting: ['catalog', 'inference', 'keys', 'limits', 'records', 'routing', 'store', 'usage', 'videos'],
+  http: [
+    ...['accounting', 'catalog', 'inference', 'keys', 'limits', 'net', 'protocols', 'records', 'routing'],
+    ...['security', 'store', 'telemetry', 'usage', 'videos', 'webhooks'],
+  ],
 };
-
-function everything(...but: string[]): string[] {
-  const areas = [
-    'protocols',
-    'providers',
-    'catalog',
-    'net',
-    'telemetry',
-    'store',
-    'config',
-    'keys',
-    'jobs',
-    'usage',
-    'limits',
-    'webhooks',
-    'routing',
-  ];
-  return [
-    ...areas,
-    'inference',
-    'videos',
-    'http',
-    'secrets',
-    'admin',
-    'tasks',
-    'accounting',
-    'models',
-    'gateway',
-    'cli',
-  ].filter((area) => !but.includes(area));
-}
+/** Wiring may import everything below it. */
+ALLOWED.gateway = Object.keys(ALLOWED);
+ALLOWED.cli = [...Object.keys(ALLOWED)];
+ALLOWED.main = ['cli'];
 
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */
 const RESTRICTED: Record<string, string[]> = {
-  undici: ['inference', 'net'],
+  undici: ['transport', 'net'],
   fastify: ['http'],
   'node:http': ['http'],
   pg: ['store'],
@@ -126,13 +88,32 @@ for (const file of files) {
   });
 }
 
+test('no file imports itself, directly or through others, types included', () => {
+  assert.deepEqual(importCycles(), []);
+});
+
+test('no exported type has a name twice', () => {
+  const owners = new Map<string, string[]>();
+  for (const file of files) {
+    const text = readFileSync(join(source, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/^export (?:interface|type|(?:abstract )?class) (\w+)/gm)) {
+      owners.set(name, [...(owners.get(name) ?? []), file]);
+    }
+  }
+  assert.deepEqual(
+    [...owners].filter(([, declared]) => declared.length > 1),
+    [],
+  );
+});
+
 test('protocols do not import each other, and neither do providers', () => {
   for (const file of files.filter((path) => path.startsWith('protocols/') && path !== 'protocols/index.ts')) {
     const own = file.split('/')[1];
     for (const { target } of importsOf(file)) {
       if (!target.startsWith('.')) continue;
       const [area, folder] = relative(source, resolve(source, dirname(file), target)).split('/');
-      if (area === 'protocols') assert.equal(folder, own, `${file} imports ${target}`);
+      const isShared = folder?.endsWith('.ts') && folder !== 'index.ts';
+      if (area === 'protocols' && !isShared) assert.equal(folder, own, `${file} imports ${target}`);
     }
   }
   const provider = /^providers\/[\w-]+\.ts$/;
@@ -165,3 +146,33 @@ test('files stay small enough to be read at once', () => {
     assert.ok(lines <= limit, `${file} has ${lines} lines`);
   }
 });
+
+/** Groups of files that reach each other through imports (Tarjan's strongly connected components). */
+function importCycles(): string[][] {
+  const indexes = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+
+  function visit(file: string): void {
+    indexes.set(file, indexes.size);
+    lowest.set(file, indexes.size - 1);
+    stack.push(file);
+    for (const { target } of importsOf(file)) {
+      if (!target.startsWith('.')) continue;
+      const other = relative(source, resolve(source, dirname(file), target)).replaceAll('\\', '/');
+      if (!indexes.has(other)) {
+        if (other.endsWith('.ts')) visit(other);
+        lowest.set(file, Math.min(lowest.get(file) ?? 0, lowest.get(other) ?? Number.POSITIVE_INFINITY));
+      } else if (stack.includes(other)) {
+        lowest.set(file, Math.min(lowest.get(file) ?? 0, indexes.get(other) ?? 0));
+      }
+    }
+    if (lowest.get(file) !== indexes.get(file)) return;
+    const cycle = stack.splice(stack.indexOf(file));
+    if (cycle.length > 1) cycles.push(cycle.toSorted());
+  }
+
+  for (const file of files.map((path) => path.replaceAll('\\', '/'))) if (!indexes.has(file)) visit(file);
+  return cycles;
+}

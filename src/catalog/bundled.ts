@@ -2,34 +2,34 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CatalogModel } from '../core/model.ts';
-import { catalogModel, type ModelEntry } from './entry.ts';
+import { type CatalogEntry, catalogModel } from './entry.ts';
 import { type Abilities, supportedParameters } from './parameters.ts';
 
 export interface ListedModel {
-  entry: ModelEntry;
+  entry: CatalogEntry;
   /** What the list says the model can do, where it doesn't name parameters. */
   abilities?: Abilities;
 }
 
 /** By vendor, then by upstream id; slugs without the vendor too. */
-let loaded: Map<string, Map<string, ModelEntry>> | undefined;
+let loaded: Map<string, Map<string, CatalogEntry>> | undefined;
 
-function entriesOf(vendor: string): ReadonlyMap<string, ModelEntry> {
+function entriesOf(vendor: string): ReadonlyMap<string, CatalogEntry> {
   loaded ??= load();
   return loaded.get(vendor) ?? new Map();
 }
 
-function load(): Map<string, Map<string, ModelEntry>> {
-  const entries: ModelEntry[] = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
-  const vendors = new Map<string, Map<string, ModelEntry>>();
+function load(): Map<string, Map<string, CatalogEntry>> {
+  const entries: CatalogEntry[] = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
+  const vendors = new Map<string, Map<string, CatalogEntry>>();
   for (const entry of entries) {
     const vendor = entry.id.slice(0, entry.id.indexOf('/'));
-    const models = vendors.get(vendor) ?? new Map<string, ModelEntry>();
+    const models = vendors.get(vendor) ?? new Map<string, CatalogEntry>();
     const id = entry.id.slice(vendor.length + 1);
     vendors.set(vendor, models.set(id, { ...entry, id, canonicalSlug: entry.canonicalSlug?.slice(vendor.length + 1) }));
   }
   for (const [vendor, entry] of videoEntries()) {
-    const models = vendors.get(vendor) ?? new Map<string, ModelEntry>();
+    const models = vendors.get(vendor) ?? new Map<string, CatalogEntry>();
     vendors.set(vendor, models.set(entry.id, { ...models.get(entry.id), ...entry }));
   }
   return vendors;
@@ -38,16 +38,16 @@ function load(): Map<string, Map<string, ModelEntry>> {
 const VIDEOS = new URL('./videos/', import.meta.url);
 
 /** With their vendor, which is the name of the file. */
-function videoEntries(): [vendor: string, entry: ModelEntry][] {
+function videoEntries(): [vendor: string, entry: CatalogEntry][] {
   return readdirSync(VIDEOS)
     .filter((file) => file.endsWith('.json'))
     .flatMap((file) => {
-      const entries: ModelEntry[] = JSON.parse(readFileSync(new URL(file, VIDEOS), 'utf8'));
-      return entries.map((entry): [string, ModelEntry] => [file.slice(0, -'.json'.length), entry]);
+      const entries: CatalogEntry[] = JSON.parse(readFileSync(new URL(file, VIDEOS), 'utf8'));
+      return entries.map((entry): [string, CatalogEntry] => [file.slice(0, -'.json'.length), entry]);
     });
 }
 
-function named(provider: string, entry: ModelEntry): ModelEntry {
+function named(provider: string, entry: CatalogEntry): CatalogEntry {
   return { ...entry, canonicalSlug: `${provider}/${entry.canonicalSlug ?? entry.id}` };
 }
 
@@ -57,7 +57,7 @@ export function bundledModels(provider: string, vendor = provider): CatalogModel
 }
 
 /** A model as the operator describes it; what is left out comes from the vendor's bundled model of the same upstream id. */
-export function customModel(provider: string, entry: ModelEntry, vendor = provider): CatalogModel {
+export function customModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
   const bundled = entriesOf(vendor).get(entry.upstreamId ?? entry.id);
   if (!bundled) return catalogModel(provider, entry, vendor);
   const known = { ...named(provider, bundled), ...defined(entry) };

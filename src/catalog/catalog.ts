@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
-import type { Page } from '../core/protocol.ts';
+import type { PageQuery } from '../core/protocol.ts';
 
 export interface Catalog {
   /** In the order of the configuration. */
@@ -12,7 +12,7 @@ export interface Catalog {
   /** By alias, id, else canonical slug; all may hold any number of slashes. */
   find(id: string): CatalogModel | undefined;
   /** Throws `invalid_request` for a cursor that is no id of `models`. */
-  page(models: readonly CatalogModel[], page: Page): { models: readonly CatalogModel[]; more: boolean };
+  page(models: readonly CatalogModel[], page: PageQuery): { models: readonly CatalogModel[]; more: boolean };
 }
 
 /** Of two models with one id the later entry counts, in the place of the first. `aliases` are names that stand for others. */
@@ -58,7 +58,7 @@ function withUniqueSlugs(providers: ReadonlyMap<string, ReadonlyMap<string, Cata
 }
 
 /** `before` counts back from its cursor, so that `limit` models directly before it are given. */
-function page(models: readonly CatalogModel[], { limit = models.length, after, before, offset = 0 }: Page) {
+function page(models: readonly CatalogModel[], { limit = models.length, after, before, offset = 0 }: PageQuery) {
   const from = after === undefined ? offset : indexOf(models, after, 'after') + 1;
   const to = before === undefined ? models.length : indexOf(models, before, 'before');
   const inside = models.slice(from, Math.max(from, to));

@@ -1,11 +1,11 @@
 /** What upstreams say of models that make videos, in the words of OpenRouter's list and of Polygate's. */
 
-import { isObject, type Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities } from '../core/video.ts';
 import { listedModel } from './bundled.ts';
 import { price, shift } from './decimal.ts';
-import type { ModelEntry } from './entry.ts';
+import type { CatalogEntry } from './entry.ts';
 
 /** Reads `{data: [{id, supported_durations, ...}]}`. */
 export function discoveredVideoModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
@@ -15,7 +15,7 @@ export function discoveredVideoModels(provider: string, body: Json, vendor = pro
     .map((model) => listedModel(provider, { entry: entryOf(provider, model) }, vendor));
 }
 
-function entryOf(provider: string, model: Json): ModelEntry {
+function entryOf(provider: string, model: Json): CatalogEntry {
   const video = abilitiesOf(model);
   return {
     id: model.id,

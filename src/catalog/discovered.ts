@@ -1,10 +1,10 @@
 /** What upstreams say of their own models, in the many shapes their lists have. */
 
-import { isObject, type Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, Modality, Pricing } from '../core/model.ts';
 import { listedModel } from './bundled.ts';
 import { pricePerToken } from './decimal.ts';
-import type { ModelEntry } from './entry.ts';
+import type { CatalogEntry } from './entry.ts';
 import { modalities, openRouterPrices } from './facts.ts';
 import type { Abilities } from './parameters.ts';
 import { isReachable } from './rules.ts';
@@ -35,7 +35,7 @@ function canChat(model: Json): boolean {
 /** What other servers call the kinds of models that don't chat. */
 const NO_CHAT = new Set(['embedding', 'embeddings', 'image', 'audio', 'rerank', 'moderation', 'tts', 'asr', 'video']);
 
-function entryOf(provider: string, model: Json): ModelEntry {
+function entryOf(provider: string, model: Json): CatalogEntry {
   const server = soleProvider(model);
   const id: string = model.id ?? model.name;
   return {
@@ -109,7 +109,7 @@ function abilitiesOf(model: Json): Abilities | undefined {
 }
 
 /** Strings are USD per token, numbers USD per million tokens. */
-function pricesOf(model: Json): Pick<ModelEntry, 'pricing' | 'priceTiers'> {
+function pricesOf(model: Json): Pick<CatalogEntry, 'pricing' | 'priceTiers'> {
   const pricing = model.pricing ?? soleProvider(model)?.pricing ?? model.model_spec?.pricing;
   if (!isObject(pricing)) return {};
   if (typeof pricing.prompt === 'string') return openRouterPrices(pricing);

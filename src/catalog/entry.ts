@@ -5,7 +5,7 @@ import { describe } from './description.ts';
 import { readByServer, rulesFor } from './rules.ts';
 
 /** Facts about one model; what is left out gets a cautious default. `id` is the upstream's, without the provider. */
-export interface ModelEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
+export interface CatalogEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
   id: string;
 }
 
@@ -25,7 +25,7 @@ const TOKENIZERS: Record<string, string> = {
 const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /** `vendor` is the provider whose rules and customs apply when `provider` is but the operator's name for it. */
-export function catalogModel(provider: string, entry: ModelEntry, vendor = provider): CatalogModel {
+export function catalogModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
   const id = `${provider}/${entry.id}`;
   const contextLength = entry.contextLength ?? 0;
   const created = entry.created ?? 0;
@@ -61,7 +61,7 @@ export function catalogModel(provider: string, entry: ModelEntry, vendor = provi
 }
 
 /** Rules by id, completed by the facts they depend on, overridden by the entry's own. */
-function rulesOf(vendor: string, entry: ModelEntry): ModelRules {
+function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
   const rules = rulesFor(vendor, entry.upstreamId ?? entry.id);
   if (entry.maxOutput) rules.maxOutput = entry.maxOutput;
   if (entry.inputModalities) {

@@ -1,6 +1,6 @@
 /** Reading modalities and prices as sources spell them. */
 
-import { isObject, type Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../core/model.ts';
 import { price } from './decimal.ts';
 

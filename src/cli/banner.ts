@@ -2,7 +2,7 @@
 
 import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
-import type { RunningGateway } from '../gateway.ts';
+import type { RunningGateway } from '../gateway/gateway.ts';
 import { version } from './version.ts';
 
 type ProviderState = ReturnType<RunningGateway['providers']>[number];

@@ -1,11 +1,11 @@
 /** What the command line says about a key, checked: the settings that it may have. */
 
 import { parseDuration, parseMoment } from '../config/units.ts';
-import { isRange } from '../core/address.ts';
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { PERIODS, type Period, SURFACES } from '../core/key-settings.ts';
+import type { Json } from '../core/json/json.ts';
+import { isRange } from '../net/ip-address.ts';
+import { PERIODS, type Period, SURFACES } from '../records/key-settings.ts';
 
 export interface KeyOptions {
   expires?: string;

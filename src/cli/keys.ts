@@ -3,11 +3,11 @@
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { defined } from '../core/defined.ts';
-import { merged } from '../core/merge.ts';
+import { merged } from '../core/json/merge.ts';
+import { openSecrets } from '../gateway/encryption.ts';
 import { hasJournal } from '../keys/import.ts';
 import { distinct, fixedKeys } from '../keys/known.ts';
 import { type CreatedKey, type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
-import { openSecrets } from '../secrets.ts';
 import type { Author } from '../store/audit-rows.ts';
 import { hasStore, openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';

@@ -3,9 +3,9 @@
 import { pino } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
-import { createUpstream } from '../inference/upstream.ts';
-import { createModels } from '../models.ts';
+import { createModels } from '../gateway/provider-registry.ts';
 import { protocolOf } from '../protocols/index.ts';
+import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 import { version } from './version.ts';
@@ -21,7 +21,7 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
     providers.map(({ id }) => id),
   );
 
-  const upstream = createUpstream(server.deadlines);
+  const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
   await Promise.all([...models.providers.values()].map(({ learn }) => learn?.()));

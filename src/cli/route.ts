@@ -4,22 +4,22 @@ import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
-import { read } from '../core/json.ts';
-import { readBody } from '../core/json-body.ts';
-import type { Call } from '../inference/call.ts';
+import { readBody } from '../core/json/body.ts';
+import { read } from '../core/json/json.ts';
+import { createModels } from '../gateway/provider-registry.ts';
 import { type DryPlan, dryPlan } from '../inference/dry-run.ts';
-import { type Route, routeOf } from '../inference/route.ts';
-import { createRoutingState } from '../inference/routing-state.ts';
-import { traceOf } from '../inference/trace.ts';
-import { createUpstream } from '../inference/upstream.ts';
-import { createModels } from '../models.ts';
 import { protocolOf } from '../protocols/index.ts';
-import { POLICY_HEADER } from '../routing/request.ts';
+import { decideRouting, type RoutingDecision } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import { POLICY_HEADER } from '../routing/request-policy.ts';
+import { createRoutingState } from '../routing/state.ts';
+import { traceOf } from '../routing/trace.ts';
+import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 import { version } from './version.ts';
 
-export interface RouteOptions extends ConfigOptions {
+export interface RouteCommandOptions extends ConfigOptions {
   /** A file with the body of a request. */
   request?: string;
   protocol: string;
@@ -31,16 +31,16 @@ export interface RouteOptions extends ConfigOptions {
 const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
 
 /** What the running gateway has learned of its endpoints is not known here: all are taken to be well. */
-export async function showRoute(model: string, options: RouteOptions): Promise<void> {
+export async function showRoute(model: string, options: RouteCommandOptions): Promise<void> {
   const { server, providers, routing } = loadConfig(configSource(options));
   const call = await callOf(model, options);
-  const upstream = createUpstream(server.deadlines);
+  const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   const models = createModels(providers, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
   try {
     const state = createRoutingState({ cooldown: () => routing.cooldown });
-    const route = await routeOf(call, model, { models, state, allows: () => true });
-    const plans = await Promise.all(route.places.map((place) => dryPlan(call, place, route.policy)));
+    const route = await decideRouting(call, model, { models, state, allows: () => true });
+    const plans = await Promise.all(route.candidates.map((place) => dryPlan(call, place, route.policy)));
     if (options.json) printJson(described(route, plans));
     else printRoute(route, plans);
   } finally {
@@ -49,7 +49,7 @@ export async function showRoute(model: string, options: RouteOptions): Promise<v
   }
 }
 
-async function callOf(model: string, { request, protocol: id, provider }: RouteOptions): Promise<Call> {
+async function callOf(model: string, { request, protocol: id, provider }: RouteCommandOptions): Promise<InferenceCall> {
   const protocol = protocolOf(id);
   const bytes = request === undefined ? Buffer.from(JSON.stringify(QUESTIONS[id])) : bytesOf(request);
   const body = await readBody(bytes, { names: protocol.names });
@@ -78,12 +78,12 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-function described(route: Route, plans: DryPlan[]): object {
+function described(route: RoutingDecision, plans: DryPlan[]): object {
   const { attempts, candidates, ...trace } = traceOf(route, []);
   return { ...trace, candidates: candidates.map((candidate, index) => ({ ...candidate, ...plans[index] })) };
 }
 
-function printRoute(route: Route, plans: DryPlan[]): void {
+function printRoute(route: RoutingDecision, plans: DryPlan[]): void {
   const { candidates } = traceOf(route, []);
   printTable(
     HEADINGS,

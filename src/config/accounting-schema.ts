@@ -1,7 +1,7 @@
 /** The parts of the configuration file about use: what is recorded, limited, administered and shown. */
 
 import { type Static, type TString, Type } from 'typebox';
-import { type Period, SURFACES } from '../core/key-settings.ts';
+import { type Period, SURFACES } from '../records/key-settings.ts';
 import { addressRange, keeping, size, webAddress } from './fields.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */

@@ -1,8 +1,8 @@
 /** The settings of use, administration and telemetry, complete. */
 
-import type { KeySettings, Limits } from '../core/key-settings.ts';
-import { Secret } from '../core/secret.ts';
 import { withoutEnd } from '../core/text.ts';
+import type { KeySettings, Limits } from '../records/key-settings.ts';
+import { Secret } from '../security/secret.ts';
 import {
   type AdminEntry,
   ACCOUNTING_DEFAULTS as DEFAULTS,

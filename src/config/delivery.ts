@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Secret } from '../core/secret.ts';
 import { withoutEnd } from '../core/text.ts';
+import { Secret } from '../security/secret.ts';
 import {
   type CallbacksEntry,
   DELIVERY_DEFAULTS as DEFAULTS,
@@ -14,13 +14,13 @@ import {
 import type { CallbacksConfig, EncryptionConfig, MirrorConfig, NetworkConfig, VideosConfig } from './resolved.ts';
 import { formatDuration, parseDuration, parseSize } from './units.ts';
 
-export type Fault = (path: string, message: string) => void;
+export type ReportProblem = (path: string, message: string) => void;
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const DAY = 24 * HOUR;
 
-export function completeEncryption(entry: EncryptionEntry, fault: Fault): EncryptionConfig {
+export function completeEncryption(entry: EncryptionEntry, fault: ReportProblem): EncryptionConfig {
   if (entry.key && entry.key_file) fault('encryption.key_file', 'stands beside key; give one of them');
   const keys = [...(entry.key ? [entry.key] : []), ...(entry.previous_keys ?? [])];
   if (!entry.key && keys.length > 0) fault('encryption.previous_keys', 'needs key beside it');
@@ -35,7 +35,7 @@ export function completeNetwork(entry: NetworkEntry): NetworkConfig {
   return { dnsServers: (entry.dns_servers ?? []).map(withPort) };
 }
 
-export function completeCallbacks(entry: CallbacksEntry, fault: Fault): CallbacksConfig {
+export function completeCallbacks(entry: CallbacksEntry, fault: ReportProblem): CallbacksConfig {
   return {
     secret: entry.secret ? new Secret(entry.secret) : undefined,
     allowCidrs: entry.allow_cidrs ?? [],
@@ -54,7 +54,7 @@ export function completeCallbacks(entry: CallbacksEntry, fault: Fault): Callback
   };
 }
 
-export function completeVideos(entry: VideosEntry, fault: Fault): VideosConfig {
+export function completeVideos(entry: VideosEntry, fault: ReportProblem): VideosConfig {
   const time = (name: 'url_lifetime' | 'expires', most: number, byDefault: string) =>
     between(entry[name] ?? byDefault, {
       path: `videos.${name}`,
@@ -75,7 +75,7 @@ export function completeVideos(entry: VideosEntry, fault: Fault): VideosConfig {
   };
 }
 
-function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: Fault): MirrorConfig {
+function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: ReportProblem): MirrorConfig {
   if (mirror !== 's3') {
     if (s3) fault('videos.s3', 'has no effect; set mirror: s3');
     return { type: mirror ?? 'local' };
@@ -96,7 +96,7 @@ function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: Fault): Mi
   };
 }
 
-function certificate(file: string, fault: Fault): string | undefined {
+function certificate(file: string, fault: ReportProblem): string | undefined {
   try {
     const text = readFileSync(resolve(file), 'utf8');
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
@@ -112,7 +112,7 @@ interface Bounds {
   least: number;
   most: number;
   words: string;
-  fault: Fault;
+  fault: ReportProblem;
 }
 
 function between(text: string, { path, least, most, words, fault }: Bounds): number {

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../core/file-modes.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 import type { EncryptionConfig } from './resolved.ts';
 
 export interface EncryptionKeyOptions extends EncryptionConfig {

@@ -2,13 +2,19 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isRange } from '../core/address.ts';
-import { problems as schemaProblems } from '../core/check.ts';
 import { GatewayError, redact } from '../core/errors.ts';
-import { Secret } from '../core/secret.ts';
+import { problems as schemaProblems } from '../core/json/check.ts';
 import { withoutEnd } from '../core/text.ts';
+import { isRange } from '../net/ip-address.ts';
+import { Secret } from '../security/secret.ts';
 import { completeAdmin, completeLimits, completeSettings, completeTelemetry, completeUsage } from './accounting.ts';
-import { completeCallbacks, completeEncryption, completeNetwork, completeVideos, type Fault } from './delivery.ts';
+import {
+  completeCallbacks,
+  completeEncryption,
+  completeNetwork,
+  completeVideos,
+  type ReportProblem,
+} from './delivery.ts';
 import { nearest } from './nearest.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
@@ -46,7 +52,7 @@ export function loadConfig(source: ConfigSource): Config {
 export function parseConfig(text: string, source: ConfigSource): Config {
   const read = readSource(text, configSchema, source.environment);
   const faults = [...read.problems];
-  const fault: Fault = (path, message) => faults.push({ path, line: read.lineOf(path), message });
+  const fault: ReportProblem = (path, message) => faults.push({ path, line: read.lineOf(path), message });
   const file: ConfigFile = read.value ?? {};
   if (faults.length === 0) checkFile(file, read, fault);
   const config = faults.length === 0 ? complete(file, { source, read, fault }) : undefined;
@@ -72,7 +78,7 @@ function invalid(file: string, faults: Source['problems']): GatewayError {
   return new GatewayError('invalid_request', lines.join('\n'));
 }
 
-function checkFile(file: ConfigFile, read: Source, fault: Fault): void {
+function checkFile(file: ConfigFile, read: Source, fault: ReportProblem): void {
   for (const [path, names] of read.missing) {
     if (isOptional(path, file)) continue;
     fault(
@@ -108,7 +114,7 @@ function unknownField(path: string, allowed: string[]): string {
 interface Completion {
   source: ConfigSource;
   read: Source;
-  fault: Fault;
+  fault: ReportProblem;
 }
 
 function complete(file: ConfigFile, { source, read, fault }: Completion): Config {
@@ -137,7 +143,11 @@ function complete(file: ConfigFile, { source, read, fault }: Completion): Config
   };
 }
 
-function completeServer(server: NonNullable<ConfigFile['server']>, source: ConfigSource, fault: Fault): ServerConfig {
+function completeServer(
+  server: NonNullable<ConfigFile['server']>,
+  source: ConfigSource,
+  fault: ReportProblem,
+): ServerConfig {
   const deadlines = server.deadlines ?? {};
   const prefixes = {
     messages: server.prefixes?.messages ?? DEFAULTS.messages,
@@ -172,7 +182,7 @@ function completeServer(server: NonNullable<ConfigFile['server']>, source: Confi
   };
 }
 
-function checkRanges(ranges: readonly string[] | null | undefined, path: string, fault: Fault): void {
+function checkRanges(ranges: readonly string[] | null | undefined, path: string, fault: ReportProblem): void {
   for (const [index, range] of (ranges ?? []).entries()) {
     if (!isRange(range)) fault(`${path}[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
   }
@@ -184,14 +194,14 @@ function milliseconds(text: string): number {
 }
 
 /** With a database, files still have their usual folder. */
-function completeData(data: string, fault: Fault): Pick<Config, 'data' | 'postgres'> {
+function completeData(data: string, fault: ReportProblem): Pick<Config, 'data' | 'postgres'> {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
   if (scheme === undefined) return { data: resolve(data) };
   if (!/^postgres(ql)?$/i.test(scheme)) fault('data', 'must be a folder or a postgres:// URL');
   return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
 }
 
-function completeKeys(entries: KeyEntry[], fault: Fault): ConfiguredKey[] {
+function completeKeys(entries: KeyEntry[], fault: ReportProblem): ConfiguredKey[] {
   return entries.map((entry, index) => {
     const { name, key, expires } = entry;
     const moment = expires ? parseMoment(expires) : undefined;

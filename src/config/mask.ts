@@ -1,13 +1,13 @@
 /** A configuration as it would stand in a file, with every default written out and every secret masked. */
 
 import { stringify } from 'yaml';
-import type { Secret } from '../core/secret.ts';
+import type { Secret } from '../security/secret.ts';
 import type {
   CallbacksConfig,
   Config,
   ConfiguredKey,
+  ConfiguredModel,
   EncryptionConfig,
-  ModelEntry,
   ReadyProvider,
   ServerConfig,
   TelemetryConfig,
@@ -148,7 +148,7 @@ function describeProvider({ type, apiKeys, baseUrl, models, headers }: ReadyProv
   };
 }
 
-function describeModel(model: ModelEntry): object {
+function describeModel(model: ConfiguredModel): object {
   const { maxOutput, ...rest } = model;
   return snakeCased({ ...rest, maxCompletionTokens: maxOutput });
 }

@@ -1,12 +1,12 @@
 /** Which providers are on: those of the file, then those that the environment switches on. */
 
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 import type { ProviderType } from '../core/provider.ts';
-import { Secret } from '../core/secret.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
+import { Secret } from '../security/secret.ts';
 import { nearest } from './nearest.ts';
-import type { ModelEntry, ProviderConfig } from './resolved.ts';
+import type { ConfiguredModel, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
 import type { Environment } from './source.ts';
 
@@ -99,7 +99,7 @@ function variableFor(id: string): string {
   return `${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
 }
 
-function modelEntry(settings: ModelSettings): ModelEntry {
+function modelEntry(settings: ModelSettings): ConfiguredModel {
   const { context_length, max_completion_tokens, input_modalities, output_modalities, supported_parameters } = settings;
   return withoutNulls({
     id: settings.id,
@@ -107,8 +107,8 @@ function modelEntry(settings: ModelSettings): ModelEntry {
     contextLength: context_length,
     maxOutput: max_completion_tokens,
     pricing: settings.pricing,
-    inputModalities: input_modalities as ModelEntry['inputModalities'],
-    outputModalities: (output_modalities ?? (settings.video && ['video'])) as ModelEntry['outputModalities'],
+    inputModalities: input_modalities as ConfiguredModel['inputModalities'],
+    outputModalities: (output_modalities ?? (settings.video && ['video'])) as ConfiguredModel['outputModalities'],
     supportedParameters: supported_parameters,
     created: settings.created,
     rules: settings.rules ? camelCased(settings.rules) : undefined,

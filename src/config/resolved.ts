@@ -1,10 +1,10 @@
 /** The configuration as the rest of the gateway uses it: complete, checked, without references to the environment. */
 
-import type { KeySettings, Limits } from '../core/key-settings.ts';
 import type { Modality, ModelRules, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/protocol.ts';
-import type { Secret } from '../core/secret.ts';
 import type { VideoAbilities } from '../core/video.ts';
+import type { KeySettings, Limits } from '../records/key-settings.ts';
+import type { Secret } from '../security/secret.ts';
 
 export interface Config {
   /** The file it was read from, absolute; absent when there is none. */
@@ -71,7 +71,7 @@ export interface ServerConfig {
   bodyMemory?: number;
   /** Connections of one client address at once. */
   connectionsPerAddress: number;
-  deadlines: Deadlines;
+  deadlines: DeadlinesConfig;
   /** Milliseconds of silence after which a stream gets a sign of life. */
   keepAlive: number;
 }
@@ -152,7 +152,7 @@ export interface S3Config {
 }
 
 /** How long to wait for an upstream, in milliseconds. */
-export interface Deadlines {
+export interface DeadlinesConfig {
   connect: number;
   firstByte: number;
   /** Between two pieces of an answer. */
@@ -182,7 +182,7 @@ export interface ReadyProvider {
   /** Absent means the type's own address. */
   baseUrl?: string;
   /** `discover` asks the upstream; a list adds to the catalog and overrides it; absent leaves it to the type. */
-  models?: 'discover' | ModelEntry[];
+  models?: 'discover' | ConfiguredModel[];
   /** Added to every request. */
   headers: Record<string, Secret>;
 }
@@ -196,7 +196,7 @@ export interface WaitingProvider {
 }
 
 /** What the operator says about a model; what is left out comes from the catalog. */
-export interface ModelEntry {
+export interface ConfiguredModel {
   /** As the upstream knows it. */
   id: string;
   name?: string;

@@ -11,7 +11,7 @@ import {
   parseDocument,
   type Scalar,
 } from 'yaml';
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,7 @@
 /** The hub: what a conversation is between decoding one protocol and encoding another. */
 
 import type { GatewayError } from './errors.ts';
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 
 /** A prompt-cache breakpoint after the part (or tool) that carries it. */
 export interface CacheMark {
@@ -153,7 +153,7 @@ export interface ReasoningRequest {
   visible?: boolean;
 }
 
-export type Format =
+export type ResponseFormat =
   | { type: 'json' }
   | { type: 'schema'; schema: Json; name?: string; description?: string; strict?: boolean };
 
@@ -177,7 +177,7 @@ export interface ChatRequest {
   /** Log probabilities are wanted, with this many alternatives a token. */
   logprobs?: number;
   logitBias?: Json;
-  format?: Format;
+  format?: ResponseFormat;
   reasoning?: ReasoningRequest;
   verbosity?: 'low' | 'medium' | 'high';
   cacheKey?: string;
@@ -271,7 +271,7 @@ export type ChatEvent =
   | { type: 'ping' }
   | { type: 'error'; error: GatewayError };
 
-export interface Candidate {
+export interface ChatCandidate {
   parts: OpenPart[];
   finish: Finish;
 }
@@ -282,6 +282,6 @@ export interface ChatResponse {
   model: string;
   /** Unix seconds. */
   created?: number;
-  candidates: Candidate[];
+  candidates: ChatCandidate[];
   usage?: Usage;
 }

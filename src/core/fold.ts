@@ -1,6 +1,6 @@
 /** A whole response is the fold of its events, and any whole response unfolds into events again. */
 
-import type { Candidate, ChatEvent, ChatResponse, OpenPart } from './chat.ts';
+import type { ChatCandidate, ChatEvent, ChatResponse, OpenPart } from './chat.ts';
 import { GatewayError } from './errors.ts';
 
 /** Throws the error of an error event, and `upstream_error` when the events end before the message does. */
@@ -23,9 +23,9 @@ export function createFolder(): Folder {
   const open = new Map<number, OpenPart>();
   let ended = false;
 
-  function candidate(index: number): Candidate {
+  function candidate(index: number): ChatCandidate {
     while (response.candidates.length <= index) response.candidates.push({ parts: [], finish: { reason: 'other' } });
-    return response.candidates[index] as Candidate;
+    return response.candidates[index] as ChatCandidate;
   }
 
   function add(event: ChatEvent): void {

@@ -1,7 +1,7 @@
 /** What requests say that nothing on the way reads: the names under which it is reported as left out. */
 
 import type { MediaPart, Part, Turn } from './chat.ts';
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 import { MAX_FIELD_CHARACTERS, shortened } from './lengths.ts';
 
 /** Names of the members of a client's object that are not in `known`. Nulls and empty lists say nothing. */
@@ -19,14 +19,14 @@ type Detail = 'title' | 'context' | 'cite' | 'detail';
 const DETAILS: readonly Detail[] = ['title', 'context', 'cite', 'detail'];
 
 /** What a protocol has a place for: details of media by kind, `text` being plain-text documents, and names of turns. */
-export interface Places {
+export interface TurnCapabilities {
   protocol: string;
   names: boolean;
   media: Partial<Record<MediaPart['kind'] | 'text', readonly Detail[]>>;
 }
 
 /** Hub names of what the turns say beyond that; results are looked into. */
-export function lostInTurns(turns: Turn[], places: Places): string[] {
+export function lostInTurns(turns: Turn[], places: TurnCapabilities): string[] {
   const lost = new Set<string>();
   if (!places.names && turns.some((turn) => turn.name !== undefined)) lost.add('turns.name');
   for (const part of turns.flatMap((turn) => turn.parts.flatMap(withInner))) {
@@ -39,7 +39,7 @@ function withInner(part: Part): Part[] {
   return part.type === 'result' ? [part, ...part.parts] : [part];
 }
 
-function lostInPart(part: Part, { protocol, media }: Places): string[] {
+function lostInPart(part: Part, { protocol, media }: TurnCapabilities): string[] {
   switch (part.type) {
     case 'native':
       return part.protocol === protocol ? [] : [nameOf(part.value)];

@@ -1,8 +1,8 @@
 /** Members of a body by which routers upstream choose a model, an account or an address, whatever `model` says. */
 
 import { GatewayError } from './errors.ts';
-import { isObject, type Json } from './json.ts';
-import { fold } from './json-names.ts';
+import { isObject, type Json } from './json/json.ts';
+import { fold } from './json/names.ts';
 
 /**
  * OpenRouter (`models`, `route`, `preset`), LiteLLM (`fallbacks` to `custom_llm_provider`), Vercel's gateway

@@ -1,6 +1,6 @@
 /** What tells one JSON value from others, made quickly however large it is. */
 
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 
 /** Of a text, and of all texts together. */
 const OUTLINE_CHARACTERS = 1000;

@@ -1,6 +1,6 @@
 /** How much output the body of a request asks for at most. */
 
-import { isRawNumber } from './json.ts';
+import { isRawNumber } from './json/json.ts';
 
 export interface AskedOutput {
   /** Tokens of one answer; of several figures the largest, since a server may go by any. Absent where nothing is said. */
@@ -9,6 +9,15 @@ export interface AskedOutput {
   answers: number;
   /** Tokens to think for that may come on top of the limit. */
   thinking: number;
+}
+
+/** The most that an endpoint may be asked for. */
+export interface OutputLimit {
+  /** Tokens of one answer. */
+  tokens: number;
+  answers: number;
+  /** A body that says no limit gets this one: nothing else would keep the answer within it. */
+  isSaid: boolean;
 }
 
 /** The largest of the values that are figures, or stand for one; a negative one means that there is no bound. */

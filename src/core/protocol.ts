@@ -3,8 +3,8 @@
 import type { TSchema } from 'typebox';
 import type { ChatEvent, ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
 import type { GatewayError } from './errors.ts';
-import type { Json } from './json.ts';
-import type { KnownNames } from './json-names.ts';
+import type { Json } from './json/json.ts';
+import type { KnownNames } from './json/names.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
 import type { AskedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
@@ -22,11 +22,11 @@ export interface Prefixes {
 export type Action =
   | { type: 'generate'; model?: string; stream?: boolean /** A streamed answer as one JSON array. */; array?: boolean }
   | { type: 'count'; model?: string }
-  | { type: 'list-models'; provider?: string; page: Page }
+  | { type: 'list-models'; provider?: string; page: PageQuery }
   | { type: 'count-models' }
   | { type: 'get-model'; id: string /** Inside an object, as the member `data`. */; enveloped?: boolean };
 
-export interface Page {
+export interface PageQuery {
   limit?: number;
   after?: string;
   before?: string;
@@ -43,17 +43,17 @@ export interface CatalogPage {
   limit?: number;
 }
 
-export interface Endpoint {
+export interface ClientRoute {
   method: 'GET' | 'POST';
   /** The literal start of the path, e.g. `/gemini/v1beta`. The rest is given to `action` split at slashes and percent-decoded once. */
   path: string;
   /** Undefined when no such path exists under this endpoint. Throws `invalid_request` for bad query values. */
   action(rest: string[], query: URLSearchParams): Action | undefined;
   /** What there is below `path`, for the description of the API. */
-  operations: readonly Operation[];
+  operations: readonly RouteDescription[];
 }
 
-export interface Operation {
+export interface RouteDescription {
   /** The whole path, with names in braces for what varies, e.g. `/v1/models/{provider}/{model}`. */
   path: string;
   action: Action['type'];
@@ -153,7 +153,7 @@ export interface Protocol {
   readonly id: string;
 
   // Facing clients.
-  endpoints(prefixes: Prefixes): Endpoint[];
+  endpoints(prefixes: Prefixes): ClientRoute[];
   /** Every API key that a request presents; more than one value is an ambiguity. */
   credentials(headers: Headers, query: URLSearchParams): string[];
   /** Throws `invalid_request` when the headers lack what the protocol demands, e.g. a version. */

@@ -1,6 +1,6 @@
 /** What an upstream is: an address, a credential header and the dialect of its wire, as data. */
 
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
 import type { VideoApi } from './video.ts';
 

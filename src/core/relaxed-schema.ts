@@ -4,7 +4,7 @@
  */
 
 import type { TSchema } from 'typebox';
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 
 export function relaxed(schema: TSchema, kept: readonly string[] = []): TSchema {
   return relax(schema, '', new Set(kept)) as TSchema;

@@ -1,6 +1,6 @@
 /** Video generation as the gateway sees it: what a model can make, what is asked of it, and what an upstream says of a task. */
 
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 
 export type FrameType = 'first_frame' | 'last_frame';
 export type ReferenceType = 'image' | 'video' | 'audio';

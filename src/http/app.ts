@@ -6,91 +6,40 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import type { Action, Prefixes, Protocol } from '../core/protocol.ts';
-import type { DispatchOptions } from '../inference/dispatch.ts';
-import type { Models } from '../inference/models.ts';
-import type { Key, KeyStore } from '../keys/store.ts';
-import type { Store } from '../store/store.ts';
-import type { Watch } from '../telemetry/watch.ts';
-import type { Recorder } from '../usage/recorder.ts';
-import type { Accounts } from './account.ts';
+import type { Action } from '../core/protocol.ts';
+import type { Key } from '../keys/store.ts';
+import { type AccountRoute, accountRoute } from './account-routes.ts';
 import { createAuthentication } from './authentication.ts';
 import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';
-import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { answerCatalog } from './catalog.ts';
 import { createClientErrorAnswer, lastRequestOf } from './client-errors.ts';
 import { HTTP_OPTIONS, limitConnections } from './connection-limits.ts';
 import { connectionEnder } from './connections.ts';
+import type { AppOptions, RequestContext } from './context.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { answerInference } from './inference.ts';
-import type { MetricsOptions } from './metrics.ts';
-import { type Observation, observe } from './observation.ts';
-import { type OwnRoute, ownRoute } from './own-routes.ts';
-import { createPages, pageOf } from './pages.ts';
+import { observe } from './observation.ts';
 import { createRouter, nothingAt, protocolOfPath } from './paths.ts';
 import { checkHead } from './request-head.ts';
-import { createRequestHold, type RequestHold } from './request-hold.ts';
-import type { VideoOptions } from './video-options.ts';
+import { createRequestHold } from './request-hold.ts';
+import { createPages, pageOf } from './system-routes.ts';
 import { changes, isPublic, type VideoRoute, videoRoute } from './video-routes.ts';
 import { createVideoAnswers } from './videos.ts';
 
-export interface AppOptions {
-  protocols: readonly Protocol[];
-  prefixes: Prefixes;
-  version: string;
-  /** Largest request body in bytes. */
-  bodyLimit: number;
-  /** Of all bodies under way. */
-  bodyBudget: BodyBudget;
-  /** Connections of one client address at once. */
-  connectionsPerAddress: number;
-  keys: Pick<KeyStore, 'authenticate'>;
-  /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
-  trustedProxies?: readonly string[];
-  store: Pick<Store, 'health' | 'call'>;
-  /** Opens the account of every call for a model. */
-  accounts: Accounts;
-  /** Says whether requests can be accounted for. */
-  recorder?: Pick<Recorder, 'ready'>;
-  models(): Models;
-  dispatch(): DispatchOptions;
-  /** Follows every request. */
-  watch?: Watch;
-  metrics?: Omit<MetricsOptions, 'log'>;
-  videos: VideoOptions;
-  log: Logger;
-}
-
-/** One request as the handlers see it. */
-export interface Exchange {
-  requestId: string;
-  protocol: Protocol;
-  path: string;
-  query: URLSearchParams;
-  request: FastifyRequest;
-  reply: FastifyReply;
-  /** Headers of every answer. */
-  common: Record<string, string>;
-  observation: Observation;
-  hold: RequestHold;
-  /** Room for the body, where there is one. */
-  body?: BodyReservation;
-}
-
 /** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
-type Admission = { exchange: Exchange } & (
+type Admission = { exchange: RequestContext } & (
   | { area: 'inference'; action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
   | { area: 'catalog'; action: Extract<Action, { type: 'list-models' | 'count-models' | 'get-model' }> }
   | { area: 'videos'; route: VideoRoute; key: Key | undefined }
-  | { area: 'own'; route: OwnRoute; key: Key }
+  | { area: 'own'; route: AccountRoute; key: Key }
 );
 
 /** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
 const REQUEST_TIMEOUT = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const exchanges = new WeakMap<FastifyRequest, Exchange>();
-  const lastExchanges = new WeakMap<Socket, Exchange>();
+  const exchanges = new WeakMap<FastifyRequest, RequestContext>();
+  const lastExchanges = new WeakMap<Socket, RequestContext>();
   const app: FastifyInstance = Fastify({
     http: HTTP_OPTIONS,
     clientErrorHandler: createClientErrorAnswer({
@@ -127,14 +76,14 @@ export function createApp(options: AppOptions): FastifyInstance {
     return readBytes(payload, { headers: request.headers, limit: options.bodyLimit, reservation });
   });
 
-  function exchangeFor(request: FastifyRequest, reply: FastifyReply): Exchange {
+  function exchangeFor(request: FastifyRequest, reply: FastifyReply): RequestContext {
     const exchange = exchanges.get(request) ?? exchangeOf(request, reply, options);
     exchanges.set(request, exchange);
     lastExchanges.set(request.raw.socket, exchange);
     return exchange;
   }
 
-  async function admit(exchange: Exchange): Promise<Admission> {
+  async function admit(exchange: RequestContext): Promise<Admission> {
     const { request, path, query, observation } = exchange;
     const video = videoRoute(request.method, path);
     if (video) {
@@ -144,7 +93,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       observation.key = key?.id;
       return { exchange, area: 'videos', route: video, key };
     }
-    const own = ownRoute(request.method, path);
+    const own = accountRoute(request.method, path);
     if (own) {
       observation.route = own.name;
       const key = await authenticate(exchange, { changes: false });
@@ -168,7 +117,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     const { request, common, hold } = exchange;
     if (admission.area === 'inference') Object.assign(common, { 'x-polygate-attempts': '0' });
     if (admission.area === 'inference' || (admission.area === 'videos' && admission.route.action === 'create')) {
-      Object.assign(common, options.accounts.standing(key));
+      Object.assign(common, options.accounts.rateLimitHeaders(key));
       hold.keep(await options.accounts.enter(key));
     }
     if (!hasBody(request.headers)) return;
@@ -241,7 +190,7 @@ function exchangeOf(
   request: FastifyRequest,
   reply: FastifyReply,
   { protocols, prefixes, watch, log }: Pick<AppOptions, 'protocols' | 'prefixes' | 'watch' | 'log'>,
-): Exchange {
+): RequestContext {
   const { path, query } = splitUrl(request.originalUrl);
   const requestId = newRequestId();
   const protocol = protocolOfPath(path, protocols, prefixes);
@@ -255,7 +204,7 @@ function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`;
 }
 
-function refuse(exchange: Exchange, error: GatewayError, log: Logger): FastifyReply {
+function refuse(exchange: RequestContext, error: GatewayError, log: Logger): FastifyReply {
   const { requestId, protocol, reply, common, observation } = exchange;
   observation.error = error.code;
   if (error.code === 'internal_error') log.error({ requestId, cause: causeOf(error) }, 'internal error');

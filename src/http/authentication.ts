@@ -3,8 +3,8 @@
 import { GatewayError } from '../core/errors.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
-import type { Exchange } from './app.ts';
 import { createClientAddress } from './client-address.ts';
+import type { RequestContext } from './context.ts';
 import { createRate } from './rate.ts';
 
 export interface AuthenticationOptions {
@@ -18,7 +18,7 @@ export interface AuthenticationOptions {
  * `invalid_request` for headers of the protocol.
  */
 export type Authenticate = (
-  exchange: Pick<Exchange, 'protocol' | 'request' | 'query'>,
+  exchange: Pick<RequestContext, 'protocol' | 'request' | 'query'>,
   access: Omit<Access, 'address'>,
 ) => Promise<Key>;
 

@@ -3,14 +3,14 @@
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 import type { Action } from '../core/protocol.ts';
-import type { Exchange } from './app.ts';
+import type { RequestContext } from './context.ts';
 
 type CatalogAction = Extract<Action, { type: 'list-models' | 'count-models' | 'get-model' }>;
 
 export function answerCatalog(
-  { protocol, request, reply, common }: Exchange,
+  { protocol, request, reply, common }: RequestContext,
   action: CatalogAction,
   catalog: Catalog,
 ): unknown {

@@ -1,24 +1,24 @@
 /** A request for a model: credential, body, checks, relay. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { breatheBeside, readBody } from '../core/json-body.ts';
+import { readBody, yieldIfLarge } from '../core/json/body.ts';
+import type { Json } from '../core/json/json.ts';
 import type { Action } from '../core/protocol.ts';
-import type { Call } from '../inference/call.ts';
-import { countByEstimate } from '../inference/count.ts';
-import { dispatch, explain } from '../inference/dispatch.ts';
-import { type Outcome, servedBy } from '../inference/outcome.ts';
-import { routeOf } from '../inference/route.ts';
+import { dispatch, routingHeadersOf } from '../inference/dispatch.ts';
+import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
+import { countByEstimate } from '../inference/tokens/count.ts';
 import type { Key } from '../keys/store.ts';
-import type { Account } from '../usage/account.ts';
-import type { AppOptions, Exchange } from './app.ts';
+import { decideRouting } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import type { UsageMeter } from '../usage/meter.ts';
+import type { AppOptions, RequestContext } from './context.ts';
 import { errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
 
 type InferenceAction = Extract<Action, { type: 'generate' | 'count' }>;
 
 export async function answerInference(
-  exchange: Exchange,
+  exchange: RequestContext,
   { action, key }: { action: InferenceAction; key: Key },
   options: AppOptions,
 ): Promise<unknown> {
@@ -26,30 +26,30 @@ export async function answerInference(
   const models = options.models();
   const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
   const dispatching = options.dispatch();
-  const route = await routeOf(call, model, {
+  const route = await decideRouting(call, model, {
     models,
     state: dispatching.state,
     allows: key.allows,
     isRestricted: isRestricted(key),
   });
-  const [first] = route.places;
+  const [first] = route.candidates;
   if (call.action === 'count' && first && !first.endpoint.provider.countsTokens) {
     const tokens = countByEstimate(call);
     return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
   }
-  Object.assign(common, options.accounts.standing(key, route.model));
-  await breatheBeside(call.bytes.length);
+  Object.assign(common, options.accounts.rateLimitHeaders(key, route.model));
+  await yieldIfLarge(call.bytes.length);
   const { account, headers, limitOf, discard } = await options.accounts.open(call, key, route, exchange.hold.release);
   Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
-  const bounded: Call = limitOf ? { ...call, limitOf } : call;
+  const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
   const carried = dispatch(bounded, route, createReply(reply.raw, common), { ...dispatching, account }).finally(
     discard,
   );
   const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(account, ended) }, carried);
   if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
     const { status, headers, body } = errorAnswer(outcome.error, call.protocol, call.requestId);
-    const explained = explain(call, { route, attempts: outcome.attempts });
+    const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(body.length) };
     reply.raw.writeHead(status, { ...common, ...headers, ...explained, ...length }).end(body);
   }
@@ -61,7 +61,7 @@ function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
   return models !== undefined || Object.keys(budgets).length > 0;
 }
 
-function costOf(account: Account, { endpoint, usage, abandoned, facts }: Outcome): bigint | undefined {
+function costOf(account: UsageMeter, { endpoint, usage, abandoned, facts }: DispatchOutcome): bigint | undefined {
   if (!endpoint || !(usage || abandoned)) return undefined;
   return account.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
 }
@@ -73,13 +73,13 @@ interface Reading {
 }
 
 async function readCall(
-  { protocol, request, requestId, observation }: Exchange,
+  { protocol, request, requestId, observation }: RequestContext,
   { action, owner, defaultModel }: Reading,
-): Promise<{ call: Call; model: string }> {
+): Promise<{ call: InferenceCall; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const body: Json = await readBody(bytes, { names: protocol.names });
-  await breatheBeside(bytes.length);
+  await yieldIfLarge(bytes.length);
   if (action.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
   if (action.model === undefined && typeof body.model !== 'string') {
     throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
@@ -87,10 +87,10 @@ async function readCall(
     });
   }
   protocol.checkLimits(body, action.type);
-  await breatheBeside(bytes.length);
+  await yieldIfLarge(bytes.length);
   const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
   const array = action.type === 'generate' && action.array === true;
-  const call: Call = {
+  const call: InferenceCall = {
     requestId,
     owner,
     protocol,

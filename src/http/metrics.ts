@@ -2,26 +2,14 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
-import type { Secret } from '../core/secret.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import type { Exchange } from './app.ts';
+import type { MetricsRouteOptions, RequestContext } from './context.ts';
 import { nothingAt } from './paths.ts';
 
-export interface MetricsOptions {
-  metrics: Pick<Metrics, 'text' | 'contentType'>;
-  /** Opens them; absent leaves them to those who can reach a gateway that listens on loopback. */
-  token?: Secret;
-  /** Whether only this machine reaches the gateway. */
-  local: boolean;
-  log: Pick<Logger, 'info'>;
-}
-
-export type AnswerMetrics = (exchange: Pick<Exchange, 'request' | 'reply' | 'common'>) => Promise<FastifyReply>;
+export type AnswerMetrics = (exchange: Pick<RequestContext, 'request' | 'reply' | 'common'>) => Promise<FastifyReply>;
 
 /** Throws `invalid_api_key`, and `not_found` where nobody may see them. */
-export function createMetricsAnswer({ metrics, token, local, log }: MetricsOptions): AnswerMetrics {
+export function createMetricsAnswer({ metrics, token, local, log }: MetricsRouteOptions): AnswerMetrics {
   let hinted = false;
 
   function admit(authorization: string | undefined): void {

@@ -1,36 +1,12 @@
 /** Follows one request from its head to its end, for the log, for metrics and for traces. */
 
 import type { Logger } from 'pino';
-import type { ErrorCode } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
-import type { Call } from '../inference/call.ts';
-import type { Attempt, Outcome } from '../inference/outcome.ts';
-import type { Route } from '../inference/route.ts';
-import type { Key } from '../keys/store.ts';
+import type { DispatchOutcome } from '../inference/outcome.ts';
+import type { Attempt } from '../routing/attempt.ts';
 import type { AttemptFacts, CallFacts, RequestWatch, Watch } from '../telemetry/watch.ts';
-import type { Exchange } from './app.ts';
+import type { FollowedCall, Observation, RequestContext } from './context.ts';
 import { causeOf } from './errors.ts';
-
-export interface Observation {
-  /** Which of our routes it is, e.g. `videos.create`. */
-  route: string;
-  /** The id of the client's key. */
-  key?: string;
-  /** What the client was told. */
-  error?: ErrorCode;
-  /** An upstream is about to be asked; the headers go along. */
-  attempt(): Record<string, string>;
-  /** Gives the call's outcome once that is told; the request is not over before. */
-  follow(call: FollowedCall, outcome: Promise<Outcome>): Promise<Outcome>;
-}
-
-export interface FollowedCall {
-  call: Call;
-  key: Key;
-  route: Route;
-  /** In 1e-12 USD. */
-  costOf(outcome: Outcome): bigint | undefined;
-}
 
 export interface ObservationOptions {
   watch?: Watch;
@@ -41,16 +17,16 @@ export interface ObservationOptions {
 const UNLOGGED = ['health', 'readiness', 'metrics'];
 
 export function observe(
-  { request, reply, requestId, protocol }: Pick<Exchange, 'request' | 'reply' | 'requestId' | 'protocol'>,
+  { request, reply, requestId, protocol }: Pick<RequestContext, 'request' | 'reply' | 'requestId' | 'protocol'>,
   { watch, log }: ObservationOptions,
 ): Observation {
   const started = performance.now();
   const { method, headers } = request;
   const { traceparent, tracestate } = headers as Record<string, string | undefined>;
   const watched: RequestWatch | undefined = watch?.begin({ requestId, method, traceparent, tracestate });
-  let told: Promise<Outcome> | undefined;
+  let told: Promise<DispatchOutcome> | undefined;
 
-  async function follow(followed: FollowedCall, carried: Promise<Outcome>): Promise<Outcome> {
+  async function follow(followed: FollowedCall, carried: Promise<DispatchOutcome>): Promise<DispatchOutcome> {
     const outcome = await carried;
     observation.error = outcome.error?.code;
     watched?.called(factsOf(followed, outcome));
@@ -98,7 +74,11 @@ function logRequest(
   else log.warn(line, 'refused');
 }
 
-function logCall({ call, key, route, costOf }: FollowedCall, outcome: Outcome, log: ObservationOptions['log']): void {
+function logCall(
+  { call, key, route, costOf }: FollowedCall,
+  outcome: DispatchOutcome,
+  log: ObservationOptions['log'],
+): void {
   const { status, path, usage, partial, facts, error, attempts, firstByte } = outcome;
   const base = { requestId: call.requestId, protocol: call.protocol.id, key: key.id, model: route.model };
   const tried = { endpoint: attempts.at(-1)?.endpoint, attempts: attempts.length };
@@ -114,7 +94,7 @@ function logCall({ call, key, route, costOf }: FollowedCall, outcome: Outcome, l
   log.info({ ...base, ...tried, ...answer, cost: cost && decimalOf(cost), ...failure, ...times }, 'answered');
 }
 
-function factsOf({ call, route, costOf }: FollowedCall, outcome: Outcome): CallFacts {
+function factsOf({ call, route, costOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
   const { status, usage, facts, error, milliseconds, firstByte } = outcome;
   return {
     ...{ protocol: call.protocol.id, action: call.action, stream: call.stream, model: route.model },

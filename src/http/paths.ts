@@ -1,18 +1,18 @@
 /** Finds the endpoint that a URL means, over all protocols. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { Action, Endpoint, Prefixes, Protocol } from '../core/protocol.ts';
+import type { Action, ClientRoute, Prefixes, Protocol } from '../core/protocol.ts';
 
-export interface Route {
+export interface MatchedRoute {
   protocol: Protocol;
   action: Action;
 }
 
-export type Router = (method: string, path: string, query: URLSearchParams) => Route;
+export type Router = (method: string, path: string, query: URLSearchParams) => MatchedRoute;
 
 interface Entry {
   protocol: Protocol;
-  endpoint: Endpoint;
+  endpoint: ClientRoute;
 }
 
 export function createRouter(protocols: readonly Protocol[], prefixes: Prefixes): Router {

@@ -1,7 +1,7 @@
 /** Writes an answer of the relay to a socket, with backpressure and word of a client that left. */
 
 import type { ServerResponse } from 'node:http';
-import type { Reply } from '../inference/call.ts';
+import type { Reply } from '../inference/response/reply.ts';
 
 /** `common` are headers of every answer, such as the request id. */
 export function createReply(response: ServerResponse, common: Record<string, string>): Reply {

@@ -2,14 +2,14 @@
 
 import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../core/errors.ts';
-import type { VideoTask } from '../core/video-task.ts';
+import type { VideoTask } from '../records/video-task.ts';
 import type { Content } from '../videos/mirror/content.ts';
-import type { Exchange } from './app.ts';
+import type { RequestContext } from './context.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
 
 export async function answerContent(
-  exchange: Exchange,
+  exchange: RequestContext,
   { owner, id }: { owner: string; id: string },
   options: VideoOptions,
 ): Promise<FastifyReply> {
@@ -32,7 +32,7 @@ export async function answerContent(
 
 /** The signature stands for the key; it is looked at before anything else is. */
 export async function answerFile(
-  exchange: Exchange,
+  exchange: RequestContext,
   { id, index }: { id: string; index: number },
   options: VideoOptions,
 ): Promise<FastifyReply> {
@@ -72,7 +72,7 @@ interface ContentToSend {
 }
 
 async function sendContent(
-  { request, reply, common }: Exchange,
+  { request, reply, common }: RequestContext,
   { content, name, signal }: ContentToSend,
   { openContent }: VideoOptions,
 ): Promise<FastifyReply> {
@@ -85,7 +85,7 @@ async function sendContent(
 }
 
 /** Aborts when the caller hangs up. */
-function goneSignal({ reply }: Exchange): AbortSignal {
+function goneSignal({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.on('close', () => {
     if (!reply.raw.writableFinished) gone.abort();

@@ -1,31 +1,31 @@
 /** `POST /v1/videos`: read, checked and stored; nothing is asked of an upstream meanwhile. */
 
+import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { breatheBeside, readBody } from '../core/json-body.ts';
-import type { VideoTask } from '../core/video-task.ts';
-import { endpointOf } from '../inference/models.ts';
+import { readBody, yieldIfLarge } from '../core/json/body.ts';
+import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
+import type { VideoTask } from '../records/video-task.ts';
+import { endpointOf } from '../routing/model-directory.ts';
 import type { Creation } from '../videos/creation.ts';
 import { readForm } from '../videos/form.ts';
 import { videoNames } from '../videos/names.ts';
 import { checkShape, readCreation } from '../videos/request.ts';
-import type { Accounts } from './account.ts';
-import type { Exchange } from './app.ts';
+import type { RequestContext } from './context.ts';
 import type { VideoOptions } from './video-options.ts';
 
 const LONGEST_KEY = 255;
 const LONGEST_HEADER = 1000;
 
 export async function answerCreation(
-  { request, common }: Exchange,
+  { request, common }: RequestContext,
   key: Key,
-  { accounts, ...options }: VideoOptions & { accounts: Accounts },
+  { accounts, ...options }: VideoOptions & { accounts: AdmissionControl },
 ): Promise<{ task: VideoTask; headers: Record<string, string> }> {
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
   const creation = await readRequest(request, key, options);
-  Object.assign(common, accounts.standing(key, creation.model.id));
+  Object.assign(common, accounts.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
     ...{ owner: key.id, creation, idempotencyKey, retried },
     reserve: (wanted) => accounts.reserve(key, wanted),
@@ -46,9 +46,9 @@ function headerText(text: string): string {
   return text.slice(0, LONGEST_HEADER).replace(/[^\x20-\x7e]/g, '?');
 }
 
-async function readRequest(request: Exchange['request'], key: Key, options: VideoOptions): Promise<Creation> {
+async function readRequest(request: RequestContext['request'], key: Key, options: VideoOptions): Promise<Creation> {
   const fields = await readFields(request);
-  await breatheBeside(Buffer.isBuffer(request.body) ? request.body.length : 0);
+  await yieldIfLarge(Buffer.isBuffer(request.body) ? request.body.length : 0);
   const body = checkShape(fields);
   const { model, provider } = await endpointOf(options.models(), body.model, '');
   if (!key.allows(model.id)) {
@@ -61,7 +61,7 @@ async function readRequest(request: Exchange['request'], key: Key, options: Vide
   return { ...creation, callbackUrl: await options.checkCallbackUrl(callbackUrl, key) };
 }
 
-async function readFields({ headers, body }: Exchange['request']): Promise<Record<string, Json>> {
+async function readFields({ headers, body }: RequestContext['request']): Promise<Record<string, Json>> {
   const type = headers['content-type'] ?? 'application/json';
   const encoding = headers['content-encoding'] ?? 'identity';
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);

@@ -1,8 +1,8 @@
 /** What became of the webhook of a task, as its owner sees it: moments in Unix seconds, and nothing null. */
 
 import { defined } from '../core/defined.ts';
-import type { Json } from '../core/json.ts';
-import type { AttemptView, DeliveryView } from '../webhooks/log.ts';
+import type { Json } from '../core/json/json.ts';
+import type { AttemptView, DeliveryView } from '../webhooks/delivery-log.ts';
 
 export function encodeDeliveries(deliveries: readonly DeliveryView[]): Json {
   return { object: 'list', data: deliveries.map(encodeDelivery) };

@@ -1,22 +1,22 @@
 /** What the video routes are made of. */
 
-import type { Json } from '../core/json.ts';
-import type { VideoTask } from '../core/video-task.ts';
-import type { Models } from '../inference/models.ts';
+import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
-import type { Policy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/policy.ts';
+import type { VideoTask } from '../records/video-task.ts';
+import type { ModelDirectory } from '../routing/model-directory.ts';
 import type { OpenContent } from '../videos/mirror/content.ts';
 import type { FileUrls } from '../videos/mirror/file-urls.ts';
 import type { Videos } from '../videos/videos.ts';
-import type { DeliveryView } from '../webhooks/log.ts';
+import type { DeliveryView } from '../webhooks/delivery-log.ts';
 
 export interface VideoOptions {
   videos: Videos;
   /** The task as its owner sees it. */
   encode(task: VideoTask): Json;
-  models(): Models;
+  models(): ModelDirectory;
   /** Where media that callers name may lie. */
-  policy: Policy;
+  policy: AddressPolicy;
   /** The address as it is to be kept, once webhooks to it can be signed. Throws `invalid_callback_url` and `invalid_request`. */
   checkCallbackUrl(url: string, key: Key): Promise<string>;
   openContent: OpenContent;

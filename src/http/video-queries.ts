@@ -1,7 +1,7 @@
 /** What stands behind the question mark of video routes, checked. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { VideoStatus } from '../core/video-task.ts';
+import type { VideoStatus } from '../records/video-task.ts';
 import type { TaskQuery } from '../videos/videos.ts';
 
 const PAGE = 20;

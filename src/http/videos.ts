@@ -1,16 +1,16 @@
 /** Video tasks over HTTP: made, watched, cancelled, deleted, and their bytes. */
 
 import type { FastifyReply } from 'fastify';
+import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { readBody } from '../core/json-body.ts';
-import { isTerminal, type VideoTask } from '../core/video-task.ts';
+import { readBody } from '../core/json/body.ts';
+import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
+import { isTerminal, type VideoTask } from '../records/video-task.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
-import type { Accounts } from './account.ts';
-import type { Exchange } from './app.ts';
-import { createPatience } from './patience.ts';
+import type { RequestContext } from './context.ts';
 import { createRate } from './rate.ts';
+import { createPatience } from './store-retry.ts';
 import { answerContent, answerFile } from './video-content.ts';
 import { answerCreation } from './video-creation.ts';
 import { encodeDeliveries } from './video-deliveries.ts';
@@ -21,10 +21,10 @@ import type { VideoRoute } from './video-routes.ts';
 /** Seconds between two looks at a task: what we ask pollers to keep to. */
 const POLL_SECONDS = 5;
 
-export type AnswerVideos = (exchange: Exchange, route: VideoRoute, key: Key | undefined) => Promise<FastifyReply>;
+export type AnswerVideos = (exchange: RequestContext, route: VideoRoute, key: Key | undefined) => Promise<FastifyReply>;
 
 /** `key` is there for every route but the public ones. */
-export function createVideoAnswers(options: VideoOptions, accounts: Accounts): AnswerVideos {
+export function createVideoAnswers(options: VideoOptions, accounts: AdmissionControl): AnswerVideos {
   const { videos, deliveries } = options;
   // Far above what pollers do: a client that is refused a look at its task may order a second one.
   const perTask = createRate({ rate: 2, burst: 20 });
@@ -39,11 +39,11 @@ export function createVideoAnswers(options: VideoOptions, accounts: Accounts): A
     });
   }
 
-  function send({ reply, common }: Exchange, body: Json, headers: Record<string, string> = {}): FastifyReply {
+  function send({ reply, common }: RequestContext, body: Json, headers: Record<string, string> = {}): FastifyReply {
     return reply.headers({ ...common, 'cache-control': 'no-store', ...headers }).send(body);
   }
 
-  async function list(exchange: Exchange, owner: string): Promise<FastifyReply> {
+  async function list(exchange: RequestContext, owner: string): Promise<FastifyReply> {
     slowDown(owner);
     const query = readTaskQuery(exchange.query);
     const { tasks, more } = await patiently(() => videos.list(owner, query));
@@ -52,18 +52,18 @@ export function createVideoAnswers(options: VideoOptions, accounts: Accounts): A
     return send(exchange, { object: 'list', data: tasks.map(options.encode), ...ends, has_more: more });
   }
 
-  async function get(exchange: Exchange, owner: string, id: string): Promise<FastifyReply> {
+  async function get(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
     slowDown(owner, id);
     const task = await patiently(() => videos.get(owner, id));
     return send(exchange, options.encode(task), pollHeaders(task));
   }
 
-  async function cancel(exchange: Exchange, owner: string, id: string): Promise<FastifyReply> {
+  async function cancel(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
     const task = await videos.cancel(owner, id, { abandon: await readAbandon(exchange) });
     return send(exchange, options.encode(task), pollHeaders(task));
   }
 
-  async function remove(exchange: Exchange, owner: string, id: string): Promise<FastifyReply> {
+  async function remove(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
     await videos.remove(owner, id);
     return send(exchange, { id, object: 'video.deleted', deleted: true });
   }
@@ -113,7 +113,7 @@ function pollHeaders(task: VideoTask): Record<string, string> {
   return { 'retry-after': String(POLL_SECONDS), 'openai-poll-after-ms': String(POLL_SECONDS * 1000) };
 }
 
-async function readAbandon({ request }: Exchange): Promise<boolean> {
+async function readAbandon({ request }: RequestContext): Promise<boolean> {
   if (!Buffer.isBuffer(request.body) || request.body.length === 0) return false;
   const { abandon = false } = await readBody(request.body);
   if (typeof abandon === 'boolean') return abandon;

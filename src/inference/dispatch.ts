@@ -1,31 +1,35 @@
 /** Carries a call to one endpoint after the other until one answers, as long as nothing was written to the client. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import { breatheBeside } from '../core/json-body.ts';
+import { yieldIfLarge } from '../core/json/body.ts';
+import type { Attempt } from '../routing/attempt.ts';
 import { endpointName } from '../routing/candidate.ts';
+import { type RoutingDecision, type RunnableCandidate, refusalOf } from '../routing/decision.ts';
 import { mayFallBack } from '../routing/fallback.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
 import { reasonToWait } from '../routing/ranking.ts';
-import type { Account } from '../usage/account.ts';
-import type { Call, Reply } from './call.ts';
-import { type Attempt, endingOf, type Outcome, servedBy } from './outcome.ts';
-import { type Plan, plan } from './plan.ts';
-import { type Carried, type Relayed, type RelayOptions, relay } from './relay.ts';
-import { type ReadyPlace, type Route, refusalOf } from './route.ts';
-import { measuredAs, type RoutingState } from './routing-state.ts';
-import { encodeTrace, traceOf } from './trace.ts';
+import { measuredAs, type RoutingState } from '../routing/state.ts';
+import { encodeTrace, traceOf } from '../routing/trace.ts';
+import type { UsageMeter } from '../usage/meter.ts';
+import { type AttemptContext, type AttemptOptions, runAttempt } from './attempt.ts';
+import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
+import { plan } from './request/plan.ts';
+import type { Plan } from './request/planned-request.ts';
+import type { AttemptResult } from './response/context.ts';
+import type { Reply } from './response/reply.ts';
 
-export interface DispatchOptions extends RelayOptions {
+export interface DispatchOptions extends AttemptOptions {
   state: RoutingState;
   /** Milliseconds for all attempts together. */
   total: number;
   /** Where what it uses is written down; absent where nobody asks for it. */
-  account?: Account;
+  account?: UsageMeter;
 }
 
 /** A call on its way: what was tried so far, and what answers say about it. */
-interface Journey {
-  call: Call;
-  route: Route;
+interface DispatchState {
+  call: InferenceCall;
+  route: RoutingDecision;
   reply: Reply;
   options: DispatchOptions;
   /** Aborted when the client leaves. */
@@ -45,20 +49,28 @@ const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupport
  * Never rejects for what an upstream does: the outcome says it. Nothing is sent before it is known that it will be
  * accounted for, and an answer's last bytes wait until that is done.
  */
-export async function dispatch(call: Call, route: Route, reply: Reply, options: DispatchOptions): Promise<Outcome> {
+export async function dispatch(
+  call: InferenceCall,
+  route: RoutingDecision,
+  reply: Reply,
+  options: DispatchOptions,
+): Promise<DispatchOutcome> {
   const client = new AbortController();
   reply.onClose(() => client.abort());
   const started = performance.now();
-  const journey: Journey = { call, route, reply, options, client: client.signal, started, attempts: [] };
+  const journey: DispatchState = { call, route, reply, options, client: client.signal, started, attempts: [] };
   options.state.retries.earn();
-  const { release, ...ended } = await travel(journey);
+  const { release, ...ended } = await tryCandidates(journey);
   const outcome = outcomeOf(journey, ended);
   await options.account?.close(endingOf(outcome));
   release?.();
   return outcome;
 }
 
-function outcomeOf({ attempts, started, client }: Journey, ended: Omit<Ended, 'release'>): Outcome {
+function outcomeOf(
+  { attempts, started, client }: DispatchState,
+  ended: Omit<CandidatesResult, 'release'>,
+): DispatchOutcome {
   const last = attempts.at(-1);
   const before = attempts.slice(0, -1).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
   return {
@@ -71,34 +83,37 @@ function outcomeOf({ attempts, started, client }: Journey, ended: Omit<Ended, 'r
   };
 }
 
-type Ended = Pick<Outcome, 'status' | 'usage' | 'facts' | 'partial' | 'abandoned' | 'error' | 'endpoint'> &
-  Partial<Pick<Relayed, 'release'>>;
+type CandidatesResult = Pick<
+  DispatchOutcome,
+  'status' | 'usage' | 'facts' | 'partial' | 'abandoned' | 'error' | 'endpoint'
+> &
+  Partial<Pick<AttemptResult, 'release'>>;
 
-async function travel(journey: Journey): Promise<Ended> {
+async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> {
   const { route, options, client, attempts } = journey;
   let unable: GatewayError | undefined;
-  let refusal: { error: GatewayError; place?: ReadyPlace } | undefined;
+  let refusal: { error: GatewayError; place?: RunnableCandidate } | undefined;
   let soonest: number | undefined;
   /** The first one that rests since the route was made. */
-  let rested: { place: ReadyPlace; planned: Plan } | undefined;
+  let rested: { place: RunnableCandidate; planned: Plan } | undefined;
   /** What was hung up on first. */
-  let abandoned: Ended | undefined;
-  for (const place of route.places) {
-    const planned = await planAt(journey, place);
+  let abandoned: CandidatesResult | undefined;
+  for (const place of route.candidates) {
+    const planned = await planFor(journey, place);
     if (client.aborted) break;
     if (planned instanceof GatewayError) {
       if (!UNSUPPORTED.includes(planned.code)) return { status: 'refused', error: planned };
       unable ??= planned;
-      route.leftOut.push({ candidate: place, reason: planned.message });
+      route.excluded.push({ candidate: place, reason: planned.message });
       continue;
     }
-    const resting = route.places.length > 1 ? options.state.health.rest(place.id) : undefined;
+    const resting = route.candidates.length > 1 ? options.state.breaker.cooldown(place.id) : undefined;
     if (resting) {
       rested ??= { place, planned };
-      route.leftOut.push({ candidate: place, reason: reasonToWait(resting) });
+      route.excluded.push({ candidate: place, reason: reasonToWait(resting) });
       continue;
     }
-    if (attempts.length > 0 && (!mayGoOn(journey) || !options.state.retries.spend())) break;
+    if (attempts.length > 0 && (!mayTryAgain(journey) || !options.state.retries.spend())) break;
     const ended = await attempt(journey, place, planned);
     if (ended.status !== 'refused' || !ended.error) return ended;
     if (ended.abandoned) abandoned ??= ended;
@@ -119,7 +134,7 @@ function isOurs({ code, upstreamStatus }: GatewayError): boolean {
   return upstreamStatus === undefined && (code === 'internal_error' || code === 'unavailable');
 }
 
-function mayGoOn({ attempts, started, options }: Journey): boolean {
+function mayTryAgain({ attempts, started, options }: DispatchState): boolean {
   return attempts.length < MOST_ATTEMPTS && performance.now() - started < options.total;
 }
 
@@ -129,30 +144,33 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
 }
 
 /** The body for one endpoint, made anew from the client's; or why that endpoint cannot do it. */
-async function planAt({ call, route, options, client }: Journey, place: ReadyPlace): Promise<Plan | GatewayError> {
+async function planFor(
+  { call, route, options, client }: DispatchState,
+  place: RunnableCandidate,
+): Promise<Plan | GatewayError> {
   const { memory, prepare } = options;
   try {
-    await breatheBeside(call.bytes.length);
+    await yieldIfLarge(call.bytes.length);
     const planned = await plan(call, place.endpoint, { prepare, memory, signal: client });
-    return route.policy.requireParameters ? (lossOf(planned, place) ?? planned) : planned;
+    return route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
   } catch (error) {
     return toGatewayError(error);
   }
 }
 
 /** The refusal of a plan that leaves out what the request says. */
-export function lossOf({ dropped }: Plan, place: ReadyPlace): GatewayError | undefined {
+export function refusalOfLoss({ dropped }: Plan, place: RunnableCandidate): GatewayError | undefined {
   const [param] = dropped;
   if (param === undefined) return undefined;
   const message = `${dropped.join(', ')} cannot be told to ${endpointName(place)}, and provider.require_parameters is set.`;
   return new GatewayError('unsupported_parameter', message, { param });
 }
 
-async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Promise<Ended> {
+async function attempt(journey: DispatchState, place: RunnableCandidate, planned: Plan): Promise<CandidatesResult> {
   const { options, client, started } = journey;
   const { endpoint } = place;
   // Before anything is awaited: whoever decides meanwhile sees the probe.
-  const trial = options.state.health.begin(place.id);
+  const trial = options.state.breaker.begin(place.id);
   try {
     await options.account?.begin(servedBy(endpoint));
   } catch (error) {
@@ -165,7 +183,7 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
   }
   const { record, carried, elapse, isAbandoned } = begin(journey, place, planned);
   try {
-    const relayed = await relay(carried, options, { client, until: started + options.total });
+    const relayed = await runAttempt(carried, options, { client, until: started + options.total });
     elapse();
     record.error = relayed.error?.code;
     if (client.aborted || (relayed.error && isOurs(relayed.error))) trial.abandoned();
@@ -189,7 +207,7 @@ async function attempt(journey: Journey, place: ReadyPlace, planned: Plan): Prom
 
 interface Begun {
   record: Attempt;
-  carried: Carried;
+  carried: AttemptContext;
   /** Sets how long the attempt has taken by now. */
   elapse(): void;
   /** Whether the gateway hung up on the upstream after the request was sent. */
@@ -197,7 +215,11 @@ interface Begun {
 }
 
 /** Opens the record of an attempt, which the answer fills in as it comes. */
-function begin({ call, route, reply, options, attempts }: Journey, place: ReadyPlace, planned: Plan): Begun {
+function begin(
+  { call, route, reply, options, attempts }: DispatchState,
+  place: RunnableCandidate,
+  planned: Plan,
+): Begun {
   const { endpoint, model, credential } = place;
   const { path, dropped } = planned;
   const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
@@ -210,11 +232,11 @@ function begin({ call, route, reply, options, attempts }: Journey, place: ReadyP
   const elapse = (): void => {
     record.milliseconds = performance.now() - began;
   };
-  const carried: Carried = {
+  const carried: AttemptContext = {
     ...{ call, endpoint, planned, reply },
-    heads() {
+    routingHeaders() {
       elapse();
-      return explain(call, { route, attempts });
+      return routingHeadersOf(call, { route, attempts });
     },
     charge: (consumption) => account?.charge(served, { ...consumption, abandoned }),
     onSent() {
@@ -235,20 +257,20 @@ function begin({ call, route, reply, options, attempts }: Journey, place: ReadyP
 }
 
 function learn(
-  { call, route, options }: Journey,
-  { id }: ReadyPlace,
-  { record, relayed }: { record: Attempt; relayed: Relayed },
+  { call, route, options }: DispatchState,
+  { id }: RunnableCandidate,
+  { record, relayed }: { record: Attempt; relayed: AttemptResult },
 ): void {
   const { statistics, bindings } = options.state;
   const { firstByte = record.milliseconds, milliseconds } = record;
   statistics.record(measuredAs(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
-  if (route.places.length + route.leftOut.length > 1) bindings.bind(route.conversation, id);
+  if (route.candidates.length + route.excluded.length > 1) bindings.bind(route.conversation, id);
 }
 
 /** Headers that say who answers, if anyone does, and how it came to that. */
-export function explain(
-  { headers }: Call,
-  { route, attempts }: { route: Route; attempts: readonly Attempt[] },
+export function routingHeadersOf(
+  { headers }: InferenceCall,
+  { route, attempts }: { route: RoutingDecision; attempts: readonly Attempt[] },
 ): Record<string, string> {
   const last = attempts.at(-1);
   const wanted = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';

@@ -1,35 +1,14 @@
 /** What became of a call, for logs and accounts. */
 
 import type { Usage } from '../core/chat.ts';
-import type { ErrorCode, GatewayError } from '../core/errors.ts';
+import type { GatewayError } from '../core/errors.ts';
 import type { AnswerFacts } from '../core/protocol.ts';
-import type { Ending, Served } from '../usage/account.ts';
+import type { Attempt, RequestPath } from '../routing/attempt.ts';
+import type { Endpoint } from '../routing/endpoint.ts';
+import type { RequestEnding, Served } from '../usage/meter.ts';
 import type { UsageStatus } from '../usage/record.ts';
-import type { Endpoint } from './call.ts';
-import type { Path } from './plan.ts';
 
-/** One request to an upstream. */
-export interface Attempt {
-  /** `<provider>/<upstream model>`. */
-  endpoint: string;
-  /** The gateway's name of the model. */
-  model: string;
-  /** Counts from 1 where the provider has several. */
-  credential?: number;
-  path: Path;
-  /** The upstream's HTTP status; absent when there was no answer. */
-  status?: number;
-  /** What it failed with. */
-  error?: ErrorCode;
-  /** Until the first byte of the answer's body; absent when none came. */
-  firstByte?: number;
-  /** From the request to the end of the answer. Grows while it is under way. */
-  milliseconds: number;
-  /** Fields that this endpoint could not be told. */
-  dropped: string[];
-}
-
-export interface Outcome {
+export interface DispatchOutcome {
   /**
    * `failed`: after the answer had begun. `refused`: nothing was written, the client is yet to be told the error.
    */
@@ -37,7 +16,7 @@ export interface Outcome {
   attempts: Attempt[];
   /** Of the last attempt. */
   endpoint?: Endpoint;
-  path?: Path;
+  path?: RequestPath;
   /** From the call to its end. */
   milliseconds: number;
   /** From the call to the first byte of the upstream that answered. */
@@ -56,7 +35,7 @@ export function servedBy({ provider, model }: Endpoint): Served {
   return { provider: id, model, protocol, ...(billsReportedCost && { billsReportedCost }) };
 }
 
-const STATUSES: Record<Outcome['status'], UsageStatus> = {
+const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {
   complete: 'completed',
   failed: 'partial',
   refused: 'failed',
@@ -64,7 +43,7 @@ const STATUSES: Record<Outcome['status'], UsageStatus> = {
 };
 
 /** The outcome as the account has it. */
-export function endingOf(outcome: Outcome): Ending {
+export function endingOf(outcome: DispatchOutcome): RequestEnding {
   const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {
     status: STATUSES[status],

@@ -3,8 +3,8 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import { createClock } from './clock.ts';
-import { createCrew } from './crew.ts';
 import type { Clock, Handler, Scheduler } from './job.ts';
+import { createWorker } from './worker.ts';
 
 export interface SchedulerOptions {
   store: Store;
@@ -15,7 +15,7 @@ export interface SchedulerOptions {
 
 /** Begins to work at once. */
 export function createScheduler({ store, handlers, log, clock = createClock(store) }: SchedulerOptions): Scheduler {
-  const crews = new Map(handlers.map((handler) => [handler.kind, createCrew({ store, handler, log, clock })]));
+  const crews = new Map(handlers.map((handler) => [handler.kind, createWorker({ store, handler, log, clock })]));
   return {
     wake: (kind) => crews.get(kind)?.wake(),
     async stop(grace) {

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { KeySettings } from '../core/key-settings.ts';
+import type { KeySettings } from '../records/key-settings.ts';
 import { matches } from './glob.ts';
 
 /** Begins every key, so that one is recognised where it doesn't belong. */

@@ -1,7 +1,7 @@
 /** The keys in memory, by digest: what is asked of them at every request costs no look into the store. */
 
-import type { KeySettings } from '../core/key-settings.ts';
-import type { Secret } from '../core/secret.ts';
+import type { KeySettings } from '../records/key-settings.ts';
+import type { Secret } from '../security/secret.ts';
 import type { StoredKey } from '../store/operations/keys.ts';
 import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
 

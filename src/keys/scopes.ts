@@ -1,8 +1,8 @@
 /** What a key may be used for, and from where. What is not allowed is refused. */
 
-import { type Address, contains, parseAddress, parseRange } from '../core/address.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { KeySettings } from '../core/key-settings.ts';
+import { type Address, contains, parseAddress, parseRange } from '../net/ip-address.ts';
+import type { KeySettings } from '../records/key-settings.ts';
 
 /** What somebody is about to do with a key. */
 export interface Access {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
-import type { KeySettings } from '../core/key-settings.ts';
+import type { KeySettings } from '../records/key-settings.ts';
 import type { Author } from '../store/audit-rows.ts';
 import type { MaybePromise } from '../store/operation.ts';
 import type { KeyPatch, SecretRow } from '../store/operations/keys.ts';

@@ -13,14 +13,14 @@ export interface HoldingsOptions {
 
 export interface Holdings {
   /** Reserves; undefined, with nothing reserved, where the limit leaves too little. */
-  admit(amount: bigint): Promise<Reservation | undefined>;
+  admit(amount: bigint): Promise<HeldAmount | undefined>;
   /** What may still be reserved here, as far as is known. */
   readonly left: bigint;
   /** Gives back what nobody has asked for since the last time. */
-  rest(): Promise<void>;
+  releaseIdle(): Promise<void>;
 }
 
-export interface Reservation {
+export interface HeldAmount {
   /** Ends it; `spent` is gone for good. */
   settle(spent: bigint): void;
 }
@@ -71,7 +71,7 @@ export function createHoldings({ holding, quota, slice }: HoldingsOptions): Hold
     get left() {
       return granted - reserved + beyond;
     },
-    async rest() {
+    async releaseIdle() {
       const idle = !busy;
       busy = false;
       if (idle && granted > reserved) await line.whenIdle(() => ask(reserved));

@@ -1,8 +1,8 @@
 /** What a key may use at most: requests and tokens by the minute, requests at once, money by the day, week, month and in all. */
 
 import { GatewayError } from '../core/errors.ts';
-import { type KeySettings, type Limits, PERIODS, type Period, periodStart } from '../core/key-settings.ts';
 import { decimalOf, largest, moneyOf, smallest } from '../core/money.ts';
+import { type KeySettings, type Limits, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
 import { createHoldings, type Holdings } from './holdings.ts';
 import { createMinute, type Minute, type Standing } from './minute.ts';
 import type { Holding, Quota } from './quota.ts';
@@ -16,7 +16,7 @@ export interface LimitsOptions {
 }
 
 /** A request before it is sent. */
-export interface Wish {
+export interface AdmissionRequest {
   key: { id: string; settings: KeySettings };
   /** `<provider>/<model_id>`. */
   model: string;
@@ -39,19 +39,19 @@ export interface Admission {
 
 export interface LimitKeeper {
   /** Headers as those of an admission, with nothing taken. */
-  standing(key: Wish['key'], model: string): Record<string, string>;
+  rateLimitHeaders(key: AdmissionRequest['key'], model: string): Record<string, string>;
   /**
    * Takes one of the slots of a key's requests at once, before anything else is known of the request. Returns what gives it
    * back. Throws `rate_limit_exceeded`.
    */
-  enter(key: Wish['key']): Promise<() => void>;
+  enter(key: AdmissionRequest['key']): Promise<() => void>;
   /**
    * Takes what is limited beside the slots of `enter`. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing
    * taken.
    */
-  admit(wish: Wish): Promise<Admission>;
+  admit(wish: AdmissionRequest): Promise<Admission>;
   /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
-  rest(): Promise<void>;
+  releaseIdle(): Promise<void>;
 }
 
 interface Used {
@@ -72,11 +72,11 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   const holdings = new Map<string, Holdings>();
 
   function minute(subject: string): Minute {
-    return kept(minutes, subject, () => createMinute({ subject, quota, now }));
+    return getOrCreate(minutes, subject, () => createMinute({ subject, quota, now }));
   }
 
   function holding(of: Holding, slice: bigint): Holdings {
-    return kept(holdings, `${of.subject} ${of.limit}`, () => createHoldings({ holding: of, quota, slice }));
+    return getOrCreate(holdings, `${of.subject} ${of.limit}`, () => createHoldings({ holding: of, quota, slice }));
   }
 
   async function admitAtOnce({ name, words, limits }: Subject): Promise<() => void> {
@@ -90,7 +90,11 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     });
   }
 
-  async function admitByMinute(subject: Subject, kind: 'requests' | 'tokens', wish: Wish): Promise<Settle | undefined> {
+  async function admitByMinute(
+    subject: Subject,
+    kind: 'requests' | 'tokens',
+    wish: AdmissionRequest,
+  ): Promise<Settle | undefined> {
     const { name, words, limits } = subject;
     const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
     if (limit === undefined) return undefined;
@@ -107,7 +111,11 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   }
 
   /** `most`: what is reserved of the periods before, for no period needs to hold more. */
-  async function admitMoney(wish: Wish, period: Period, most: bigint | undefined): Promise<Money | undefined> {
+  async function admitMoney(
+    wish: AdmissionRequest,
+    period: Period,
+    most: bigint | undefined,
+  ): Promise<Money | undefined> {
     const { key } = wish;
     const text = key.settings.budgets?.[period];
     if (text === undefined) return undefined;
@@ -140,7 +148,7 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   }
 
   return {
-    standing: (key, model) => headersOf(limitsOf(key, model, defaults())),
+    rateLimitHeaders: (key, model) => headersOf(limitsOf(key, model, defaults())),
 
     enter: (key) => admitAtOnce(ownLimits(key, defaults())),
 
@@ -168,9 +176,9 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
       return { headers: headersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
     },
 
-    async rest() {
+    async releaseIdle() {
       for (const [name, one] of holdings) {
-        await one.rest();
+        await one.releaseIdle();
         if (endedPeriod(name, now())) holdings.delete(name);
       }
     },
@@ -185,7 +193,7 @@ function shareOf(left: bigint, least: bigint | undefined, most: bigint): bigint 
   return smallest(most, largest(least, left / 2n));
 }
 
-function kept<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
   const known = map.get(name);
   if (known) return known;
   const made = make();

@@ -1,6 +1,6 @@
 /** Where a gateway gets its share of a limit from: alone it may take all that is left, with others it takes slices. */
 
-import type { Period } from '../core/key-settings.ts';
+import type { Period } from '../records/key-settings.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Window {

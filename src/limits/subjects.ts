@@ -1,7 +1,7 @@
 /** What the limits of a key are about: the key itself, and each model that has limits of its own. */
 
-import type { KeySettings, Limits } from '../core/key-settings.ts';
 import { matches } from '../keys/glob.ts';
+import type { KeySettings, Limits } from '../records/key-settings.ts';
 
 export interface Subject {
   name: string;

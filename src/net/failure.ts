@@ -3,16 +3,25 @@
 import { GatewayError } from '../core/errors.ts';
 
 /** `local` is our own fault (no descriptors, no ports), the others the address's. */
-export type Outcome = 'blocked' | 'dns' | 'connect' | 'tls' | 'timeout' | 'protocol' | 'status' | 'too-large' | 'local';
+export type FetchOutcome =
+  | 'blocked'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'protocol'
+  | 'status'
+  | 'too-large'
+  | 'local';
 
 /** One text for all that happens before an answer: it must not tell a caller what is behind an address. */
 const UNREACHABLE = 'The address did not answer properly over the public internet.';
 
 /** The message is for the caller; `outcome` and `cause` are for the operator. */
 export class FetchFailure extends GatewayError {
-  readonly outcome: Outcome;
+  readonly outcome: FetchOutcome;
 
-  constructor(outcome: Outcome, message: string = UNREACHABLE, cause?: unknown) {
+  constructor(outcome: FetchOutcome, message: string = UNREACHABLE, cause?: unknown) {
     super(outcome === 'local' ? 'unavailable' : 'invalid_request', message, { cause });
     this.name = 'FetchFailure';
     this.outcome = outcome;
@@ -48,7 +57,7 @@ export function isLocal(thrown: unknown): boolean {
   return LOCAL_CODES.has(codeOf(thrown));
 }
 
-function outcomeOf(thrown: unknown): Outcome {
+function outcomeOf(thrown: unknown): FetchOutcome {
   const code = codeOf(thrown);
   if (isLocal(thrown)) return 'local';
   if (CONNECT_CODES.has(code)) return 'connect';

@@ -7,14 +7,14 @@ import { isIP, type LookupFunction, Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import { GatewayError } from '../core/errors.ts';
-import { parseAddress, sameAddress } from './addresses.ts';
 import { FetchFailure, failureOf } from './failure.ts';
-import { canonicalName, type Policy, PUBLIC_ONLY } from './policy.ts';
+import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './policy.ts';
+import { parseAddress, sameAddress } from './public-addresses.ts';
 import { createLookup, type Lookup, resolveChecked } from './resolver.ts';
 import { checkUrl, literalAddress } from './url.ts';
 
 export interface GuardedClientOptions {
-  policy?: Policy;
+  policy?: AddressPolicy;
   /** Used for every name; `createLookup(policy)` if absent. */
   lookup?: Lookup;
   /** PEM of a certificate authority that is trusted beside the public ones. */

@@ -1,10 +1,10 @@
 /** Where outgoing requests may go. By default: to the public internet over https, and never back to this machine. */
 
 import { networkInterfaces } from 'node:os';
-import { type Address, contains, isPublic, parseAddress, parseRange, sameAddress } from './addresses.ts';
+import { type Address, contains, isPublic, parseAddress, parseRange, sameAddress } from './public-addresses.ts';
 
 /** What an operator opens or closes; all empty by default. */
-export interface PolicyOptions {
+export interface AddressPolicyOptions {
   /** Ranges that may be reached although they are not public, e.g. `127.0.0.0/8` for local development. */
   allowCidrs?: readonly string[];
   /** Host names that may be reached whatever they resolve to, also through the hosts file. */
@@ -16,7 +16,7 @@ export interface PolicyOptions {
   allowHttp?: boolean;
 }
 
-export interface Policy {
+export interface AddressPolicy {
   readonly allowsHttp: boolean;
   allowsAddress(address: Address): boolean;
   allowsHost(name: string): boolean;
@@ -24,7 +24,7 @@ export interface Policy {
 }
 
 /** Throws `invalid_request` for a malformed range. */
-export function createPolicy(options: PolicyOptions = {}): Policy {
+export function createAddressPolicy(options: AddressPolicyOptions = {}): AddressPolicy {
   const allowed = (options.allowCidrs ?? []).map(parseRange);
   const denied = (options.denyCidrs ?? []).map(parseRange);
   const allowedHosts = new Set(options.allowHosts?.map(canonicalName));
@@ -42,7 +42,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   };
 }
 
-export const PUBLIC_ONLY = createPolicy();
+export const PUBLIC_ONLY = createAddressPolicy();
 
 /** A public address of this machine would lead past its firewall and make a request call itself. */
 function isOwn(address: Address): boolean {

@@ -1,10 +1,10 @@
 /** From a URL to the addresses its connection may use: one look-up, and every address it gives is checked. */
 
 import { lookup as lookupInSystem, Resolver } from 'node:dns/promises';
-import { parseAddress } from './addresses.ts';
 import { FetchFailure, failureOf, isLocal } from './failure.ts';
 import { createGate } from './gate.ts';
-import { canonicalName, type Policy } from './policy.ts';
+import { type AddressPolicy, canonicalName } from './policy.ts';
+import { parseAddress } from './public-addresses.ts';
 import { literalAddress } from './url.ts';
 
 /** All addresses of a name in both families; none when the name doesn't exist. */
@@ -51,7 +51,7 @@ export const systemLookup: Lookup = async (name) =>
  * What a client with this policy asks: name servers, and for names that the operator allowed the system too, whose hosts
  * file may know them. Where the configuration has name servers, the system comes after them.
  */
-export function createLookup(policy: Policy, servers: readonly string[] = []): Lookup {
+export function createLookup(policy: AddressPolicy, servers: readonly string[] = []): Lookup {
   const ask = createResolverLookup(servers);
   return async (name, signal) => {
     if (!policy.allowsHost(name)) return ask(name, signal);
@@ -67,7 +67,12 @@ function isLocalhost(name: string): boolean {
 }
 
 /** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */
-export async function resolveChecked(url: URL, policy: Policy, lookup: Lookup, signal: AbortSignal): Promise<string[]> {
+export async function resolveChecked(
+  url: URL,
+  policy: AddressPolicy,
+  lookup: Lookup,
+  signal: AbortSignal,
+): Promise<string[]> {
   signal.throwIfAborted();
   const name = canonicalName(url.hostname);
   const isLiteral = literalAddress(url) !== undefined;

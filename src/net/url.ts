@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { MAX_ADDRESS_CHARACTERS } from '../core/lengths.ts';
-import { parseAddress } from './addresses.ts';
-import { canonicalName, type Policy, PUBLIC_ONLY } from './policy.ts';
+import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './policy.ts';
+import { parseAddress } from './public-addresses.ts';
 
 /** Names that mean something in a private network only, or nothing at all. */
 const LOCAL_SUFFIXES = [
@@ -45,7 +45,7 @@ const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * The URL, without its fragment, if it may be requested as far as its text can tell. Throws `invalid_request` saying what
  * is allowed. Use the URL that is returned: only its parse was checked.
  */
-export function checkUrl(text: string, policy: Policy = PUBLIC_ONLY): URL {
+export function checkUrl(text: string, policy: AddressPolicy = PUBLIC_ONLY): URL {
   checkSpelling(text, policy);
   const url = URL.canParse(text) ? new URL(text) : refuse('this is not a valid URL');
   if (BAD_PORTS.has(Number(url.port || '443'))) refuse(`port ${url.port} is not allowed`);
@@ -55,7 +55,7 @@ export function checkUrl(text: string, policy: Policy = PUBLIC_ONLY): URL {
 }
 
 /** A parser forgives much, and another parser forgives otherwise: what two could read differently is refused. */
-function checkSpelling(text: string, policy: Policy): void {
+function checkSpelling(text: string, policy: AddressPolicy): void {
   if (text.length > MAX_ADDRESS_CHARACTERS) refuse(`an address has at most ${MAX_ADDRESS_CHARACTERS} characters`);
   if (!/^https:\/\/[^/?#]/i.test(text) && !(policy.allowsHttp && /^http:\/\/[^/?#]/i.test(text))) {
     refuse(`only ${policy.allowsHttp ? 'http and https' : 'https'} addresses on the public internet are allowed`);
@@ -72,7 +72,7 @@ function authorityOf(text: string): string {
   return text.replace(/^[^:]+:\/\//, '').replace(/[/?#].*$/s, '');
 }
 
-function checkHost(url: URL, authority: string, policy: Policy): void {
+function checkHost(url: URL, authority: string, policy: AddressPolicy): void {
   const name = canonicalName(url.hostname);
   if (policy.deniesHost(name)) refuseHost();
   const address = literalAddress(url);

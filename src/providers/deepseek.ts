@@ -3,19 +3,19 @@
 import { allowedTools, isForced, reasoningAsEffort, reasons } from './dialect/fields.ts';
 import { reasoningContent } from './dialect/messages.ts';
 import { obeyRules } from './dialect/rules.ts';
-import { dialect, leaveOut, put, remove, type Step } from './dialect/step.ts';
+import { type DialectStep, dialect, leaveOut, put, remove } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
 const OFF = { type: 'disabled' };
 
-const effortNoneAsThinking: Step = (body, _rules, done) => {
+const effortNoneAsThinking: DialectStep = (body, _rules, done) => {
   if (body.reasoning_effort !== 'none') return;
   remove(body, 'reasoning_effort', done);
   put(body, 'thinking', OFF, done);
 };
 
 /** A thinking model refuses to be told to call a tool; the call is what was asked for, so the thinking goes. */
-const forcedCallsWithoutThinking: Step = (body, rules, done) => {
+const forcedCallsWithoutThinking: DialectStep = (body, rules, done) => {
   if (!isForced(body.tool_choice) || !reasons(body, rules)) return;
   leaveOut(body, 'reasoning_effort', done);
   leaveOut(body, 'thinking', done);

@@ -1,7 +1,7 @@
 /** Mistral: strict about every field, with words of its own for a few and tool call ids of nine characters. */
 
 import { createHash } from 'node:crypto';
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 import {
   allowedTools,
   EXTENSIONS,
@@ -21,10 +21,10 @@ import {
   withoutNames,
 } from './dialect/messages.ts';
 import { obeyRules } from './dialect/rules.ts';
-import { dialect, put, remove, type Step } from './dialect/step.ts';
+import { type DialectStep, dialect, put, remove } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
-const forcedAsAny: Step = (body, _rules, done) => {
+const forcedAsAny: DialectStep = (body, _rules, done) => {
   if (body.tool_choice === 'required') put(body, 'tool_choice', 'any', done);
 };
 
@@ -38,7 +38,7 @@ function shortId(id: Json): Json {
   return Array.from(digest.subarray(0, 9), (byte) => LETTERS[byte % LETTERS.length]).join('');
 }
 
-const shortCallIds: Step = (body, _rules, done) => {
+const shortCallIds: DialectStep = (body, _rules, done) => {
   for (const message of messagesOf(body)) {
     if (message.tool_call_id !== undefined) put(message, 'tool_call_id', shortId(message.tool_call_id), done);
     for (const call of callsOf(message)) if (call.id !== undefined) put(call, 'id', shortId(call.id), done);
@@ -46,7 +46,7 @@ const shortCallIds: Step = (body, _rules, done) => {
 };
 
 /** Files with their content are documents here; files by id stay what they are. */
-const filesAsDocuments: Step = (body, _rules, done) => {
+const filesAsDocuments: DialectStep = (body, _rules, done) => {
   for (const part of messagesOf(body).flatMap(partsOf)) {
     if (part.type !== 'file' || part.file?.file_data === undefined) continue;
     put(part, 'type', 'document_url', done);

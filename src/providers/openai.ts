@@ -2,12 +2,12 @@
 
 import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
 import { obeyRules } from './dialect/rules.ts';
-import { dialect, type Step } from './dialect/step.ts';
+import { type DialectStep, dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { openaiVideos } from './videos/openai-videos.ts';
 
 /** Every model reads the newer names; the older ones of the older models' rules are no reason to touch a request. */
-const obeyNewerNames: Step = (body, rules, done) => {
+const obeyNewerNames: DialectStep = (body, rules, done) => {
   const { systemRole, tokenField, ...others } = rules;
   obeyRules(body, tokenField === 'max_tokens' ? others : { ...others, tokenField }, done);
 };

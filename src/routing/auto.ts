@@ -1,11 +1,11 @@
 /** A model that is left to the gateway: `auto`, and which models it may choose from. */
 
 import { GatewayError } from '../core/errors.ts';
-import { isObject, type Json } from '../core/json.ts';
-import type { Policy } from './policy.ts';
+import { isObject, type Json } from '../core/json/json.ts';
+import type { RoutingPolicy } from './policy.ts';
 
 /** What a preference sorts the models by; the others leave them in the order in which they are listed. */
-const PREFERENCES: Record<string, Partial<Policy>> = {
+const PREFERENCES: Record<string, Partial<RoutingPolicy>> = {
   balanced: {},
   quality: {},
   cost: { sort: 'price', acrossModels: true },
@@ -14,10 +14,10 @@ const PREFERENCES: Record<string, Partial<Policy>> = {
   performance: { sort: 'latency', acrossModels: true },
 };
 
-export interface Choice {
+export interface AutoChoice {
   /** Best first; empty leaves it to the configuration. */
   models: string[];
-  wish: Partial<Policy>;
+  wish: Partial<RoutingPolicy>;
 }
 
 export function isAuto(name: string): boolean {
@@ -25,7 +25,7 @@ export function isAuto(name: string): boolean {
 }
 
 /** Reads `model_routing_config`. Throws `invalid_request` naming the field at fault. */
-export function readChoice(config: Json): Choice {
+export function readChoice(config: Json): AutoChoice {
   if (config == null) return { models: [], wish: {} };
   const at = 'model_routing_config';
   if (!isObject(config)) throw wrong(at, 'must be an object');

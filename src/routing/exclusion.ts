@@ -1,11 +1,11 @@
 /** Why a candidate is left out, in words. */
 
 import { type Candidate, priceOf, selected } from './candidate.ts';
-import type { Policy, PriceName, Selector } from './policy.ts';
+import type { PriceName, RoutingPolicy, Selector } from './policy.ts';
 
 /** Gives the reason against a candidate, or undefined where the policy lets it through. */
 export function createExclusion(
-  policy: Policy,
+  policy: RoutingPolicy,
   candidates: readonly Candidate[],
 ): (candidate: Candidate) => string | undefined {
   const meant = (selectors: readonly Selector[]): Set<Candidate> =>
@@ -26,7 +26,7 @@ export function createExclusion(
   };
 }
 
-function tooDear(candidate: Candidate, { maxPrice }: Policy): string | undefined {
+function tooDear(candidate: Candidate, { maxPrice }: RoutingPolicy): string | undefined {
   for (const [name, most] of Object.entries(maxPrice) as [PriceName, number][]) {
     const price = priceOf(candidate, name);
     if (price === undefined) return `its price is not known, and max_price.${name} is ${most}`;
@@ -36,7 +36,7 @@ function tooDear(candidate: Candidate, { maxPrice }: Policy): string | undefined
 }
 
 /** What is not known of an endpoint counts as not satisfied. */
-function unfit({ facts }: Candidate, { dataPolicy, quantizations }: Policy): string | undefined {
+function unfit({ facts }: Candidate, { dataPolicy, quantizations }: RoutingPolicy): string | undefined {
   if (dataPolicy.zdr && !facts.zdr) return 'it is not known to keep nothing (zdr)';
   if (dataPolicy.noTraining && facts.training !== false)
     return 'it is not known not to train on data (data_collection)';

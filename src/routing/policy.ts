@@ -1,6 +1,6 @@
 /** Which endpoints a request may use and in what order, whatever spelling it came in. */
 
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 
 /** What endpoints can be sorted by. */
 export type SortKey = 'price' | 'latency' | 'throughput';
@@ -8,7 +8,7 @@ export type SortKey = 'price' | 'latency' | 'throughput';
 export const PERCENTILES = ['p50', 'p75', 'p90', 'p99'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 /** A bound for each named percentile. */
-export type Bounds = Partial<Record<Percentile, number>>;
+export type PercentileLimits = Partial<Record<Percentile, number>>;
 
 export const PRICES = ['prompt', 'completion', 'request', 'image', 'audio'] as const;
 export type PriceName = (typeof PRICES)[number];
@@ -33,7 +33,7 @@ export interface DataDemands {
   distillable?: boolean;
 }
 
-export interface Policy {
+export interface RoutingPolicy {
   /** Tried first, in this order. */
   order: Selector[];
   /** Nothing else is tried. */
@@ -49,9 +49,9 @@ export interface Policy {
   /** USD per million tokens, but `request` and `image` per piece. */
   maxPrice: Partial<Record<PriceName, number>>;
   /** Seconds to the first byte; slower endpoints come later. */
-  preferredLatency?: Bounds;
+  preferredLatency?: PercentileLimits;
   /** Output tokens a second; slower endpoints come later. */
-  preferredThroughput?: Bounds;
+  preferredThroughput?: PercentileLimits;
   /** Models to try after the one that was asked for. Absent leaves it to the configuration. */
   fallbackModels?: string[];
   /** The only provider. */
@@ -62,7 +62,7 @@ export interface Policy {
   dataPolicy: DataDemands;
 }
 
-export const NO_POLICY: Policy = {
+export const NO_POLICY: RoutingPolicy = {
   order: [],
   ignore: [],
   allowFallbacks: true,

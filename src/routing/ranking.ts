@@ -1,15 +1,15 @@
 /** Puts the candidates of a request in the order in which they are tried, and says why the others are left out. */
 
 import { type Candidate, selected, totalPrice } from './candidate.ts';
+import type { CircuitBreaker, Cooldown } from './circuit-breaker.ts';
 import { createExclusion } from './exclusion.ts';
-import type { Health, Rest } from './health.ts';
-import { type Bounds, PERCENTILES, type Percentile, type Policy } from './policy.ts';
+import type { Statistics } from './latency-statistics.ts';
+import { PERCENTILES, type Percentile, type PercentileLimits, type RoutingPolicy } from './policy.ts';
 import { score } from './rendezvous.ts';
-import type { Statistics } from './statistics.ts';
 
 /** What is known at the moment of the choice. */
-export interface Situation {
-  health: Pick<Health, 'rest' | 'failedLately'>;
+export interface RankingContext {
+  breaker: Pick<CircuitBreaker, 'cooldown' | 'failedLately'>;
   /** Of answers of the kind that is asked for. */
   statistics: Pick<Statistics, 'latency' | 'throughput'>;
   conversation: string;
@@ -17,7 +17,7 @@ export interface Situation {
   readonly holder?: string;
 }
 
-export interface LeftOut<Any> {
+export interface ExcludedCandidate<Any> {
   candidate: Any;
   reason: string;
 }
@@ -25,16 +25,16 @@ export interface LeftOut<Any> {
 export interface Ranking<Any> {
   /** Best first. */
   ranked: Any[];
-  leftOut: LeftOut<Any>[];
+  leftOut: ExcludedCandidate<Any>[];
 }
 
 export function rank<Any extends Candidate>(
   candidates: readonly Any[],
-  policy: Policy,
-  situation: Situation,
+  policy: RoutingPolicy,
+  situation: RankingContext,
 ): Ranking<Any> {
   const exclusion = createExclusion(policy, candidates);
-  const leftOut: LeftOut<Any>[] = [];
+  const leftOut: ExcludedCandidate<Any>[] = [];
   const allowed: Any[] = [];
   for (const candidate of candidates) {
     const reason = exclusion(candidate);
@@ -42,7 +42,7 @@ export function rank<Any extends Candidate>(
     else leftOut.push({ candidate, reason });
   }
   const sorted = sort(allowed, policy, situation);
-  const rested = sorted.filter(({ id }) => !situation.health.rest(id));
+  const rested = sorted.filter(({ id }) => !situation.breaker.cooldown(id));
   // Where all rest, asking is better than refusing: the first may have recovered.
   const ready = rested.length > 0 ? rested : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
@@ -52,19 +52,23 @@ export function rank<Any extends Candidate>(
   return { ranked, leftOut };
 }
 
-function reasonAgainst({ id }: Candidate, { health }: Situation): string {
-  const rest = health.rest(id);
+function reasonAgainst({ id }: Candidate, { breaker }: RankingContext): string {
+  const rest = breaker.cooldown(id);
   return rest ? reasonToWait(rest) : 'fallbacks are not allowed';
 }
 
 /** In the words of a trace. */
-export function reasonToWait(rest: Rest): string {
+export function reasonToWait(rest: Cooldown): string {
   if (rest.milliseconds === undefined) return `it is being tried after ${rest.cause}`;
   return `it rests for ${Math.ceil(rest.milliseconds / 1000)} s after ${rest.cause}`;
 }
 
 /** Lists of numbers compare from the first that differs, lower first. */
-function sort<Any extends Candidate>(candidates: readonly Any[], policy: Policy, situation: Situation): Any[] {
+function sort<Any extends Candidate>(
+  candidates: readonly Any[],
+  policy: RoutingPolicy,
+  situation: RankingContext,
+): Any[] {
   if (candidates.length < 2) return [...candidates];
   const places = placesIn(policy, candidates);
   const weights = weightsOf(candidates);
@@ -75,7 +79,7 @@ function sort<Any extends Candidate>(candidates: readonly Any[], policy: Policy,
         policy.acrossModels ? 0 : candidate.rank,
         places.get(candidate) ?? policy.order.length,
         candidate.id === situation.holder ? 0 : 1,
-        situation.health.failedLately(candidate.id) ? 1 : 0,
+        situation.breaker.failedLately(candidate.id) ? 1 : 0,
         isPreferred(candidate, policy, situation) ? 0 : 1,
         ...sortKeys(candidate, policy, situation),
         score(situation.conversation, candidate.id, weights.get(candidate) ?? 1),
@@ -85,7 +89,7 @@ function sort<Any extends Candidate>(candidates: readonly Any[], policy: Policy,
   return candidates.toSorted((one, other) => compare(keys.get(one) ?? [], keys.get(other) ?? []));
 }
 
-function placesIn<Any extends Candidate>({ order }: Policy, candidates: readonly Any[]): Map<Candidate, number> {
+function placesIn<Any extends Candidate>({ order }: RoutingPolicy, candidates: readonly Any[]): Map<Candidate, number> {
   const places = new Map<Candidate, number>();
   for (const [place, selector] of order.entries()) {
     for (const candidate of selected(selector, candidates)) if (!places.has(candidate)) places.set(candidate, place);
@@ -94,7 +98,7 @@ function placesIn<Any extends Candidate>({ order }: Policy, candidates: readonly
 }
 
 /** What is not measured yet comes first, or it never would be; what has no price comes last. */
-function sortKeys(candidate: Candidate, { sort: by }: Policy, { statistics }: Situation): [number, number] {
+function sortKeys(candidate: Candidate, { sort: by }: RoutingPolicy, { statistics }: RankingContext): [number, number] {
   switch (by) {
     case 'price':
       return [totalPrice(candidate) ?? Number.POSITIVE_INFINITY, candidate.priority];
@@ -107,8 +111,11 @@ function sortKeys(candidate: Candidate, { sort: by }: Policy, { statistics }: Si
   }
 }
 
-function isPreferred({ id }: Candidate, policy: Policy, { statistics }: Situation): boolean {
-  const within = (bounds: Bounds | undefined, holds: (percentile: Percentile, bound: number) => boolean): boolean =>
+function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: RankingContext): boolean {
+  const within = (
+    bounds: PercentileLimits | undefined,
+    holds: (percentile: Percentile, bound: number) => boolean,
+  ): boolean =>
     PERCENTILES.every((percentile) => {
       const bound = bounds?.[percentile];
       return bound == null || holds(percentile, bound);

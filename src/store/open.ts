@@ -3,14 +3,14 @@
 import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
-import type { Secret } from '../core/secret.ts';
+import type { Secret } from '../security/secret.ts';
 import { tracesOf } from './lost.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './store.ts';
 
 const OPERATIONS = new URL(`./operations/index${extname(import.meta.url)}`, import.meta.url);
 
-export interface OpenOptions {
+export interface OpenStoreOptions {
   /** Folder of the embedded store. */
   data: string;
   /** URL of the database that is the store instead. */
@@ -24,7 +24,7 @@ export interface OpenOptions {
 }
 
 /** Throws `not_found` and `unavailable` in words for the operator. */
-export async function openStore(options: OpenOptions): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { data, postgres, encryption, role, makes = role === 'owner' } = options;
   if (!makes && !hasStore({ data, postgres })) throw missing(data);
   const places = { operations: OPERATIONS, migrations: MIGRATIONS };
@@ -38,7 +38,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
 }
 
 /** Whether there is one to look into; a database is asked when it is opened. */
-export function hasStore({ data, postgres }: Pick<OpenOptions, 'data' | 'postgres'>): boolean {
+export function hasStore({ data, postgres }: Pick<OpenStoreOptions, 'data' | 'postgres'>): boolean {
   return postgres !== undefined || existsSync(join(data, 'state.db'));
 }
 

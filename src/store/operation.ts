@@ -27,25 +27,25 @@ export interface Transaction {
 export type Database = 'state' | 'usage';
 
 /** Parameters and results can be cloned into another thread. `run` awaits nothing but its transaction. */
-export interface Operation<Parameters, Result> {
+export interface StoreOperation<Parameters, Result> {
   readonly database: Database;
   /** A reading operation runs beside transactions and sees what is committed. */
   readonly writes: boolean;
   run(transaction: Transaction, parameters: Parameters): MaybePromise<Result>;
 }
 
-type Run<Parameters, Result> = Operation<Parameters, Result>['run'];
+type Run<Parameters, Result> = StoreOperation<Parameters, Result>['run'];
 
 export function reading<Parameters, Result>(
   database: Database,
   run: Run<Parameters, Result>,
-): Operation<Parameters, Result> {
+): StoreOperation<Parameters, Result> {
   return { database, writes: false, run };
 }
 
 export function writing<Parameters, Result>(
   database: Database,
   run: Run<Parameters, Result>,
-): Operation<Parameters, Result> {
+): StoreOperation<Parameters, Result> {
   return { database, writes: true, run };
 }

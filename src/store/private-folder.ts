@@ -2,7 +2,7 @@
 
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../core/file-modes.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 
 /** What the gateway keeps in its data folder; the rest of the folder is not its own. */
 const OWN = /^(?:(?:state|usage|lock)\.db|encryption\.key|keys\.jsonl|videos$)/;

@@ -1,14 +1,14 @@
 /** The store as the rest of the gateway sees it: named operations, each of them one transaction that is durable when it settles. */
 
-import type { Operation } from './operation.ts';
+import type { StoreOperation } from './operation.ts';
 import type { operations } from './operations/index.ts';
 
 export type Operations = typeof operations;
 export type OperationName = keyof Operations;
 export type ParametersOf<Name extends OperationName> =
-  Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never;
+  Operations[Name] extends StoreOperation<infer Parameters, infer _Result> ? Parameters : never;
 export type ResultOf<Name extends OperationName> =
-  Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never;
+  Operations[Name] extends StoreOperation<infer _Parameters, infer Result> ? Awaited<Result> : never;
 
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';

@@ -1,43 +1,13 @@
 /** Records of use inside the transactions of operations, together with the sums that they are part of. */
 
 import type { Row, Transaction } from './operation.ts';
+import type { UsageRow } from './usage-row.ts';
 import { addToSums } from './usage-sums.ts';
-
-/** What an answer used, as it is stored. Moments are Unix milliseconds, money is in 1e-12 USD. */
-export interface UsageRow {
-  id: string;
-  started_at: number;
-  key_id: string;
-  model: string;
-  endpoint_provider: string;
-  endpoint_model: string;
-  protocol_in: string;
-  protocol_out: string;
-  stream: number;
-  status: UsageStatus;
-  error_code: string | null;
-  finish: string | null;
-  estimated: number;
-  attempts: number;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cache_write_tokens: number;
-  reasoning_tokens: number;
-  audio_tokens: number;
-  searches: number;
-  cost: bigint;
-  first_byte_ms: number | null;
-  total_ms: number;
-  upstream_id: string | null;
-}
 
 /**
  * `completed`; `partial`: broken off after its beginning; `failed`: without an answer; `cancelled`: the client left;
  * `interrupted`: the gateway died meanwhile.
  */
-export type UsageStatus = 'completed' | 'partial' | 'failed' | 'cancelled' | 'interrupted';
-
 /** What sums can be taken by, in SQL. */
 export const GROUPINGS = { day: 'hour / 24', hour: 'hour', model: 'model', provider: 'provider', key: 'key_id' };
 export type Grouping = keyof typeof GROUPINGS;

@@ -3,10 +3,10 @@
  * (PostgreSQL) or becoming floating point (SQLite), and are read in two parts that cannot overflow while they are added up.
  */
 
-import { PERIODS, periodStart } from '../core/key-settings.ts';
 import { largest, smallest } from '../core/money.ts';
+import { PERIODS, periodStart } from '../records/key-settings.ts';
 import type { Row, Transaction } from './operation.ts';
-import type { UsageRow } from './usage-rows.ts';
+import type { UsageRow } from './usage-row.ts';
 
 const MAX_INTEGER = 2n ** 63n - 1n;
 const HOUR = 3600 * 1000;

@@ -1,7 +1,7 @@
 /** Rows of the video tables as the tasks, attempts and entries they stand for, and back. */
 
 import type { TaskErrorCode } from '../core/video.ts';
-import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../core/video-task.ts';
+import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../records/video-task.ts';
 import { addJob, type NewJob } from './job-rows.ts';
 import type { Row, Transaction, Value } from './operation.ts';
 

@@ -5,7 +5,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { Secret } from '../core/secret.ts';
+import type { Secret } from '../security/secret.ts';
 import { meterWatch } from './call-meter.ts';
 import { spanWatch } from './spans.ts';
 import { type Watch, watchAll } from './watch.ts';

@@ -1,6 +1,6 @@
 /** All that watches the gateway: its figures always, a collector where one is configured. */
 
-import type { Secret } from '../core/secret.ts';
+import type { Secret } from '../security/secret.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 import { passOn } from './trace-context.ts';
 import { type Watch, watchAll } from './watch.ts';

@@ -3,19 +3,19 @@
 import type { ParametersOf } from '../store/store.ts';
 import { type Completion, completedRow, type Intent, intendedRow } from './record.ts';
 
-export interface Begun {
+export interface BegunRecord {
   intent: Intent;
   done(): void;
 }
 
-export interface Finished extends Begun {
+export interface FinishedRecord extends BegunRecord {
   completion: Completion;
 }
 
 /** What waits to be written. */
 export interface Batch {
-  begun: Begun[];
-  finished: Finished[];
+  begun: BegunRecord[];
+  finished: FinishedRecord[];
   /** Ids of intents that came to nothing. */
   withdrawn: string[];
 }
@@ -49,7 +49,7 @@ export function flushOf(
 ): Flush {
   const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn]);
   const inOneFlush = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
-  const rows = <Item extends Begun, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] =>
+  const rows = <Item extends BegunRecord, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] =>
     items.flatMap((item) => {
       try {
         return [make(item)];

@@ -1,6 +1,6 @@
 /** The record of one request as `GET /v1/generation` shows it: OpenRouter's shape, and what only we know beside it. */
 
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { lookUp } from '../core/table.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Usage } from '../core/chat.ts';
 import { boundCost, boundCount } from '../core/usage-bounds.ts';
-import type { UsageRow, UsageStatus } from '../store/usage-rows.ts';
+import type { UsageRow, UsageStatus } from '../store/usage-row.ts';
 
 export type { UsageStatus };
 

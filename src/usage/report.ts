@@ -37,7 +37,7 @@ interface Counts {
   cost: string;
 }
 
-export interface Report {
+export interface UsageReport {
   object: 'usage';
   from: string;
   to: string;
@@ -81,7 +81,7 @@ export async function reportUse(
   store: Pick<Store, 'call'>,
   { from, to, by }: ReportQuery,
   keyId?: string,
-): Promise<Report> {
+): Promise<UsageReport> {
   const span = { from: from / HOUR, to: to / HOUR };
   const [rows, [total = {}]] = await Promise.all([
     store.call('usageSums', { ...span, by, keyId }),

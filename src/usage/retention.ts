@@ -2,13 +2,13 @@
 
 import type { Store } from '../store/store.ts';
 
-export interface RetentionOptions {
+export interface RecordRetentionOptions {
   store: Pick<Store, 'call'>;
   /** Unix milliseconds. */
   now(): number;
 }
 
-export interface Kept {
+export interface RecordRetention {
   /** Milliseconds. */
   keep: number;
   /** Bytes. */
@@ -24,7 +24,10 @@ const CHUNK = 5000;
 const WORTHWHILE = 0.01;
 
 /** Removes what is too old or too much, in whole days, and of today the oldest. Resolves to how many records went. */
-export async function pruneRecords({ store, now }: RetentionOptions, { keep, maxSize }: Kept): Promise<number> {
+export async function pruneRecords(
+  { store, now }: RecordRetentionOptions,
+  { keep, maxSize }: RecordRetention,
+): Promise<number> {
   const today = Math.floor(now() / DAY);
   const oldest = Math.floor((now() - keep) / DAY);
   const most = Math.floor(maxSize / RECORD_SIZE);
@@ -39,7 +42,7 @@ export interface Trimmer {
   trim(maxSize: number): Promise<number>;
 }
 
-export function createTrimmer({ store, now }: RetentionOptions): Trimmer {
+export function createTrimmer({ store, now }: RecordRetentionOptions): Trimmer {
   let seen = 0;
   return {
     async trim(maxSize) {

@@ -1,7 +1,7 @@
 /** What a key has spent, and what it may still spend. */
 
-import { type KeySettings, PERIODS, type Period, periodStart } from '../core/key-settings.ts';
 import { moneyOf } from '../core/money.ts';
+import { type KeySettings, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
 import type { Store } from '../store/store.ts';
 
 /** Money is in 1e-12 USD. */

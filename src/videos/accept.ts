@@ -5,11 +5,11 @@ import { change } from './change.ts';
 import { laneOf, targetOf } from './context.ts';
 import { pollDelay } from './delay.ts';
 import { bookingJob } from './settle.ts';
-import { type Progress, type Step, wait } from './step.ts';
+import { type Progress, type TaskStep, wait } from './step.ts';
 import { isTerminal } from './task.ts';
 
 /** From here on a paid task exists: its name must be kept even if nobody wants it any more. */
-export async function accept(step: Step, ref: VideoRef): Promise<Progress> {
+export async function accept(step: TaskStep, ref: VideoRef): Promise<Progress> {
   const { context, job, signal } = step;
   const now = context.clock.now();
   const accepted = { state: 'accepted', ref, acceptedAt: now } as const;

@@ -3,17 +3,17 @@
 import type { Logger } from 'pino';
 import type { Provider } from '../core/provider.ts';
 import type { VideoApi } from '../core/video.ts';
-import type { Credential } from '../inference/credentials.ts';
-import type { ActiveProvider } from '../inference/models.ts';
-import type { Upstream } from '../inference/upstream.ts';
 import type { Clock } from '../jobs/job.ts';
 import type { FetchBytes } from '../net/fetch.ts';
+import type { ActiveProvider } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
 import type { Events } from '../telemetry/watch.ts';
-import type { Budget } from './budget.ts';
+import type { Credential } from '../transport/credentials.ts';
+import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { Mirror } from './mirror.ts';
-import type { ObjectOptions } from './object.ts';
+import type { Budget } from './poll-budget.ts';
 import type { VideoAttempt } from './task.ts';
+import type { ObjectOptions } from './task-object.ts';
 
 export interface VideoSettings {
   /** Milliseconds, as the others below: until a task whose caller sets no end is given up. */
@@ -28,7 +28,7 @@ export interface VideoContext {
   store: Store;
   /** By their ids, as they are at this moment. */
   providers(): ReadonlyMap<string, Pick<ActiveProvider, 'provider' | 'credentials' | 'headers'>>;
-  upstream: Pick<Upstream, 'send'>;
+  upstream: Pick<UpstreamClient, 'send'>;
   userAgent: string;
   /** Absent when nothing is mirrored. */
   mirror?: Mirror;
@@ -47,7 +47,7 @@ export interface VideoContext {
 }
 
 /** Who is asked, and as whom. */
-export interface Target {
+export interface VideoTarget {
   provider: Provider;
   video: VideoApi;
   credential: Credential;
@@ -56,7 +56,7 @@ export interface Target {
 }
 
 /** Undefined when the provider or the credential of an attempt is no longer configured. */
-export function targetOf(context: VideoContext, attempt: VideoAttempt): Target | undefined {
+export function targetOf(context: VideoContext, attempt: VideoAttempt): VideoTarget | undefined {
   const active = context.providers().get(attempt.provider);
   const credential = active?.credentials.find(attempt.credential);
   if (!active?.provider.video || !credential) return undefined;

@@ -7,15 +7,26 @@ import { expectedCost } from './charge.ts';
 import { laneOf, type VideoContext } from './context.ts';
 import { type Creation, detailsOf, digestOf } from './creation.ts';
 import type { VideoAttempt, VideoTask } from './task.ts';
-import type { NewTask } from './videos.ts';
 
 /** Milliseconds for which a client's key stands for its task. */
 export const KEY_WINDOW = 24 * 3_600_000;
 /** And an equal request, if the client says that it tries again. */
 const RETRY_WINDOW = 60_000;
 
+export interface NewTask {
+  /** The id of the caller's key. */
+  owner: string;
+  creation: Creation;
+  /** The caller's `Idempotency-Key`. */
+  idempotencyKey?: string;
+  /** It says that it sends this again: an equal request a short while ago is taken for the same. */
+  retried?: boolean;
+  /** Asks for what it may cost, in 1e-12 USD, before there is a task; without it nothing is limited. */
+  reserve?(task: VideoTask & { cost: bigint | undefined }): Promise<BudgetReservation>;
+}
+
 /** What is held of a key's budgets for a task, until its cost is recorded. */
-export interface Reservation {
+export interface BudgetReservation {
   /** `x-ratelimit-*`. */
   headers: Record<string, string>;
   /** There is no such task. */
@@ -50,7 +61,7 @@ export async function createTask(
       ? { key: `request:${digest}`, digest, window: window(context, retried) }
       : { key: `key:${idempotencyKey}`, digest, window: KEY_WINDOW };
   const cost = expectedCost(task.details, Math.max(1, ...(creation.model.video?.durations ?? [])));
-  let reservation: Reservation;
+  let reservation: BudgetReservation;
   try {
     reservation = await reserve({ ...task, cost });
   } catch (error) {
@@ -82,7 +93,7 @@ export async function createTask(
   return { task: created.task, replayed: created.type === 'replayed', headers };
 }
 
-async function unlimited(): Promise<Reservation> {
+async function unlimited(): Promise<BudgetReservation> {
   return { headers: {}, release: async () => {} };
 }
 

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defined } from '../core/defined.ts';
-import { isObject, type Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { VideoRequest } from '../core/video.ts';
-import type { VideoDetails } from '../core/video-task.ts';
+import type { VideoDetails } from '../records/video-task.ts';
 import { expectedDimensions } from './dimensions.ts';
 
 export interface Creation {

@@ -30,7 +30,7 @@ export function pollDelay({ polls, elapsed, least = FIRST_POLL, retryAfter = 0, 
   return Math.max(least, jittered(usual, random), Math.min(retryAfter, LONGEST_RETRY_AFTER));
 }
 
-export interface Failure {
+export interface FailureStreak {
   /** In a row, this one included. */
   failures: number;
   /** What the upstream asked for. */
@@ -38,7 +38,7 @@ export interface Failure {
   random(): number;
 }
 
-export function failureDelay({ failures, retryAfter = 0, random }: Failure): number {
+export function failureDelay({ failures, retryAfter = 0, random }: FailureStreak): number {
   const usual = Math.min(FIRST_FAILURE * 2 ** Math.min(failures - 1, 10), LONGEST_FAILURE);
   return Math.max(jittered(usual, random), Math.min(retryAfter, LONGEST_RETRY_AFTER));
 }

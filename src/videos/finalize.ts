@@ -6,8 +6,8 @@ import { change } from './change.ts';
 import type { Mirror } from './mirror.ts';
 import { settle } from './settle.ts';
 import { askAssets, sourceOf } from './source.ts';
-import { backOff, conclude, type Progress, type Step } from './step.ts';
-import type { Kept, TaskAsset } from './task.ts';
+import { backOff, conclude, type Progress, type TaskStep } from './step.ts';
+import type { MirroredFile, TaskAsset } from './task.ts';
 
 const TRIES = 5;
 /** Milliseconds that the task waits for its mirror at most. */
@@ -17,7 +17,7 @@ const PATIENCE = 15 * 60_000;
 const OUTDATED = new Set([403, 404, 410]);
 
 /** `fresh` is what the upstream has just reported. */
-export async function finalize(step: Step, fresh?: readonly VideoAsset[]): Promise<Progress> {
+export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): Promise<Progress> {
   const { context, loaded } = step;
   const { mirror } = context;
   if (!mirror) return complete(step);
@@ -36,17 +36,17 @@ export async function finalize(step: Step, fresh?: readonly VideoAsset[]): Promi
 }
 
 /** Ends what is left of the time that a task waits for its mirror. */
-function limitOf({ context: { clock }, loaded: { task }, signal }: Step) {
+function limitOf({ context: { clock }, loaded: { task }, signal }: TaskStep) {
   const end = new AbortController();
   const left = (task.memory.mirror?.since ?? clock.now()) + PATIENCE - clock.now();
   const stop = () => end.abort(new GatewayError('timeout', 'The mirror has taken too long.'));
   return { signal: AbortSignal.any([signal, end.signal]), cancel: clock.after(Math.max(0, left), stop) };
 }
 
-type Outcome = { type: 'kept'; kept: Kept } | { type: 'skipped' } | { type: 'failed'; error: unknown };
+type Outcome = { type: 'kept'; kept: MirroredFile } | { type: 'skipped' } | { type: 'failed'; error: unknown };
 
 async function keep(
-  { context, loaded, signal, limit }: Step & { limit: AbortSignal },
+  { context, loaded, signal, limit }: TaskStep & { limit: AbortSignal },
   mirror: Mirror,
   { asset, index, fresh }: { asset: TaskAsset; index: number; fresh?: VideoAsset },
 ): Promise<Outcome> {
@@ -63,7 +63,7 @@ async function keep(
 }
 
 /** What is kept stays kept, whatever happens to the others. */
-async function note({ context, job, signal }: Step, index: number, news: Partial<TaskAsset>): Promise<void> {
+async function note({ context, job, signal }: TaskStep, index: number, news: Partial<TaskAsset>): Promise<void> {
   await change(
     context,
     job.ref,
@@ -74,7 +74,7 @@ async function note({ context, job, signal }: Step, index: number, news: Partial
   );
 }
 
-async function tryLater(step: Step, errors: readonly unknown[]): Promise<Progress> {
+async function tryLater(step: TaskStep, errors: readonly unknown[]): Promise<Progress> {
   const { context, job, loaded, signal } = step;
   context.log.warn({ err: errors[0], task: job.ref }, 'a finished video could not be mirrored');
   if (errors.some((error) => error instanceof GatewayError && OUTDATED.has(error.upstreamStatus ?? 0))) {
@@ -94,7 +94,7 @@ async function tryLater(step: Step, errors: readonly unknown[]): Promise<Progres
   });
 }
 
-function complete(step: Step): Promise<Progress> {
+function complete(step: TaskStep): Promise<Progress> {
   return conclude(step, (fresh) => {
     const { assets, memory } = fresh.task;
     return settle(step.context, fresh, { status: 'completed', assets, charge: memory.charge ?? {} });

@@ -1,8 +1,8 @@
 /** A multipart form as the JSON that it stands for: files become data URIs, names in brackets become objects and lists. */
 
 import { GatewayError } from '../core/errors.ts';
-import { guard, isObject, type Json, REQUEST_LIMITS, read } from '../core/json.ts';
-import { checkNames, createNameWatch } from '../core/json-names.ts';
+import { guard, isObject, type Json, REQUEST_LIMITS, read } from '../core/json/json.ts';
+import { checkNames, createNameWatch } from '../core/json/names.ts';
 import { sniffMime } from '../core/mime.ts';
 import { videoNames } from './names.ts';
 import { refuse } from './refusal.ts';

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import { MAX_MEDIA_TYPE_CHARACTERS } from '../core/lengths.ts';
 import { registeredType, sniffBase64 } from '../core/mime.ts';
 import type { ReferenceType, VideoInput } from '../core/video.ts';
-import type { Policy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/policy.ts';
 import { checkUrl } from '../net/url.ts';
 import { refuse } from './refusal.ts';
 
@@ -17,7 +17,7 @@ export interface InputPlace {
   /** The field as the caller wrote it. */
   param: string;
   type: ReferenceType;
-  policy: Policy;
+  policy: AddressPolicy;
 }
 
 /** Throws `invalid_request`, or `payload_too_large` for more than 20 MiB. */

@@ -4,7 +4,7 @@ import type { Handler } from '../jobs/job.ts';
 import type { VideoContext } from './context.ts';
 import { finalize } from './finalize.ts';
 import { poll } from './poll.ts';
-import type { Progress, Step } from './step.ts';
+import type { Progress, TaskStep } from './step.ts';
 import { submit } from './submit.ts';
 import { isTerminal } from './task.ts';
 
@@ -34,7 +34,7 @@ export function createVideoHandler(context: VideoContext): Handler {
   };
 }
 
-function take(step: Step): Promise<Progress> {
+function take(step: TaskStep): Promise<Progress> {
   switch (step.loaded.task.phase) {
     case 'submitting':
       return submit(step);

@@ -1,8 +1,8 @@
 /** What keeps copies of finished videos, as the task machine sees it. */
 
-import type { Kept } from './task.ts';
+import type { MirroredFile } from './task.ts';
 
-export type { Kept } from './task.ts';
+export type { MirroredFile } from './task.ts';
 
 /**
  * Where a finished video is to be had. A `path` is below a provider's base URL, and its headers hold our credential: they
@@ -26,7 +26,7 @@ export interface Mirror {
     index: number,
     source: AssetSource,
     signal: AbortSignal,
-  ): Promise<Kept | undefined>;
+  ): Promise<MirroredFile | undefined>;
   /** Erases all that is kept of a task; erasing nothing succeeds. */
-  erase(task: { id: string; owner: string }, kept: readonly Kept[]): Promise<void>;
+  erase(task: { id: string; owner: string }, kept: readonly MirroredFile[]): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** The list of models that make videos, in OpenRouter's shape and with what it leaves out. */
 
-import { createdOf } from '../core/catalog-shape.ts';
-import type { Json } from '../core/json.ts';
+import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
+import { createdOf } from '../protocols/catalog-model.ts';
 
 export function encodeVideoModels(models: readonly CatalogModel[]): Json {
   return { data: models.filter(({ video }) => video).map(encodeVideoModel) };

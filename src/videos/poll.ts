@@ -9,19 +9,19 @@ import { change, type LoadedVideo, type VideoChange } from './change.ts';
 import { laneOf, targetOf, type VideoContext } from './context.ts';
 import { pollDelay } from './delay.ts';
 import { finalize } from './finalize.ts';
-import { ask, type Finding } from './question.ts';
 import { failure, settle } from './settle.ts';
-import { backOff, conclude, isLate, type Progress, type Step, wait } from './step.ts';
+import { ask, type Finding } from './status-query.ts';
+import { backOff, conclude, isLate, type Progress, type TaskStep, wait } from './step.ts';
 import type { TaskMemory, VideoTask } from './task.ts';
 
-export type Report = Finding<Exclude<PollResult, { type: 'follow' } | { type: 'unreadable' }>>;
+export type PollReport = Finding<Exclude<PollResult, { type: 'follow' } | { type: 'unreadable' }>>;
 
 /** A task is lost when so many answers in a row, over at least so many milliseconds, say that it is not there. */
 const MISSES = 3;
 const MISSING_FOR = 60_000;
 const MISSING_PAUSE = 30_000;
 
-export async function poll(step: Step): Promise<Progress> {
+export async function poll(step: TaskStep): Promise<Progress> {
   const { context, loaded } = step;
   const { task, attempt } = loaded;
   if (!wantsCancel(step)) {
@@ -41,18 +41,18 @@ export async function poll(step: Step): Promise<Progress> {
   });
 }
 
-export function askState({ context, loaded: { attempt }, signal }: Pick<Step, 'context' | 'loaded' | 'signal'>) {
+export function askState({ context, loaded: { attempt }, signal }: Pick<TaskStep, 'context' | 'loaded' | 'signal'>) {
   return ask<PollResult>(context, attempt, ({ video }) => video.poll(attempt.ref), signal);
 }
 
 /** The caller asked for it, and the upstream has not been told yet. */
-function wantsCancel({ context, loaded }: Step): boolean {
+function wantsCancel({ context, loaded }: TaskStep): boolean {
   const { task, attempt } = loaded;
   return task.cancelRequested && !task.memory.cancellation && !!targetOf(context, attempt)?.video.cancel;
 }
 
 /** What the upstream says to it, if it has heard of it; how the task ends is for its reports to say. */
-async function cancel({ context, loaded: { attempt }, signal }: Step): Promise<TaskMemory['cancellation']> {
+async function cancel({ context, loaded: { attempt }, signal }: TaskStep): Promise<TaskMemory['cancellation']> {
   const video = targetOf(context, attempt)?.video;
   const call = video?.cancel?.bind(video);
   if (!call) return undefined;
@@ -60,20 +60,20 @@ async function cancel({ context, loaded: { attempt }, signal }: Step): Promise<T
   return answer.type === 'read' ? answer.result.type : undefined;
 }
 
-function ends(report: Report): boolean {
+function ends(report: PollReport): boolean {
   if (report.type !== 'read') return false;
   const { type } = report.result;
   return type === 'completed' || type === 'failed' || type === 'cancelled' || type === 'expired';
 }
 
 /** After the deadline, and after one last look. */
-async function giveUp(step: Step): Promise<(loaded: LoadedVideo) => VideoChange> {
+async function giveUp(step: TaskStep): Promise<(loaded: LoadedVideo) => VideoChange> {
   if (!step.loaded.task.memory.cancellation) await cancel(step);
   return (loaded) =>
     settle(step.context, loaded, { status: 'expired', error: failure('deadline_exceeded'), booking: true });
 }
 
-function decide(step: Step, loaded: LoadedVideo, report: Report): VideoChange {
+function decide(step: TaskStep, loaded: LoadedVideo, report: PollReport): VideoChange {
   switch (report.type) {
     case 'silence':
       return backOff(step, loaded, { retryAfter: report.retryAfter, task: { memory: loaded.task.memory } });
@@ -84,7 +84,7 @@ function decide(step: Step, loaded: LoadedVideo, report: Report): VideoChange {
   }
 }
 
-function read(step: Step, loaded: LoadedVideo, report: Extract<Report, { type: 'read' }>): VideoChange {
+function read(step: TaskStep, loaded: LoadedVideo, report: Extract<PollReport, { type: 'read' }>): VideoChange {
   const { context } = step;
   const { result, retryAfter } = report;
   switch (result.type) {
@@ -122,7 +122,7 @@ function cancelledAs(context: VideoContext, task: VideoTask) {
 }
 
 /** Done, but without a video: it may come a moment later. */
-function empty(step: Step, loaded: LoadedVideo, result: Extract<PollResult, { type: 'completed' }>): VideoChange {
+function empty(step: TaskStep, loaded: LoadedVideo, result: Extract<PollResult, { type: 'completed' }>): VideoChange {
   if (loaded.task.memory.empty) {
     const error = failure('result_missing');
     return settle(step.context, loaded, { status: 'failed', error, charge: result });
@@ -131,7 +131,7 @@ function empty(step: Step, loaded: LoadedVideo, result: Extract<PollResult, { ty
 }
 
 /** Some upstreams forget at once what they cancelled, and one that forgot it before it could say so did what it was asked. */
-function missing(step: Step, loaded: LoadedVideo): VideoChange {
+function missing(step: TaskStep, loaded: LoadedVideo): VideoChange {
   const { context } = step;
   const now = context.clock.now();
   const { cancellation } = loaded.task.memory;
@@ -147,7 +147,7 @@ function missing(step: Step, loaded: LoadedVideo): VideoChange {
 }
 
 function pollAgain(
-  step: Step,
+  step: TaskStep,
   loaded: LoadedVideo,
   { retryAfter, ...seen }: Pick<Partial<VideoTask>, 'status' | 'progress'> & { retryAfter?: number },
 ): VideoChange {
@@ -176,7 +176,7 @@ function remembering(task: VideoTask, memory: TaskMemory): VideoTask {
 
 /** The result is written down before it is fetched, and kept at once where its bytes came with the answer. */
 async function keepResult(
-  step: Step,
+  step: TaskStep,
   found: readonly VideoAsset[],
   { seconds, tokens, cost }: Extract<PollResult, { type: 'completed' }>,
 ): Promise<Progress> {

@@ -1,12 +1,12 @@
 /** From the body of `POST /v1/videos` to a request that the model can carry out, or the reason why it cannot. */
 
-import { assertValid } from '../core/check.ts';
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
+import { assertValid } from '../core/json/check.ts';
+import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities, VideoRequest } from '../core/video.ts';
-import type { Policy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/policy.ts';
 import type { Creation } from './creation.ts';
 import { chooseDimensions } from './dimensions.ts';
 import { readInput } from './inputs.ts';
@@ -24,7 +24,7 @@ export function checkShape(body: Record<string, Json>): VideoBody {
  * `policy` says where media that the caller names may lie; the callback's address is still to be checked. Throws
  * `model_not_video`, `unsupported_parameter_value` and others, each naming the field.
  */
-export function readCreation(body: VideoBody, model: CatalogModel, policy: Policy): Creation {
+export function readCreation(body: VideoBody, model: CatalogModel, policy: AddressPolicy): Creation {
   const { video: abilities, id } = model;
   if (!abilities) {
     throw new GatewayError('model_not_video', `${id} makes no videos; GET /v1/videos/models lists those that do.`, {
@@ -89,7 +89,7 @@ function readKnobs(body: VideoBody, abilities: VideoAbilities, model: string) {
 interface MediaRules {
   abilities: VideoAbilities;
   model: string;
-  policy: Policy;
+  policy: AddressPolicy;
 }
 
 /** Frames win over references, as they do at OpenRouter. */

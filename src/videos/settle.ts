@@ -5,10 +5,10 @@ import { deliveryOf } from '../webhooks/envelope.ts';
 import type { LoadedVideo, VideoChange } from './change.ts';
 import { type Bill, billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
 import { laneOf, type VideoContext } from './context.ts';
-import { encodeTask } from './object.ts';
 import type { TaskAsset, TerminalStatus, VideoTask } from './task.ts';
+import { encodeTask } from './task-object.ts';
 
-export type Ending =
+export type TaskEnding =
   | { status: 'completed'; assets: TaskAsset[]; charge: VideoCharge }
   | {
       status: Exclude<TerminalStatus, 'completed'>;
@@ -18,7 +18,7 @@ export type Ending =
       booking?: boolean;
     };
 
-export function settle(context: VideoContext, { task, attempt }: LoadedVideo, ending: Ending): VideoChange {
+export function settle(context: VideoContext, { task, attempt }: LoadedVideo, ending: TaskEnding): VideoChange {
   const now = context.clock.now();
   const bill =
     ending.status === 'completed'
@@ -54,7 +54,7 @@ export function bookingJob(task: VideoTask, lane: string, now: number) {
 
 function ended(
   task: VideoTask,
-  ending: Ending,
+  ending: TaskEnding,
   bill: Bill,
   { now, mediaExpiresAt }: { now: number; mediaExpiresAt: number },
 ): VideoTask {

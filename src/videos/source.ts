@@ -1,9 +1,9 @@
 /** Where the videos of a task are to be had at this moment. */
 
 import type { PollResult, VideoAsset } from '../core/video.ts';
-import { type Target, targetOf, type VideoContext } from './context.ts';
+import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import type { AssetSource } from './mirror.ts';
-import { ask } from './question.ts';
+import { ask } from './status-query.ts';
 import type { TaskAsset, VideoAttempt } from './task.ts';
 import { prepareCall, sendRaw } from './upstream-call.ts';
 
@@ -13,7 +13,7 @@ export async function askAssets(
   attempt: VideoAttempt,
   signal: AbortSignal,
 ): Promise<VideoAsset[] | undefined> {
-  const question = ({ video }: Target) => video.refresh?.(attempt.ref) ?? video.poll(attempt.ref);
+  const question = ({ video }: VideoTarget) => video.refresh?.(attempt.ref) ?? video.poll(attempt.ref);
   const report = await ask<PollResult>(context, attempt, question, signal);
   return report.type === 'read' && report.result.type === 'completed' ? report.result.assets : undefined;
 }

@@ -6,7 +6,7 @@ import type { VideoContext } from './context.ts';
 import { failureDelay } from './delay.ts';
 import type { VideoTask } from './task.ts';
 
-export interface Step {
+export interface TaskStep {
   context: VideoContext;
   job: Job;
   loaded: LoadedVideo;
@@ -17,13 +17,17 @@ export interface Step {
 export type Progress = 'again' | 'over';
 
 /** Writes an outcome down, whatever happened to the task meanwhile. */
-export async function conclude({ context, job, signal }: Step, decide: Decide, known?: LoadedVideo): Promise<Progress> {
+export async function conclude(
+  { context, job, signal }: TaskStep,
+  decide: Decide,
+  known?: LoadedVideo,
+): Promise<Progress> {
   await change(context, job.ref, decide, { signal, known });
   return 'over';
 }
 
 /** Gives the job back until a moment, but not beyond the deadline of the task. */
-export function wait(step: Step, loaded: LoadedVideo, next: Next): VideoChange {
+export function wait(step: TaskStep, loaded: LoadedVideo, next: Next): VideoChange {
   const { deadlineAt } = loaded.task;
   const isLate = step.context.clock.now() >= deadlineAt;
   return goOn(loaded, step.job, { ...next, dueAt: isLate ? next.dueAt : Math.min(next.dueAt, deadlineAt) });
@@ -31,7 +35,7 @@ export function wait(step: Step, loaded: LoadedVideo, next: Next): VideoChange {
 
 /** After a step that came to nothing. */
 export function backOff(
-  step: Step,
+  step: TaskStep,
   loaded: LoadedVideo,
   { retryAfter, task, attempt }: { retryAfter?: number } & Omit<Next, 'dueAt'> = {},
 ): VideoChange {

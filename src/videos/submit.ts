@@ -5,18 +5,18 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
-import type { UpstreamRequest } from '../inference/upstream.ts';
+import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { accept } from './accept.ts';
 import { change, type LoadedVideo, type VideoChange } from './change.ts';
-import { type Target, targetOf } from './context.ts';
+import { targetOf, type VideoTarget } from './context.ts';
+import { SUBMISSION_DEADLINE } from './find-submission.ts';
 import { inlineInputs } from './inline.ts';
-import { SUBMISSION_DEADLINE } from './lost.ts';
-import { seek } from './seek.ts';
+import { seek } from './resolve-submission.ts';
 import { failure, settle } from './settle.ts';
-import { backOff, conclude, isLate, type Progress, type Step, wait } from './step.ts';
+import { backOff, conclude, isLate, type Progress, type TaskStep, wait } from './step.ts';
 import { type CallOutcome, exchange, prepareCall } from './upstream-call.ts';
 
-export async function submit(step: Step): Promise<Progress> {
+export async function submit(step: TaskStep): Promise<Progress> {
   const { context, loaded } = step;
   switch (loaded.attempt.state) {
     case 'intent':
@@ -32,17 +32,17 @@ export async function submit(step: Step): Promise<Progress> {
   }
 }
 
-function expire({ context }: Step) {
+function expire({ context }: TaskStep) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'expired', error: failure('deadline_exceeded') });
 }
 
 /** It was cancelled while it was being handed over, and the upstream has not taken it. */
-function withdraw({ context }: Step) {
+function withdraw({ context }: TaskStep) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'cancelled', error: failure('cancelled') });
 }
 
 /** Everything that can fail without the upstream comes first. */
-async function send(step: Step): Promise<Progress> {
+async function send(step: TaskStep): Promise<Progress> {
   const { context, loaded } = step;
   const target = targetOf(context, loaded.attempt);
   if (!target) return changeCredential(step);
@@ -66,7 +66,7 @@ type Prepared =
 /** Times that fetching the inputs is tried. */
 const FETCHES = 4;
 
-async function prepare({ context, loaded, signal }: Step, target: Target): Promise<Prepared> {
+async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarget): Promise<Prepared> {
   const { task, attempt } = loaded;
   let request: VideoRequest = await context.store.call('readVideoRequest', { id: task.id });
   if (target.video.inlinesMedia) {
@@ -89,7 +89,7 @@ async function prepare({ context, loaded, signal }: Step, target: Target): Promi
 }
 
 /** Writes down that the request is about to go out; false when the task is over or somebody else sends it. */
-async function announce({ context, job, loaded, signal }: Step): Promise<boolean> {
+async function announce({ context, job, loaded, signal }: TaskStep): Promise<boolean> {
   const sentAt = context.clock.now();
   const { credential } = loaded.attempt;
   const result = await change(
@@ -136,7 +136,7 @@ function judge(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict {
   }
 }
 
-async function handle(step: Step, target: Target, verdict: Verdict): Promise<Progress> {
+async function handle(step: TaskStep, target: VideoTarget, verdict: Verdict): Promise<Progress> {
   switch (verdict.type) {
     case 'accepted':
       return accept(step, verdict.ref);
@@ -163,7 +163,7 @@ async function handle(step: Step, target: Target, verdict: Verdict): Promise<Pro
 }
 
 /** With another credential at once; when all have refused, later, or never if time cures nothing. */
-function retry(step: Step, loaded: LoadedVideo, verdict: Extract<Verdict, { type: 'refused' }>): VideoChange {
+function retry(step: TaskStep, loaded: LoadedVideo, verdict: Extract<Verdict, { type: 'refused' }>): VideoChange {
   const { context } = step;
   const refused = [...(loaded.task.memory.refused ?? []), loaded.attempt.credential];
   const active = context.providers().get(loaded.attempt.provider);
@@ -178,13 +178,13 @@ function retry(step: Step, loaded: LoadedVideo, verdict: Extract<Verdict, { type
   return backOff(step, loaded, { retryAfter: verdict.retryAfter, task: { memory }, attempt: { state: 'intent' } });
 }
 
-function fail(step: Step, loaded: LoadedVideo, error: VideoFailure, state = loaded.attempt.state): VideoChange {
+function fail(step: TaskStep, loaded: LoadedVideo, error: VideoFailure, state = loaded.attempt.state): VideoChange {
   const change = settle(step.context, loaded, { status: 'failed', error });
   return { ...change, attempt: { ...loaded.attempt, state } };
 }
 
 /** The configured key of the attempt is gone, and nothing was sent with it. */
-function changeCredential(step: Step): Promise<Progress> {
+function changeCredential(step: TaskStep): Promise<Progress> {
   const { context, loaded } = step;
   const active = context.providers().get(loaded.attempt.provider);
   const credential = active?.provider.video && active.credentials.pick(loaded.task.id).id;

@@ -3,8 +3,8 @@
 export {
   type AttemptState,
   isTerminal,
-  type Kept,
   type LedgerEntry,
+  type MirroredFile,
   type TaskAsset,
   type TaskMemory,
   type TerminalStatus,
@@ -13,4 +13,4 @@ export {
   type VideoPhase,
   type VideoStatus,
   type VideoTask,
-} from '../core/video-task.ts';
+} from '../records/video-task.ts';

@@ -2,13 +2,13 @@
 
 import { createByteCollector } from '../core/byte-collector.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { guardAnswer } from '../core/json-answer.ts';
-import { readInSlices } from '../core/json-slices.ts';
+import { guardAnswer } from '../core/json/answer.ts';
+import type { Json } from '../core/json/json.ts';
+import { readInSlices } from '../core/json/slices.ts';
 import type { VideoAnswer, VideoCall } from '../core/video.ts';
-import { watch } from '../inference/deadlines.ts';
-import type { Receiver, Upstream, UpstreamRequest } from '../inference/upstream.ts';
-import type { Target, VideoContext } from './context.ts';
+import { watch } from '../transport/deadlines.ts';
+import type { UpstreamClient, UpstreamReceiver, UpstreamRequest } from '../transport/upstream-client.ts';
+import type { VideoContext, VideoTarget } from './context.ts';
 
 /** `not-sent`: the upstream has seen nothing of it. `unanswered`: it may have, but no whole answer came. */
 export type RawOutcome =
@@ -31,7 +31,7 @@ const LARGE = 1024 * 1024;
 /** Everything but the network, so that nothing can go wrong between the note that it is sent and the sending. */
 export async function prepareCall(
   context: VideoContext,
-  target: Target,
+  target: VideoTarget,
   call: VideoCall<unknown>,
 ): Promise<UpstreamRequest> {
   const { body, type } = await encodeBody(call.body);
@@ -60,14 +60,18 @@ async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?
   return { body: Buffer.from(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') ?? undefined };
 }
 
-export interface Bounds {
+export interface CallLimits {
   signal: AbortSignal;
   /** Milliseconds for the request and its answer; a minute if absent. */
   deadline?: number;
 }
 
 /** Rejects with the signal's reason on abort. */
-export async function exchange(context: VideoContext, request: UpstreamRequest, bounds: Bounds): Promise<CallOutcome> {
+export async function exchange(
+  context: VideoContext,
+  request: UpstreamRequest,
+  bounds: CallLimits,
+): Promise<CallOutcome> {
   const outcome = await sendRaw(context.upstream, request, bounds);
   if (outcome.type !== 'answered') return outcome;
   const { status, headers, body } = outcome;
@@ -77,9 +81,9 @@ export async function exchange(context: VideoContext, request: UpstreamRequest, 
 
 /** Rejects with the signal's reason on abort. */
 export function sendRaw(
-  upstream: Pick<Upstream, 'send'>,
+  upstream: Pick<UpstreamClient, 'send'>,
   request: UpstreamRequest,
-  { signal, deadline = DEADLINE }: Bounds,
+  { signal, deadline = DEADLINE }: CallLimits,
 ): Promise<RawOutcome> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RawOutcome>();
@@ -129,7 +133,7 @@ function reserve(): Room {
 }
 
 /** Hears an answer to its end, or to the end of what is bearable. */
-function collect(room: Room, finish: (outcome: RawOutcome) => void): Receiver {
+function collect(room: Room, finish: (outcome: RawOutcome) => void): UpstreamReceiver {
   const collector = createByteCollector();
   let head = { status: 0, headers: {} as Record<string, string | undefined> };
   let sent = false;

@@ -2,30 +2,17 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Handler } from '../jobs/job.ts';
-import { createBookingHandler } from './booking.ts';
-import { createBudget } from './budget.ts';
 import { cancelTask } from './cancel.ts';
 import type { VideoContext } from './context.ts';
-import { type Created, createTask, type Reservation } from './create.ts';
-import type { Creation } from './creation.ts';
+import { type Created, createTask, type NewTask } from './create.ts';
 import { createVideoHandler } from './machine.ts';
 import type { AssetSource } from './mirror.ts';
+import { createBudget } from './poll-budget.ts';
+import { createBookingHandler } from './reconcile-cost.ts';
+import { createUseHandler } from './record-usage.ts';
 import { askAssets, sourceOf } from './source.ts';
 import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from './task.ts';
-import { createUseHandler } from './use.ts';
-
-export interface NewTask {
-  /** The id of the caller's key. */
-  owner: string;
-  creation: Creation;
-  /** The caller's `Idempotency-Key`. */
-  idempotencyKey?: string;
-  /** It says that it sends this again: an equal request a short while ago is taken for the same. */
-  retried?: boolean;
-  /** Asks for what it may cost, in 1e-12 USD, before there is a task; without it nothing is limited. */
-  reserve?(task: VideoTask & { cost: bigint | undefined }): Promise<Reservation>;
-}
 
 export interface TaskQuery {
   limit: number;

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { FetchFailure } from '../net/failure.ts';
-import type { Policy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/policy.ts';
 import { type Lookup, resolveChecked } from '../net/resolver.ts';
 import { checkUrl } from '../net/url.ts';
 
@@ -11,7 +11,7 @@ const MAX_LENGTH = 2048;
 const PATIENCE = 2_000;
 
 /** Returns the URL as it is to be kept. Throws `invalid_callback_url`, with one text for all that lies in private networks. */
-export async function checkCallbackUrl(text: string, policy: Policy, lookup: Lookup): Promise<string> {
+export async function checkCallbackUrl(text: string, policy: AddressPolicy, lookup: Lookup): Promise<string> {
   if (text.length > MAX_LENGTH) throw refusal(`it may have ${MAX_LENGTH} characters at most.`);
   const url = parse(text, policy);
   try {
@@ -23,7 +23,7 @@ export async function checkCallbackUrl(text: string, policy: Policy, lookup: Loo
   return url.href;
 }
 
-function parse(text: string, policy: Policy): URL {
+function parse(text: string, policy: AddressPolicy): URL {
   try {
     return checkUrl(text, policy);
   } catch (error) {

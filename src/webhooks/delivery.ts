@@ -7,7 +7,7 @@ import { persist } from '../jobs/persistence.ts';
 import { FetchFailure } from '../net/failure.ts';
 import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';
 import { replayOf, WEBHOOK } from '../store/delivery-rows.ts';
-import type { AttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
+import type { DeliveryAttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { Events } from '../telemetry/watch.ts';
 import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
@@ -40,7 +40,7 @@ const MAX_HEADER_BYTES = 8192;
 const BODY_BYTES = 4096;
 const BODY_TIME = 1_000;
 
-type Attempt = Pick<AttemptResult, 'outcome' | 'status' | 'address' | 'retryAfter'>;
+type Attempt = Pick<DeliveryAttemptResult, 'outcome' | 'status' | 'address' | 'retryAfter'>;
 
 export function createDeliveryHandler(options: DeliveryOptions): Handler {
   const { store, log, events, clock, timeout = TIMEOUT, random = Math.random } = options;
@@ -67,7 +67,7 @@ export function createDeliveryHandler(options: DeliveryOptions): Handler {
     await drained.promise;
   }
 
-  function conclude({ job, trigger, startedAt, made }: Conclusion): AttemptResult {
+  function conclude({ job, trigger, startedAt, made }: Conclusion): DeliveryAttemptResult {
     const endedAt = clock.now();
     const retryAfter = options.honorRetryAfter ? made.retryAfter : undefined;
     const isRetried = trigger === 'schedule' && made.outcome !== 'ack';
@@ -75,7 +75,7 @@ export function createDeliveryHandler(options: DeliveryOptions): Handler {
     return { scheduledAt: job.dueAt, startedAt, endedAt, ...made, nextDueAt };
   }
 
-  function tell(delivery: string, { outcome, status, nextDueAt }: AttemptResult): void {
+  function tell(delivery: string, { outcome, status, nextDueAt }: DeliveryAttemptResult): void {
     events?.webhookAttempted(outcome);
     if (outcome === 'ack') log.info({ delivery, status }, 'webhook delivered');
     else log.warn({ delivery, outcome, status, nextDueAt }, 'webhook not delivered');

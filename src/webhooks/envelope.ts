@@ -1,6 +1,6 @@
 /** The body of a webhook, made once when a task settles: every attempt sends the same bytes. */
 
-import type { TerminalStatus } from '../core/video-task.ts';
+import type { TerminalStatus } from '../records/video-task.ts';
 import type { NewDelivery } from '../store/delivery-rows.ts';
 
 export interface SettledTask {

@@ -1,9 +1,9 @@
 /** The secrets that webhooks are signed with: one for each API key, kept encrypted, rotated with an overlap. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Cipher, Place } from '../core/cipher.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Secret } from '../core/secret.ts';
+import type { Cipher, CiphertextLocation } from '../security/cipher.ts';
+import type { Secret } from '../security/secret.ts';
 import type { Author } from '../store/audit-rows.ts';
 import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
@@ -131,7 +131,7 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
   };
 }
 
-function placeOf(id: string): Place {
+function placeOf(id: string): CiphertextLocation {
   return { table: 'webhook_secret', id, column: 'ciphertext' };
 }
 

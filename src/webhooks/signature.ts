@@ -9,7 +9,7 @@ export interface Signing {
   next?: string;
 }
 
-export interface Message {
+export interface WebhookMessage {
   /** The idempotency key. */
   id: string;
   body: Uint8Array;
@@ -25,7 +25,7 @@ export function signatureOf(body: Uint8Array, secret: string): string {
 }
 
 /** That of Standard Webhooks: over id, time and body, keyed with the bytes that the secret encodes. */
-export function standardSignatureOf({ id, body, sentAt }: Message, secret: string): string {
+export function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: string): string {
   const key = secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
   const signed = createHmac('sha256', key)
     .update(`${id}.${seconds(sentAt)}.`)
@@ -33,7 +33,7 @@ export function standardSignatureOf({ id, body, sentAt }: Message, secret: strin
   return `v1,${signed.digest('base64')}`;
 }
 
-export function headersOf(message: Message, signing: Signing, standard: boolean): Record<string, string> {
+export function headersOf(message: WebhookMessage, signing: Signing, standard: boolean): Record<string, string> {
   const secrets = [signing.current, ...(signing.next === undefined ? [] : [signing.next])];
   return {
     'Content-Type': 'application/json',

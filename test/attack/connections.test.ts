@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, afterEach, before } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, question } from '../gateway/harness.ts';
 import { attack } from './attack.ts';
 import { openClient, type RawClient } from './raw-client.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parse } from 'acorn';
 import { check } from 'recheck';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { MAX_MEDIA_TYPE_CHARACTERS } from '../../src/core/lengths.ts';
 import { HEADERS, PATHS, type ProtocolId, post } from '../gateway/harness.ts';
 import { attack } from './attack.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import { readBody } from '../../src/core/json-body.ts';
+import { readBody } from '../../src/core/json/body.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import {
   answerJson,

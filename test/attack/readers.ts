@@ -1,6 +1,6 @@
 /** Readers of JSON that differ in what they make of names: the first or the last of a name, in its own case or in any. */
 
-import { fold } from '../../src/core/json-names.ts';
+import { fold } from '../../src/core/json/names.ts';
 
 /** JSON with everything that its text says: of an object all members in order. */
 export type Told = { members: [name: string, value: Told][] } | { items: Told[] } | { value: unknown };

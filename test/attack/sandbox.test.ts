@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, post } from '../gateway/harness.ts';
 import { attack } from './attack.ts';
 import { type MeasuredGateway, startMeasuredGateway } from './loop-measure.ts';

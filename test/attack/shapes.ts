@@ -1,6 +1,6 @@
 /** The worst bodies for each step that a request takes before it is admitted, in the spelling of each protocol. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 
 const MEBIBYTE = 1024 * 1024;

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { bundledModels, customModel } from '../../src/catalog/bundled.ts';
 import { fileOf } from '../../src/catalog/import/merge.ts';
 import { isReachable } from '../../src/catalog/rules.ts';
-import { problems } from '../../src/core/check.ts';
+import { problems } from '../../src/core/json/check.ts';
 
 const VENDORS = ['anthropic', 'cohere', 'deepseek', 'google', 'mistral', 'openai', 'openrouter', 'xai'];
 

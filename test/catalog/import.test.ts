@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { ModelEntry } from '../../src/catalog/entry.ts';
+import type { CatalogEntry } from '../../src/catalog/entry.ts';
 import { importModels } from '../../src/catalog/import/import.ts';
 import { fileOf } from '../../src/catalog/import/merge.ts';
 
@@ -15,7 +15,7 @@ function sample(name: string): string {
   return readFileSync(new URL(`./samples/${name}.json`, import.meta.url), 'utf8');
 }
 
-function byId(entries: readonly ModelEntry[], id: string): ModelEntry {
+function byId(entries: readonly CatalogEntry[], id: string): CatalogEntry {
   const found = entries.find((entry) => entry.id === id);
   assert.ok(found, `${id} is among ${entries.map((entry) => entry.id).join(', ')}`);
   return found;

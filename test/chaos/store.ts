@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Secret } from '../../src/core/secret.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
-import type { Operation, Row } from '../../src/store/operation.ts';
+import type { Row, StoreOperation } from '../../src/store/operation.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -16,8 +16,8 @@ type Operations = typeof operations;
 export interface ChaosStore extends Store {
   do<Name extends keyof Operations>(
     name: Name,
-    parameters: Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never,
-  ): Promise<Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
+    parameters: Operations[Name] extends StoreOperation<infer Parameters, infer _Result> ? Parameters : never,
+  ): Promise<Operations[Name] extends StoreOperation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
   /** Rows of the tables of tasks and webhooks. */
   rows(sql: string): Promise<Row[]>;
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { type Program, program } from './program.ts';
 
 const CONFIG = `
@@ -37,7 +37,7 @@ describe('route', () => {
       ['3', 'b/m'],
       ['-', 'openai/gpt-5'],
     ]);
-    assert.deepEqual(rows[0]?.slice(2), ['house/m', '3', 'bytes', '']);
+    assert.deepEqual(rows[0]?.slice(2), ['house/m', '3', 'passthrough', '']);
     assert.match(stdout, /the provider "openai" is not ready/);
     assert.ok(!stdout.includes('secret') && !stdout.includes('127.0.0.1'));
   });
@@ -50,7 +50,7 @@ describe('route', () => {
     assert.equal(code, 0, stderr);
     const { model, candidates, policy } = JSON.parse(stdout) as Json;
     assert.equal(model, 'house/m');
-    assert.deepEqual(candidates[0], { endpoint: 'b/m', model: 'house/m', path: 'canonical', dropped: ['seed'] });
+    assert.deepEqual(candidates[0], { endpoint: 'b/m', model: 'house/m', path: 'translated', dropped: ['seed'] });
     assert.equal(policy.order[0].text, 'b');
     assert.equal(candidates[3].left_out, 'the provider "openai" is not ready');
   });

@@ -11,9 +11,9 @@ import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { S3Client } from '@aws-sdk/client-s3';
 import { S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
-import { Secret } from '../../src/core/secret.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { createS3Requests, type S3Options } from '../../src/videos/mirror/s3-requests.ts';
-import type { Kept } from '../../src/videos/mirror.ts';
+import type { MirroredFile } from '../../src/videos/mirror.ts';
 import { makeVideo, TASK, type TestMirror, testMirror } from '../videos/mirror-origin.ts';
 
 interface StoreServer {
@@ -68,12 +68,12 @@ describe('an object store', () => {
   });
   afterEach(() => home.close());
 
-  const ask = (kept: Kept, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+  const ask = (kept: MirroredFile, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
     home.mirror.openContent(
       { type: 'kept', kept },
       { method, headers, name: 'x', signal: new AbortController().signal },
     );
-  const keep = async (id = TASK) => (await home.keep(source, id)) as Kept;
+  const keep = async (id = TASK) => (await home.keep(source, id)) as MirroredFile;
 
   test('takes a video and leaves nothing of it here but a note', async () => {
     const kept = await keep();
@@ -130,7 +130,7 @@ describe('an object store', () => {
     });
     await assert.rejects(away.keep(source), { code: 'upstream_content_unavailable' });
     assert.ok(home.files().includes(`${TASK}/0.part`));
-    const nowhere: Kept = { file: `s3:videos/${TASK}/0-abc.mp4`, sha256: 'abc', bytes: 1, mime: 'video/mp4' };
+    const nowhere: MirroredFile = { file: `s3:videos/${TASK}/0-abc.mp4`, sha256: 'abc', bytes: 1, mime: 'video/mp4' };
     const gone = testMirror({ store: { type: 's3', ...optionsFor('http://127.0.0.1:1') } });
     const request = { method: 'GET', headers: {}, name: 'x', signal: new AbortController().signal } as const;
     await assert.rejects(gone.mirror.openContent({ type: 'kept', kept: nowhere }, request), {

@@ -1,7 +1,7 @@
 /** One provider of each protocol: it thinks and calls tools, as often as it is told, and once it has the results it says so. */
 
 import type { ServerResponse } from 'node:http';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { answerEvents, answerJson, type ProtocolId, startUpstream, type TestUpstream } from '../gateway/harness.ts';
 
 export const THOUGHT = 'I must look. 🤔';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loadEncryptionKeys } from '../../src/config/encryption-key.ts';
-import { Secret } from '../../src/core/secret.ts';
+import { Secret } from '../../src/security/secret.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const OTHER = Buffer.alloc(32, 2);

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { parse } from 'yaml';
 import { describe } from '../../src/config/mask.ts';
 import type { Config } from '../../src/config/resolved.ts';
-import { Secret } from '../../src/core/secret.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { configOf } from './sources.ts';
 
 const SECRET = 'abcd-this-must-not-be-shown';

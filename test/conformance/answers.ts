@@ -1,6 +1,6 @@
 /** What upstreams of each protocol answer, made from one description, whole or streamed. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 
 export interface Said {

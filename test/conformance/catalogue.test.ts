@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, type ProtocolId, sendRaw } from '../gateway/harness.ts';
 import { IDS, useRig } from './rig.ts';
 

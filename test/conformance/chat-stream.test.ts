@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, PATHS, post, question } from '../gateway/harness.ts';
 import { checkChatStream } from '../validators/chat.ts';
 import { frame, named, type Said, SPEAKERS } from './answers.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { answerEvents } from '../gateway/harness.ts';
 import { checkChatStream } from '../validators/chat.ts';
 import { type Said, SPEAKERS } from './answers.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { errorAnswer } from '../../src/http/errors.ts';
 import { protocols } from '../../src/protocols/index.ts';
 import { type Answerer, answerJson, ask, type ProtocolId, type UpstreamCall } from '../gateway/harness.ts';
@@ -348,7 +348,7 @@ describe('when to try again', () => {
       for (const [code, { retryable }] of Object.entries(ERRORS)) {
         const { status, headers } = errorAnswer(new GatewayError(code as ErrorCode, 'No.'), protocol, 'req_1');
         assert.equal(headers['x-should-retry'], retryable ? undefined : 'false', code);
-        if (retryable) assert.ok([429, 500, 502, 503, 504, 529].includes(status), code);
+        if (retryable) assert.ok([408, 429, 500, 502, 503, 504, 529].includes(status), code);
       }
     });
   }

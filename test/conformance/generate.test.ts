@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { request as openRequest } from 'node:http';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, PATHS, question } from '../gateway/harness.ts';
 import { assertBase64, assertChunk, assertCounts, checkGenerateStream } from '../validators/generate.ts';
 import { frame, named, type Said, SPEAKERS } from './answers.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { assertStop } from '../validators/messages.ts';
 import type { Said } from './answers.ts';
 import { MODELS, TOOLS, useRig, whole } from './rig.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import { checkChatStream } from '../validators/chat.ts';
 import { MODELS, streamed, TOOLS, useRig, whole } from './rig.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { answerJson, type ProtocolId } from '../gateway/harness.ts';
 import { IDS, MODELS, send, speak, useRig, whole } from './rig.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import { checkStream } from '../validators/index.ts';

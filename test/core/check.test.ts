@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { assertValid, problems } from '../../src/core/check.ts';
 import { GatewayError } from '../../src/core/errors.ts';
+import { assertValid, problems } from '../../src/core/json/check.ts';
 
 const Part = Type.Union([
   Type.Object({ type: Type.Literal('text'), text: Type.String() }),

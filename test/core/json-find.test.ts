@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { spanAt } from '../../src/core/json.ts';
-import { findSpan } from '../../src/core/json-find.ts';
+import { findSpan } from '../../src/core/json/find.ts';
+import { spanAt } from '../../src/core/json/json.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
 

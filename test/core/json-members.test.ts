@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { setMembers } from '../../src/core/json-members.ts';
+import { setMembers } from '../../src/core/json/members.ts';
 
 function set(text: string, ...changes: Parameters<typeof setMembers>[2]): string {
   return setMembers(Buffer.from(text), ['usage'], changes).toString();

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
 import { GatewayError } from '../../src/core/errors.ts';
-import { readBody } from '../../src/core/json-body.ts';
-import { checkNames, fold, knownNames } from '../../src/core/json-names.ts';
+import { readBody } from '../../src/core/json/body.ts';
+import { checkNames, fold, knownNames } from '../../src/core/json/names.ts';
 
 const names = knownNames([
   Type.Object({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { read } from '../../src/core/json.ts';
-import { type SchemaDialect, toDialect } from '../../src/core/json-schema.ts';
+import { read } from '../../src/core/json/json.ts';
+import { type SchemaDialect, toDialect } from '../../src/core/json/schema.ts';
 
 const BASE = [
   'type',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
-import { copyJson, guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json.ts';
-import { readBody } from '../../src/core/json-body.ts';
-import { readInSlices, writeInSlices } from '../../src/core/json-slices.ts';
+import { readBody } from '../../src/core/json/body.ts';
+import { copyJson, guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json/json.ts';
+import { readInSlices, writeInSlices } from '../../src/core/json/slices.ts';
 import { outline } from '../../src/core/outline.ts';
 
 async function refusal(work: () => Promise<unknown>): Promise<string> {

@@ -1,6 +1,6 @@
 /** What an answer says, whatever protocol it is written in; and whether two of them say the same. */
 
-import { isObject, isRawNumber, type Json } from '../../src/core/json.ts';
+import { isObject, isRawNumber, type Json } from '../../src/core/json/json.ts';
 
 export type End =
   | 'stop'

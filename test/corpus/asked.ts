@@ -1,6 +1,6 @@
 /** What a request asks, whatever protocol it is written in; and whether all of it arrived. */
 
-import { isObject, type Json } from '../../src/core/json.ts';
+import { isObject, type Json } from '../../src/core/json/json.ts';
 import { canonical, contrast } from './answer.ts';
 import type { Finding } from './expectation.ts';
 import { canonicalText } from './readers/chat.ts';

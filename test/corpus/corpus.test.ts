@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { type Answer, canonical, emptyChoice } from './answer.ts';
 import { compareAsked, emptyAsked } from './asked.ts';
 import { compare, type Finding } from './expectation.ts';

@@ -1,6 +1,6 @@
 /** Puts one recording through the gateway from every client protocol, and says what came of each feature. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { Reader } from './answer.ts';
 import type { Finding } from './expectation.ts';
 import type { Recording } from './recordings.ts';

@@ -1,6 +1,6 @@
 /** A client of the upstream's own protocol gets the upstream's bytes. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { canonical, contrast } from './answer.ts';
 import { ownRequest, plainRequest } from './client.ts';
 import type { Finding } from './expectation.ts';
@@ -34,7 +34,7 @@ function sameRequest(received: Received, sent: Json, { protocol, model }: Record
   if (canonical(expected) === canonical(got)) return { feature: 'request', outcome: 'equal' };
   const detail = dropped ? `dropped ${dropped}` : contrast(canonical(expected), canonical(got));
   const path = received.headers.get('x-polygate-path');
-  return { feature: 'request', outcome: path === 'bytes' ? 'different' : 'adapted', detail };
+  return { feature: 'request', outcome: path === 'passthrough' ? 'different' : 'adapted', detail };
 }
 
 /** The gateway's name for the model is unlike anything that was recorded, so it can be put back. */

@@ -1,6 +1,6 @@
 /** A gateway in front of an upstream that answers every request with the recording in hand. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import {
   HEADERS,
   PATHS,

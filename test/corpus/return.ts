@@ -1,6 +1,6 @@
 /** The provider's state comes back to it with the turn after its answer. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { contrast, unique } from './answer.ts';
 import type { Finding } from './expectation.ts';
 import { documented, requestAfter, stateIn, turnIn, turnSent } from './state.ts';

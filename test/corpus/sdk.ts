@@ -1,6 +1,6 @@
 /** What the client's own official SDK reads in an answer, in the shapes that the readers take. */
 
-import { type Json, read } from '../../src/core/json.ts';
+import { type Json, read } from '../../src/core/json/json.ts';
 import { failureOf, HEAR } from '../clients/hearing.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, BROKEN, canonical } from './answer.ts';

@@ -1,6 +1,6 @@
 /** The turn after an answer: what a client hands back of it, and which state of the provider arrives there again. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 
 /** The assistant's turn in an answer, as a client puts it into its history. */

@@ -1,6 +1,6 @@
 /** A client of another protocol asks the same and is told the same. */
 
-import { type Json, read } from '../../src/core/json.ts';
+import { type Json, read } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, canonical, contrast } from './answer.ts';
 import { type Asked, compareAsked } from './asked.ts';

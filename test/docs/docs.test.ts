@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { protocols } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows } from './markdown.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { program } from '../cli/program.ts';
 import { startTestGateway } from '../gateway/harness.ts';
 import { parseCurl } from './curl.ts';

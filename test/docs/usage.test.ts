@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { KEY, startTestGateway, type TestGateway } from '../gateway/harness.ts';
 import { parseCurl } from './curl.ts';
 import { codeIn, tableRows } from './markdown.ts';

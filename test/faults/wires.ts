@@ -1,7 +1,7 @@
 /** What each protocol looks like on the wire: a short answer in pieces, errors, and a judge of what a client was sent. */
 
 import assert from 'node:assert/strict';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 

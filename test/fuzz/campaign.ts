@@ -1,7 +1,7 @@
 /** What is tried: for each kind of wire and each pair of protocols, how a case is drawn and what must hold of it. */
 
 import fc from 'fast-check';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import type { Provider } from '../../src/core/provider.ts';
 import { protocols } from '../../src/protocols/index.ts';

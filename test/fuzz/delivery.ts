@@ -3,16 +3,17 @@
 import assert from 'node:assert/strict';
 import { createByteBudget } from '../../src/core/byte-budget.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
 import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
 import type { Provider } from '../../src/core/provider.ts';
-import type { Call, Endpoint } from '../../src/inference/call.ts';
-import type { Delivery } from '../../src/inference/delivery.ts';
-import { createStateMemory } from '../../src/inference/memory.ts';
-import type { Plan } from '../../src/inference/plan.ts';
-import { createReceiver } from '../../src/inference/receiver.ts';
-import { createRounds } from '../../src/inference/rounds.ts';
+import type { Plan } from '../../src/inference/request/planned-request.ts';
+import { createResponseAssembler } from '../../src/inference/response/assembler.ts';
+import type { ResponseContext } from '../../src/inference/response/context.ts';
+import { createReceiver } from '../../src/inference/response/receiver.ts';
+import { createStateMemory } from '../../src/inference/state/memory.ts';
+import type { Endpoint } from '../../src/routing/endpoint.ts';
+import type { InferenceCall } from '../../src/routing/inference-call.ts';
 
 /** A thing the gateway would have to call a bug of its own. */
 export function assertMeant(error: unknown): asserts error is GatewayError {
@@ -47,7 +48,7 @@ export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
   return {
     provider,
     model: { ...MODEL, rules },
-    credential: { id: 'none', number: 1, key: undefined, failed() {}, rests: () => 0 },
+    credential: { id: 'none', number: 1, key: undefined, failed() {}, cooldown: () => 0 },
     headers: {},
   };
 }
@@ -58,7 +59,7 @@ export function bareProvider(protocol: string): Provider {
 
 export const OWNER = 'key';
 
-export function callOf(protocol: Protocol, bytes: Buffer, body: Json): Call {
+export function callOf(protocol: Protocol, bytes: Buffer, body: Json): InferenceCall {
   const stream = body?.stream === true;
   const base = { requestId: 'req', owner: OWNER, action: 'generate', array: false, headers: {} } as const;
   return { ...base, protocol, stream, bytes, body };
@@ -99,7 +100,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
   let error: GatewayError | undefined;
   const options: EncoderOptions = { model: 'provider/model', created: 1, includeUsage: true, array, hideReasoning };
   const planned: Plan = {
-    path: upstream === client ? 'bytes' : 'canonical',
+    path: upstream === client ? 'passthrough' : 'translated',
     upstream,
     target: { origin: 'upstream', model: 'upstream-model', rules: {} },
     body: Buffer.from('{}'),
@@ -109,19 +110,19 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
     ...(asked.continues && { continueWith: () => Buffer.from('{}') }),
   };
   let running = true;
-  const delivery: Delivery = {
+  const delivery: ResponseContext = {
     call: { ...callOf(client, Buffer.from('{}'), {}), stream, array },
-    ...{ endpoint, planned, options, rounds: createRounds(planned), memory: createStateMemory(10_000) },
+    ...{ endpoint, planned, options, rounds: createResponseAssembler(planned), memory: createStateMemory(10_000) },
     keepAlive: 60_000,
-    heads: () => ({}),
+    routingHeaders: () => ({}),
     charge: () => undefined,
-    hangUp: () => {
+    abortUpstream: () => {
       running = false;
     },
     reply: {
       full: false,
       head: () => {
-        assert.ok(!begun, 'two heads');
+        assert.ok(!begun, 'two routingHeaders');
         begun = true;
       },
       write: (chunk) => {
@@ -138,7 +139,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
       onDone: () => {},
     },
     share: createByteBudget(Number.POSITIVE_INFINITY).open(),
-    sendAgain: () => {
+    continueUpstream: () => {
       again = true;
     },
     resolve: (outcome) => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { isObject, parseObject, read, spans } from '../../src/core/json.ts';
-import { count, list, record, text } from '../../src/core/shape.ts';
+import { isObject, parseObject, read, spans } from '../../src/core/json/json.ts';
+import { count, list, record, text } from '../../src/core/json/shape.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { frame, named } from '../conformance/answers.ts';
 import { checkStream } from '../validators/index.ts';

@@ -1,7 +1,7 @@
 /** Makes broken wires out of good ones: a seed and a list of edits, both of which fast-check draws, shrinks and repeats. */
 
 import fc from 'fast-check';
-import { isRawNumber, type Json } from '../../src/core/json.ts';
+import { isRawNumber, type Json } from '../../src/core/json/json.ts';
 import { wrap } from '../../src/core/opaque.ts';
 
 type Kind = 'replace' | 'remove' | 'duplicate' | 'transplant' | 'rename' | 'nest' | 'repeat';

@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict';
 import type { OpenPart } from '../../src/core/chat.ts';
 import type { GatewayError } from '../../src/core/errors.ts';
-import { copyJson, isObject, type Json } from '../../src/core/json.ts';
-import { readBody } from '../../src/core/json-body.ts';
+import { readBody } from '../../src/core/json/body.ts';
+import { copyJson, isObject, type Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
-import { type Endpoint, encoderOptions } from '../../src/inference/call.ts';
-import { countByEstimate } from '../../src/inference/count.ts';
-import { createStateMemory } from '../../src/inference/memory.ts';
-import { plan } from '../../src/inference/plan.ts';
+import { plan } from '../../src/inference/request/plan.ts';
+import { encoderOptions } from '../../src/inference/response/encoder-options.ts';
+import { createStateMemory } from '../../src/inference/state/memory.ts';
+import { countByEstimate } from '../../src/inference/tokens/count.ts';
+import type { Endpoint } from '../../src/routing/endpoint.ts';
 import { checkStream } from '../validators/index.ts';
 import { type Answer, type Asked, assertMeant, callOf, deliver, OWNER } from './delivery.ts';
 

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Json, read } from '../../src/core/json.ts';
+import { type Json, read } from '../../src/core/json/json.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { readCorpus } from '../corpus/recordings.ts';
 import type { ProtocolId } from '../gateway/harness.ts';

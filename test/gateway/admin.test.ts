@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { KEY, PATHS, question, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 
 const TOKEN = 'admin-token-0123456789-0123456789';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { SPEAKERS } from '../conformance/answers.ts';
 import { IDS, MODELS, protocolOf, type Rig, send, useRig } from '../conformance/rig.ts';
 import { problemsOfChat } from '../corpus/validators/chat.ts';

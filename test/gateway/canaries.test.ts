@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { type Collector, startCollector } from '../telemetry/collector.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { errorName } from '../faults/wires.ts';
 import { HEADERS, KEY, PATHS, type ProtocolId, startTestGateway, type TestGateway } from './harness.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { IDS, MODELS, streamed, TOOLS, useRig, whole } from '../conformance/rig.ts';
 import { checkStream } from '../validators/index.ts';
 import type { ProtocolId } from './harness.ts';

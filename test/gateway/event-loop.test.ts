@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { WIRES } from '../faults/wires.ts';
 import { answerJson, HEADERS, PATHS, type ProtocolId, post, startUpstream, type TestUpstream } from './harness.ts';
 

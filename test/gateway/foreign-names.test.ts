@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { startNameServer } from '../net/name-server.ts';
 import { KEY, startTestGateway } from './harness.ts';
 

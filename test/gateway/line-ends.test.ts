@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { ask, PATHS, post, question, startTestGateway, type TestGateway } from './harness.ts';
 
 const TEXT = 'one\u2028two\u2029three\u0085four';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { ask, PATHS, type ProtocolId, post, question, startTestGateway, type TestGateway } from './harness.ts';
 import { providerEntry, type Scripted, startScripted } from './routing-upstreams.ts';
 import { headersWith } from './usage-client.ts';

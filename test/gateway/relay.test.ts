@@ -96,7 +96,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
       const response = await ask(gateway, { protocol, model, text: 'hi' });
       assert.equal(response.status, 200);
       assert.equal(await response.text(), renamed(protocol, WHOLE[protocol]));
-      assert.equal(response.headers.get('x-polygate-path'), 'bytes');
+      assert.equal(response.headers.get('x-polygate-path'), 'passthrough');
       assert.equal(response.headers.get('set-cookie'), null);
     });
 

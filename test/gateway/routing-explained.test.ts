@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { ask, HEADERS, PATHS, post, question } from './harness.ts';
 import { type Fleet, startFleet } from './routing-upstreams.ts';
 

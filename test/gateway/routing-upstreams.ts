@@ -1,7 +1,7 @@
 /** Upstreams of all three protocols that fail on demand, behind one model each. */
 
 import type { ServerResponse } from 'node:http';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import {
   answerEvents,
   answerJson,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { type Collector, startCollector } from '../telemetry/collector.ts';
 import {
   answerEvents,
@@ -269,7 +269,7 @@ describe('the log', () => {
       (each) => each.requestId === requestId,
     );
     assert.deepEqual(line, {
-      ...{ requestId, protocol: 'chat', model: 'up/m', endpoint: 'up/m', attempts: 1, path: 'bytes' },
+      ...{ requestId, protocol: 'chat', model: 'up/m', endpoint: 'up/m', attempts: 1, path: 'passthrough' },
       ...{ stream: false, status: 'complete', finish: 'stop', cost: '0.00002', msg: 'answered' },
       usage: line.usage,
     });

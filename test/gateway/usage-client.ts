@@ -1,7 +1,7 @@
 /** A client that hears everything a gateway says of an answer's cost: headers, body, trailers, records. */
 
 import { request as openRequest } from 'node:http';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, KEY, PATHS, type ProtocolId, question } from './harness.ts';
 
 export interface Heard {

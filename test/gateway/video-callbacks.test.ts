@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
 import { type VideoClient, videoClient } from './video-client.ts';

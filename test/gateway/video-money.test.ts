@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 import { get } from './usage-client.ts';
 import { videoClient } from './video-client.ts';

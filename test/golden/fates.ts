@@ -1,6 +1,6 @@
 /** The fates of fields whose values don't arrive as they are; `fields.test.ts` holds every request against them. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 
 /** Stands for a value that only has to be there. */
 export const ANY = Symbol('any');

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, type Json, parseObject } from '../../src/core/json.ts';
+import { isObject, type Json, parseObject } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import { ADAPTED, type Adaptation, ALIASES, ANY, CHOICES } from './fates.ts';

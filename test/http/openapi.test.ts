@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { Json } from '../../src/core/json.ts';
-import type { AdminOptions } from '../../src/http/admin/app.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { ACCOUNT_ROUTES } from '../../src/http/account-routes.ts';
 import { keyRoutes } from '../../src/http/admin/keys.ts';
 import { recordRoutes } from '../../src/http/admin/records.ts';
+import type { AdminOptions } from '../../src/http/admin/route.ts';
 import { createDocument } from '../../src/http/openapi/document.ts';
-import { OWN_ROUTES } from '../../src/http/own-routes.ts';
-import { createPages } from '../../src/http/pages.ts';
 import { createRouter } from '../../src/http/paths.ts';
+import { createPages } from '../../src/http/system-routes.ts';
 import { VIDEO_PATHS, videoRoute } from '../../src/http/video-routes.ts';
 import { protocols } from '../../src/protocols/index.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -108,7 +108,7 @@ describe('every page is in it', () => {
   const metrics = { metrics: { text: async () => '', contentType: '' }, local: true };
   const store = { health: async () => ({ writable: true }) };
   const pages = createPages({ ...description, store, metrics, log: createLog({ write() {} }) });
-  for (const path of [...pages.keys(), ...OWN_ROUTES.keys()]) {
+  for (const path of [...pages.keys(), ...ACCOUNT_ROUTES.keys()]) {
     test(path, () => assert.ok(document.paths[path]?.get));
   }
 });
@@ -135,7 +135,7 @@ test('nothing else is in it', () => {
     ),
     ...VIDEO_PATHS.map(({ template }) => template),
     ...adminRoutes.map(({ template }) => template),
-    ...OWN_ROUTES.keys(),
+    ...ACCOUNT_ROUTES.keys(),
     ...['/healthz', '/readyz', '/metrics', '/openapi.json'],
   ];
   assert.deepEqual(Object.keys(document.paths).toSorted(), [...new Set(known)].toSorted());

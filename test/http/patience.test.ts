@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createPatience } from '../../src/http/patience.ts';
+import { createPatience } from '../../src/http/store-retry.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 
 test('until it is back', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createCredentials } from '../../src/inference/credentials.ts';
+import { createCredentials } from '../../src/transport/credentials.ts';
 
 const KEYS = ['one', 'two', 'three'];
 const conversations = Array.from({ length: 300 }, (_, index) => `conversation ${index}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { watch } from '../../src/inference/deadlines.ts';
+import { watch } from '../../src/transport/deadlines.ts';
 
 /** Keeps the process busy, as a large body or a slow machine does. */
 function stall(milliseconds: number): void {

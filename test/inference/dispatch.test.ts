@@ -4,22 +4,23 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { pino } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
-import type { Call, Reply } from '../../src/inference/call.ts';
+import { createModels, type LiveModels } from '../../src/gateway/provider-registry.ts';
 import { type DispatchOptions, dispatch } from '../../src/inference/dispatch.ts';
-import { createStateMemory } from '../../src/inference/memory.ts';
-import type { Outcome } from '../../src/inference/outcome.ts';
-import { routeOf } from '../../src/inference/route.ts';
-import { createRoutingState, measuredAs, type RoutingState } from '../../src/inference/routing-state.ts';
-import { createUpstream, type Upstream } from '../../src/inference/upstream.ts';
-import { createModels, type LiveModels } from '../../src/models.ts';
+import type { DispatchOutcome } from '../../src/inference/outcome.ts';
+import type { Reply } from '../../src/inference/response/reply.ts';
+import { createStateMemory } from '../../src/inference/state/memory.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { decideRouting } from '../../src/routing/decision.ts';
+import type { InferenceCall } from '../../src/routing/inference-call.ts';
+import { createRoutingState, measuredAs, type RoutingState } from '../../src/routing/state.ts';
+import { createUpstreamClient, type UpstreamClient } from '../../src/transport/upstream-client.ts';
 import { type ProtocolId, question } from '../gateway/harness.ts';
 import { providerEntry, type Scripted, startScripted } from '../gateway/routing-upstreams.ts';
 
 let one: Scripted;
 let two: Scripted;
-let upstream: Upstream;
+let upstream: UpstreamClient;
 let models: LiveModels;
 let state: RoutingState;
 
@@ -29,7 +30,7 @@ before(async () => {
   const endpoints = '[{ provider: one, model: m }, { provider: two, model: m, priority: 1 }]';
   const yaml = `providers: { one: ${providerEntry(one, 'chat')}, two: ${providerEntry(two, 'messages')} }\nmodels: { house/m: { endpoints: ${endpoints} } }`;
   const { providers, routing, server } = parseConfig(yaml, { environment: {}, known: providerTypes });
-  upstream = createUpstream(server.deadlines);
+  upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   models = createModels(providers, { upstream, log, userAgent: 'test', routes: routing });
 });
@@ -46,7 +47,7 @@ afterEach(() => {
 });
 
 interface Sent {
-  outcome: Outcome;
+  outcome: DispatchOutcome;
   written: string;
 }
 
@@ -56,7 +57,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
   const body = question(protocolId, 'house/m', 'hi', stream);
   const bytes = Buffer.from(JSON.stringify(body));
   const base = { requestId: 'r', owner: 'o', action: 'generate', array: false, headers: {} } as const;
-  const call: Call = { ...base, protocol, stream, bytes, body };
+  const call: InferenceCall = { ...base, protocol, stream, bytes, body };
   let written = '';
   const reply: Reply = {
     full: false,
@@ -78,7 +79,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
     ...{ upstream, state, memory: createStateMemory(), keepAlive: 60_000, userAgent: 'test', total: 10_000 },
     prepare: async () => {},
   };
-  const route = await routeOf(call, 'house/m', { models, state, allows: () => true });
+  const route = await decideRouting(call, 'house/m', { models, state, allows: () => true });
   return { outcome: await dispatch(call, route, reply, options), written };
 }
 
@@ -90,7 +91,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
         const { status, attempts, endpoint, path, usage, firstByte = -1, milliseconds, error } = outcome;
         assert.match(written, /^200 /);
         assert.deepEqual([status, endpoint?.provider.id, error], ['complete', 'one', undefined]);
-        assert.equal(path, protocol === 'chat' ? 'bytes' : 'canonical');
+        assert.equal(path, protocol === 'chat' ? 'passthrough' : 'translated');
         assert.deepEqual([usage?.input, usage?.output], [3, 5]);
         assert.ok(firstByte > 0 && firstByte <= milliseconds);
         assert.equal(attempts.length, 1);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { ChatRequest, Part } from '../../src/core/chat.ts';
-import { estimateOutput, estimateTokens } from '../../src/inference/estimate.ts';
+import { estimateOutput, estimateTokens } from '../../src/inference/tokens/estimate.ts';
 
 function requestOf(parts: Part[], more: Partial<ChatRequest> = {}): ChatRequest {
   return { stream: false, turns: [{ role: 'user', parts }], tools: [], dropped: [], ...more };

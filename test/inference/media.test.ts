@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ChatRequest, MediaPart, Part } from '../../src/core/chat.ts';
-import { inlineMedia, refusePrivateUrls } from '../../src/inference/media.ts';
+import { inlineMedia, refusePrivateUrls } from '../../src/inference/request/media.ts';
 import { createGuardedClient, type FetchBytes } from '../../src/net/fetch.ts';
-import { createPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/policy.ts';
 import { startHttps, type TestServer, testCa } from '../net/servers.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n-pixels', 'latin1');
@@ -35,7 +35,7 @@ before(async () => {
     else if (file) response.writeHead(200, file.type ? { 'content-type': file.type } : {}).end(file.bytes);
     else response.writeHead(404).end();
   });
-  const policy = createPolicy({ allowCidrs: ['127.0.0.0/8'] });
+  const policy = createAddressPolicy({ allowCidrs: ['127.0.0.0/8'] });
   fetchBytes = createGuardedClient({ policy, lookup: async () => ['127.0.0.1'], extraCa: testCa }).fetchBytes;
 });
 after(() => server.close());

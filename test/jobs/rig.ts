@@ -3,7 +3,7 @@
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NewJob } from '../../src/store/job-rows.ts';
-import type { Operation } from '../../src/store/operation.ts';
+import type { StoreOperation } from '../../src/store/operation.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { OpenTestStore, TestStore } from '../store/stores.ts';
 import { type Activity, createActivity } from './activity.ts';
@@ -17,8 +17,8 @@ export interface JobStore extends TestStore {
   /** Calls any operation, those of the tests included. */
   do<Name extends keyof Operations>(
     name: Name,
-    parameters: Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never,
-  ): Promise<Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
+    parameters: Operations[Name] extends StoreOperation<infer Parameters, infer _Result> ? Parameters : never,
+  ): Promise<Operations[Name] extends StoreOperation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
 }
 
 export const OPERATIONS = new URL('./operations.ts', import.meta.url);

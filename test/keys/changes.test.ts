@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { createCipher } from '../../src/core/cipher.ts';
-import { Secret } from '../../src/core/secret.ts';
 import { isIntact } from '../../src/keys/key.ts';
 import { type KeyStore, openKeyStore } from '../../src/keys/store.ts';
+import { createCipher } from '../../src/security/cipher.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { createSecrets } from '../../src/webhooks/secrets.ts';
 import { forEachStore, type TestStore, temporaryData } from '../store/stores.ts';
 

@@ -3,8 +3,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { Secret } from '../../src/core/secret.ts';
 import { type FixedKey, type KeyStore, openKeyStore } from '../../src/keys/store.ts';
+import { Secret } from '../../src/security/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { forEachStore, type TestStore, temporaryData } from '../store/stores.ts';
 

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { KeySettings } from '../../src/core/key-settings.ts';
 import { moneyOf } from '../../src/core/money.ts';
 import { createLimitKeeper, type LimitKeeper } from '../../src/limits/limits.ts';
 import { createQuota } from '../../src/limits/quota.ts';
+import type { KeySettings } from '../../src/records/key-settings.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { forEachStore, openTestPostgres, openTestSqlite } from '../store/stores.ts';
@@ -196,8 +196,8 @@ describe('three gateways on one database', () => {
     assert.ok(under.length <= 4 && under.length > 0, `${under.length}`);
     for (const release of under) release();
     // Those that rest give back what they hold.
-    for (const keeper of keepers) await keeper.rest();
-    for (const keeper of keepers) await keeper.rest();
+    for (const keeper of keepers) await keeper.releaseIdle();
+    for (const keeper of keepers) await keeper.releaseIdle();
     const [last] = keepers.slice(-1);
     for (let index = 0; index < 4; index += 1) await last?.enter(key);
   });
@@ -214,7 +214,7 @@ describe('three gateways on one database', () => {
         spent += moneyOf('0.03');
         one.settle({ tokens: 0, cost: moneyOf('0.03') });
       }
-      for (const keeper of keepers) await keeper.rest();
+      for (const keeper of keepers) await keeper.releaseIdle();
     }
     assert.ok(spent <= moneyOf('1'), `${spent}`);
     assert.ok(spent >= moneyOf('0.9'), `${spent}`);

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type AdmissionControl, createAdmissionControl } from '../../src/accounting/admission.ts';
 import { moneyOf } from '../../src/core/money.ts';
-import { type Accounts, createAccounts } from '../../src/http/account.ts';
 import type { Key } from '../../src/keys/store.ts';
 import { createLimitKeeper } from '../../src/limits/limits.ts';
 import { createQuota } from '../../src/limits/quota.ts';
@@ -14,14 +14,14 @@ import { NOON } from '../usage/records.ts';
 const key = { id: 'key-1', settings: { budgets: { day: '1', total: '10' } } } as Key;
 
 /** Accounts of a gateway that has just come up. */
-async function gateway(store: Store, instance: string, now = NOON): Promise<Accounts> {
+async function gateway(store: Store, instance: string, now = NOON): Promise<AdmissionControl> {
   await store.call('heartbeat', { id: instance, now, until: now + 30_000, alone: store.engine === 'sqlite' });
   const limits = createLimitKeeper({
     quota: createQuota({ store, instance }),
     defaults: () => ({}),
     now: () => now,
   });
-  return createAccounts({ recorder: undefined as never, limits, store, now: () => now });
+  return createAdmissionControl({ recorder: undefined as never, limits, store, now: () => now });
 }
 
 const task = (id: string, cost: string, createdAt = NOON) => ({

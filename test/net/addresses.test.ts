@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { contains, isPublic, parseAddress, parseRange } from '../../src/net/addresses.ts';
+import { contains, isPublic, parseAddress, parseRange } from '../../src/net/public-addresses.ts';
 
 function verdict(text: string): boolean {
   const address = parseAddress(text);

@@ -5,11 +5,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createGuardedClient, type GuardedClientOptions } from '../../src/net/fetch.ts';
-import { createPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/policy.ts';
 import type { Lookup } from '../../src/net/resolver.ts';
 import { startHttps, startTls, type TestServer, testCa } from './servers.ts';
 
-const loopback = createPolicy({ allowCidrs: ['127.0.0.0/8'] });
+const loopback = createAddressPolicy({ allowCidrs: ['127.0.0.0/8'] });
 const toLoopback: Lookup = async () => ['127.0.0.1'];
 
 function clientWith(options: GuardedClientOptions = {}) {
@@ -47,7 +47,7 @@ describe('a friendly server', () => {
   });
 
   test('is reached by an allowed name through the hosts file', async () => {
-    const policy = createPolicy({ allowHosts: ['localhost'] });
+    const policy = createAddressPolicy({ allowHosts: ['localhost'] });
     assert.ok(await createGuardedClient({ policy, extraCa: testCa }).fetchBytes(at('/', 'localhost'), limits));
   });
 
@@ -88,7 +88,7 @@ describe('a friendly server', () => {
     const plain = createServer((_request, response) => response.end('plain'));
     await new Promise<void>((ready) => plain.listen(0, '127.0.0.1', ready));
     const url = `http://media.example.com:${(plain.address() as AddressInfo).port}/`;
-    const policy = createPolicy({ allowCidrs: ['127.0.0.0/8'], allowHttp: true });
+    const policy = createAddressPolicy({ allowCidrs: ['127.0.0.0/8'], allowHttp: true });
     assert.equal((await clientWith({ policy }).fetchBytes(url, limits)).bytes.toString(), 'plain');
     await assert.rejects(clientWith().fetchBytes(url, limits), { code: 'invalid_request' });
     await new Promise((done) => plain.close(done));
@@ -107,7 +107,7 @@ describe('a friendly server', () => {
 
   test('is refused without a connection when its address is not public', async () => {
     const connections = server.connections();
-    const closed = clientWith({ policy: createPolicy() });
+    const closed = clientWith({ policy: createAddressPolicy() });
     await assert.rejects(closed.fetchBytes(at('/', '127.0.0.1'), limits), { code: 'invalid_request' });
     const answers = [
       ['127.0.0.1'],
@@ -118,7 +118,7 @@ describe('a friendly server', () => {
       ['junk'],
     ];
     for (const addresses of answers) {
-      const client = clientWith({ policy: createPolicy(), lookup: async () => addresses });
+      const client = clientWith({ policy: createAddressPolicy(), lookup: async () => addresses });
       await assert.rejects(client.fetchBytes(at('/'), limits), (error: Error) => {
         assert.equal((error as { outcome?: string }).outcome, 'blocked');
         for (const address of addresses) assert.ok(!error.message.includes(address), 'the address is not told');
@@ -136,7 +136,7 @@ describe('a name that changes its address', () => {
     const answers = [['127.0.0.2'], ['127.0.0.1']];
     let asked = 0;
     const client = clientWith({
-      policy: createPolicy({ allowCidrs: ['127.0.0.2/32'] }),
+      policy: createAddressPolicy({ allowCidrs: ['127.0.0.2/32'] }),
       lookup: async () => answers[Math.min(asked++, 1)] ?? [],
     });
     const url = `https://media.example.com:${inner.port}/`;

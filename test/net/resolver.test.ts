@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { createPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/policy.ts';
 import { createLookup, createResolverLookup, systemLookup } from '../../src/net/resolver.ts';
 import { startNameServer } from './name-server.ts';
 
@@ -19,14 +19,14 @@ test('the name servers of the configuration are asked', async (context) => {
 
 test('names that the operator allows are looked up as this machine does it', async (context) => {
   const server = await startNameServer(context, '93.184.215.14');
-  const lookup = createLookup(createPolicy({ allowHosts: ['localhost'] }), [server.address]);
+  const lookup = createLookup(createAddressPolicy({ allowHosts: ['localhost'] }), [server.address]);
   assert.ok((await lookup('localhost', never)).some((address) => address === '127.0.0.1' || address === '::1'));
   assert.deepEqual(server.asked, []);
 });
 
 test('names that the operator allows are asked of the name servers of the configuration, then of this machine', async (context) => {
   const server = await startNameServer(context, '10.1.2.3');
-  const lookup = createLookup(createPolicy({ allowHosts: ['hooks.internal', hostname()] }), [server.address]);
+  const lookup = createLookup(createAddressPolicy({ allowHosts: ['hooks.internal', hostname()] }), [server.address]);
   assert.deepEqual(await lookup('hooks.internal', never), ['10.1.2.3']);
   assert.ok(server.asked.includes('hooks.internal'));
   const own = await systemLookup(hostname(), never).catch(() => undefined);

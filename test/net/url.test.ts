@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
-import { createPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/policy.ts';
 import { checkUrl } from '../../src/net/url.ts';
 
 const ATTACKS = [
@@ -213,7 +213,7 @@ describe('checkUrl', () => {
 });
 
 describe('policy', () => {
-  const open = createPolicy({ allowCidrs: ['127.0.0.0/8', '::1'], allowHosts: ['Receiver'], allowHttp: true });
+  const open = createAddressPolicy({ allowCidrs: ['127.0.0.0/8', '::1'], allowHosts: ['Receiver'], allowHttp: true });
 
   test('opens what an operator names', () => {
     for (const text of [
@@ -241,7 +241,7 @@ describe('policy', () => {
   });
 
   test('closes what an operator names, even inside what is opened', () => {
-    const closed = createPolicy({
+    const closed = createAddressPolicy({
       allowCidrs: ['10.0.0.0/8'],
       denyCidrs: ['8.8.0.0/16', '10.1.0.0/16'],
       denyHosts: ['gateway.example.com'],
@@ -265,6 +265,6 @@ describe('policy', () => {
   });
 
   test('a malformed range is a mistake that is named', () => {
-    assert.throws(() => createPolicy({ allowCidrs: ['localhost'] }), /"localhost" is not an address range/);
+    assert.throws(() => createAddressPolicy({ allowCidrs: ['localhost'] }), /"localhost" is not an address range/);
   });
 });

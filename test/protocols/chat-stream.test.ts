@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Candidate, ChatEvent, ChatResponse } from '../../src/core/chat.ts';
+import type { ChatCandidate, ChatEvent, ChatResponse } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { fold, unfold } from '../../src/core/fold.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { EncoderOptions, Target } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
@@ -19,7 +19,7 @@ const options: EncoderOptions = {
 };
 const target: Target = { origin: 'acme', model: 'one', rules: {} };
 
-const FULL: Candidate = {
+const FULL: ChatCandidate = {
   parts: [
     { type: 'reasoning', text: 'Hm.', opaque: { kind: 'signature', value: 's', origin: 'other' } },
     { type: 'reasoning', text: '', opaque: { kind: 'redacted', value: 'r', origin: 'other' } },
@@ -37,7 +37,7 @@ const FULL: Candidate = {
   finish: { reason: 'calls' },
 };
 
-function response(candidate: Candidate, more: Partial<ChatResponse> = {}): ChatResponse {
+function response(candidate: ChatCandidate, more: Partial<ChatResponse> = {}): ChatResponse {
   return { id: 'msg_1', model: 'one', created: 7, candidates: [candidate], usage: { input: 3, output: 2 }, ...more };
 }
 
@@ -177,7 +177,7 @@ test('a client’s next request brings all state back, from a whole answer and f
 });
 
 test('an answer decoded whole is the same as its stream decoded', () => {
-  const plain: Candidate = {
+  const plain: ChatCandidate = {
     parts: [
       { type: 'reasoning', text: 'Hm.' },
       { type: 'text', text: 'Let me see. 👋' },
@@ -200,7 +200,7 @@ test('an answer decoded whole is the same as its stream decoded', () => {
 });
 
 describe('reasons', () => {
-  const named: [Candidate['finish'], string, string | null][] = [
+  const named: [ChatCandidate['finish'], string, string | null][] = [
     [{ reason: 'stop' }, 'stop', ''],
     [{ reason: 'stop-sequence', stopSequence: 'x' }, 'stop', ''],
     [{ reason: 'length' }, 'length', ''],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import type { Action } from '../../src/core/protocol.ts';
 import { chat } from '../../src/protocols/chat/index.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ChatRequest, Part, Turn } from '../../src/core/chat.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { wrap } from '../../src/core/opaque.ts';
 import { chat } from '../../src/protocols/chat/index.ts';

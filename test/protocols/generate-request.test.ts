@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CallPart, ChatRequest, Part, ReasoningRequest, Tool, Turn } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import { read } from '../../src/core/json.ts';
+import { read } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { wrap } from '../../src/core/opaque.ts';
 import { generate } from '../../src/protocols/generate/index.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { ChatEvent, ChatResponse, Citation, OpenPart } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { fold, unfold } from '../../src/core/fold.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { unwrap } from '../../src/core/opaque.ts';
 import type { EncoderOptions } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';

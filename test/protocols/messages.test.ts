@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
-import type { Endpoint } from '../../src/core/protocol.ts';
+import type { ClientRoute } from '../../src/core/protocol.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
 
 const endpoints = messages.endpoints({ messages: 'anthropic', generate: 'gemini' });
 
-function at(method: Endpoint['method'], path: string): Endpoint {
+function at(method: ClientRoute['method'], path: string): ClientRoute {
   const endpoint = endpoints.find((candidate) => candidate.method === method && candidate.path === path);
   assert.ok(endpoint, `${method} ${path}`);
   return endpoint;

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { bundledModels } from '../../src/catalog/bundled.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { Adaptation, Provider } from '../../src/core/provider.ts';
 import { providerTypes } from '../../src/providers/index.ts';

@@ -1,14 +1,14 @@
 /** Asks the sandbox as the relay does, and reads what it answers. */
 
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { parseEvents } from '../../src/core/sse.ts';
-import type { Clock } from '../../src/providers/sandbox/delivery.ts';
-import { createUpstream } from '../../src/providers/sandbox/upstream.ts';
+import type { SandboxClock } from '../../src/providers/sandbox/delivery.ts';
+import { createSandboxUpstream } from '../../src/providers/sandbox/upstream.ts';
 
 export const NOW = 1_800_000_000;
 
 /** Remembers how long it was asked to wait, and doesn't. */
-export function createClock(): Clock & { waits: number[] } {
+export function createClock(): SandboxClock & { waits: number[] } {
   const waits: number[] = [];
   return {
     waits,
@@ -30,11 +30,11 @@ export interface Reply {
 
 export async function call(
   body: Json,
-  clock: Clock = createClock(),
+  clock: SandboxClock = createClock(),
   signal = new AbortController().signal,
 ): Promise<Reply> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
-  const answer = await createUpstream(clock)({
+  const answer = await createSandboxUpstream(clock)({
     method: 'POST',
     path: '/v1/chat/completions',
     headers: {},

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { systemClock } from '../../src/providers/sandbox/delivery.ts';
-import { createUpstream } from '../../src/providers/sandbox/upstream.ts';
+import { createSandboxUpstream } from '../../src/providers/sandbox/upstream.ts';
 import { call, chunksIn, createClock, user } from './sandbox-call.ts';
 
 const streamed = { stream: true };
@@ -99,7 +99,7 @@ describe('an abort', () => {
 
   test('ends a stream at once', async () => {
     const client = new AbortController();
-    const local = createUpstream(systemClock);
+    const local = createSandboxUpstream(systemClock);
     const answer = await local({ method: 'POST', path: '/chat/completions', headers: {}, body, signal: client.signal });
     let received = 0;
     await assert.rejects(async () => {
@@ -110,7 +110,7 @@ describe('an abort', () => {
 
   test('before the start means no answer', async () => {
     await assert.rejects(
-      createUpstream(systemClock)({
+      createSandboxUpstream(systemClock)({
         path: '/chat/completions',
         method: 'POST',
         headers: {},
@@ -124,7 +124,7 @@ describe('an abort', () => {
 
 test('another path does not exist', async () => {
   const signal = new AbortController().signal;
-  const { status } = await createUpstream(systemClock)({
+  const { status } = await createSandboxUpstream(systemClock)({
     path: '/v1/embeddings',
     method: 'POST',
     headers: {},

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Check } from 'typebox/schema';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { samplePattern } from '../../src/providers/sandbox/pattern-sample.ts';
 import { sampleSchema } from '../../src/providers/sandbox/schema-sample.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Check } from 'typebox/schema';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { sandbox } from '../../src/providers/sandbox/index.ts';
 import { countTokens, tokens } from '../../src/providers/sandbox/tokens.ts';
 import { assembled, call, chunks, chunksIn, NOW, user, whole } from './sandbox-call.ts';

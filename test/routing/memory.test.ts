@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.ts';
-import { createBindings } from '../../src/routing/bindings.ts';
+import { createCircuitBreaker } from '../../src/routing/circuit-breaker.ts';
+import { createBindings } from '../../src/routing/conversation-bindings.ts';
 import { mayFallBack } from '../../src/routing/fallback.ts';
-import { createHealth } from '../../src/routing/health.ts';
+import { createStatistics } from '../../src/routing/latency-statistics.ts';
 import { createRetryBudget } from '../../src/routing/retry-budget.ts';
-import { createStatistics } from '../../src/routing/statistics.ts';
 
 function failure(upstreamStatus?: number, retryAfter?: number, code: ErrorCode = 'upstream_error'): GatewayError {
   return new GatewayError(code, 'Failed.', { upstreamStatus, retryAfter });
@@ -26,7 +26,7 @@ function clock() {
 describe('health', () => {
   function rig() {
     const { now, pass } = clock();
-    const health = createHealth({ cooldown: () => 10_000, now });
+    const health = createCircuitBreaker({ cooldown: () => 10_000, now });
     const fail = (...errors: GatewayError[]) => {
       for (const error of errors) health.begin('a').failed(error);
     };
@@ -37,30 +37,30 @@ describe('health', () => {
     for (const status of [429, 529]) {
       const { health, pass, fail } = rig();
       fail(failure(status));
-      assert.equal(health.rest('a')?.milliseconds, 10_000);
+      assert.equal(health.cooldown('a')?.milliseconds, 10_000);
       pass(10_000);
-      assert.equal(health.rest('a'), undefined);
+      assert.equal(health.cooldown('a'), undefined);
     }
     const { health, fail } = rig();
     fail(failure(503, 2000));
-    assert.equal(health.rest('a')?.milliseconds, 2000);
+    assert.equal(health.cooldown('a')?.milliseconds, 2000);
     fail(failure(429, 60_000));
-    assert.equal(health.rest('a')?.milliseconds, 60_000);
+    assert.equal(health.cooldown('a')?.milliseconds, 60_000);
     fail(failure(429, 3_600_000_000));
-    assert.equal(health.rest('a')?.milliseconds, 3_600_000);
+    assert.equal(health.cooldown('a')?.milliseconds, 3_600_000);
     fail(failure(429, 1));
-    assert.equal(health.rest('a')?.milliseconds, 3_600_000);
+    assert.equal(health.cooldown('a')?.milliseconds, 3_600_000);
   });
 
   test('other failures rest from the third in a row', () => {
     const { health, fail } = rig();
     fail(failure(500), failure());
-    assert.equal(health.rest('a'), undefined);
+    assert.equal(health.cooldown('a'), undefined);
     assert.ok(health.failedLately('a'));
     health.begin('a').succeeded();
     assert.ok(!health.failedLately('a'));
     fail(failure(500), failure(), failure(502));
-    assert.deepEqual(health.rest('a'), { cause: 'upstream_error', milliseconds: 10_000 });
+    assert.deepEqual(health.cooldown('a'), { cause: 'upstream_error', milliseconds: 10_000 });
   });
 
   test('after the rest one request tries; its failure doubles the rest, up to five minutes', () => {
@@ -69,13 +69,13 @@ describe('health', () => {
     for (const rest of [20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
       pass(300_001);
       const probe = health.begin('a');
-      assert.deepEqual(health.rest('a'), { cause: 'upstream_error' });
+      assert.deepEqual(health.cooldown('a'), { cause: 'upstream_error' });
       probe.failed(failure(500));
-      assert.equal(health.rest('a')?.milliseconds, rest);
+      assert.equal(health.cooldown('a')?.milliseconds, rest);
     }
     pass(300_001);
     health.begin('a').succeeded();
-    assert.equal(health.rest('a'), undefined);
+    assert.equal(health.cooldown('a'), undefined);
   });
 
   test('a probe that is given up leaves the next one its turn', () => {
@@ -83,9 +83,9 @@ describe('health', () => {
     fail(failure(429));
     pass(10_001);
     const probe = health.begin('a');
-    assert.ok(health.rest('a'));
+    assert.ok(health.cooldown('a'));
     probe.abandoned();
-    assert.equal(health.rest('a'), undefined);
+    assert.equal(health.cooldown('a'), undefined);
   });
 
   test('an answer that was on its way does not end a rest, but one that was asked for in it does', () => {
@@ -93,9 +93,9 @@ describe('health', () => {
     const early = health.begin('a');
     fail(failure(429));
     early.succeeded();
-    assert.ok(health.rest('a'));
+    assert.ok(health.cooldown('a'));
     health.begin('a').succeeded();
-    assert.equal(health.rest('a'), undefined);
+    assert.equal(health.cooldown('a'), undefined);
   });
 
   test('requests that were on their way change nothing of a probe', () => {
@@ -106,9 +106,9 @@ describe('health', () => {
     const probe = health.begin('a');
     early.failed(failure(500));
     health.begin('a').succeeded();
-    assert.ok(health.rest('a'), 'the probe is still on its way');
+    assert.ok(health.cooldown('a'), 'the probe is still on its way');
     probe.failed(failure(500));
-    assert.equal(health.rest('a')?.milliseconds, 20_000);
+    assert.equal(health.cooldown('a')?.milliseconds, 20_000);
   });
 });
 

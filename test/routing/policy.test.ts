@@ -3,21 +3,21 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
-import { splitModelName } from '../../src/routing/model-name.ts';
-import { NO_POLICY, type Policy } from '../../src/routing/policy.ts';
-import { readPolicy } from '../../src/routing/request.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { splitModelName } from '../../src/routing/model-suffix.ts';
+import { NO_POLICY, type RoutingPolicy } from '../../src/routing/policy.ts';
+import { readPolicy } from '../../src/routing/request-policy.ts';
 import { createSlugs } from '../../src/routing/slugs.ts';
 
 const slugs = createSlugs(new Set(['openai', 'anthropic', 'google', 'xai', 'together', 'mine']));
 const openai = { text: 'openai', provider: 'openai' };
 const anthropic = { text: 'anthropic', provider: 'anthropic' };
 
-function read(provider: Json, models?: Json): Policy {
+function read(provider: Json, models?: Json): RoutingPolicy {
   return readPolicy({ body: { provider, models }, header: undefined, slugs });
 }
 
-const SPELLINGS: [house: string, provider: Json, policy: Partial<Policy>][] = [
+const SPELLINGS: [house: string, provider: Json, policy: Partial<RoutingPolicy>][] = [
   ['OpenRouter', { order: ['openai', 'anthropic'] }, { order: [openai, anthropic] }],
   ['OpenRouter', { only: ['OpenAI'] }, { only: [{ text: 'OpenAI', provider: 'openai' }] }],
   [
@@ -161,7 +161,7 @@ describe('suffixes of the name of a model', () => {
   const known = new Set(['a/m', 'a/m:free', 'a/odd:floor']);
   const split = (name: string) => splitModelName(name, (text) => known.has(text), slugs);
 
-  const NAMES: [string, string, Partial<Policy>][] = [
+  const NAMES: [string, string, Partial<RoutingPolicy>][] = [
     ['a/m', 'a/m', {}],
     ['a/m:floor', 'a/m', { sort: 'price' }],
     ['a/m:nitro', 'a/m', { sort: 'throughput' }],

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Candidate } from '../../src/routing/candidate.ts';
-import { NO_POLICY, type Policy } from '../../src/routing/policy.ts';
-import { rank, type Situation } from '../../src/routing/ranking.ts';
+import { NO_POLICY, type RoutingPolicy } from '../../src/routing/policy.ts';
+import { type RankingContext, rank } from '../../src/routing/ranking.ts';
 import { score } from '../../src/routing/rendezvous.ts';
 
 function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
@@ -20,10 +20,10 @@ interface Known {
   holder?: string;
 }
 
-function order(candidates: Candidate[], policy: Partial<Policy> = {}, known: Known = {}): string {
-  const situation: Situation = {
-    health: {
-      rest: (id) => (known.rests?.includes(id) ? { cause: 'overloaded', milliseconds: 1500 } : undefined),
+function order(candidates: Candidate[], policy: Partial<RoutingPolicy> = {}, known: Known = {}): string {
+  const situation: RankingContext = {
+    breaker: {
+      cooldown: (id) => (known.rests?.includes(id) ? { cause: 'overloaded', milliseconds: 1500 } : undefined),
       failedLately: (id) => known.lately?.includes(id) ?? false,
     },
     statistics: { latency: (id) => known.latency?.[id], throughput: (id) => known.throughput?.[id] },
@@ -42,7 +42,7 @@ const b = candidate('b', { priority: 1 });
 const c = candidate('c', { priority: 2 });
 
 describe('order', () => {
-  const CASES: [name: string, Candidate[], Partial<Policy>, Known, string][] = [
+  const CASES: [name: string, Candidate[], Partial<RoutingPolicy>, Known, string][] = [
     ['priorities', [c, b, a], {}, {}, 'a b c'],
     ['an explicit order, then priorities', [a, b, c], { order: [by('c')] }, {}, 'c a b'],
     ['price', [priced('a', '0.3'), priced('b', '0.1'), candidate('c')], { sort: 'price' }, {}, 'b a c'],
@@ -80,8 +80,8 @@ describe('weights', () => {
   function share(candidates: Candidate[], first: string): number {
     let count = 0;
     for (let index = 0; index < 2000; index++) {
-      const situation: Situation = {
-        health: { rest: () => undefined, failedLately: () => false },
+      const situation: RankingContext = {
+        breaker: { cooldown: () => undefined, failedLately: () => false },
         statistics: { latency: () => undefined, throughput: () => undefined },
         conversation: `conversation ${index}`,
       };
@@ -122,8 +122,8 @@ describe('weights', () => {
 });
 
 test('every candidate that is not tried has a reason', () => {
-  const situation: Situation = {
-    health: { rest: (id) => (id === 'b' ? { cause: 'overloaded' } : undefined), failedLately: () => false },
+  const situation: RankingContext = {
+    breaker: { cooldown: (id) => (id === 'b' ? { cause: 'overloaded' } : undefined), failedLately: () => false },
     statistics: { latency: () => undefined, throughput: () => undefined },
     conversation: 'c',
   };

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
+import { openSecrets } from '../../src/gateway/encryption.ts';
 import { providerTypes } from '../../src/providers/index.ts';
-import { openSecrets } from '../../src/secrets.ts';
 import { forEachStore } from './stores.ts';
 
 const [ONE, OTHER] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Secret } from '../../src/core/secret.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';

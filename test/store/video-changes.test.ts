@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { VideoTask } from '../../src/core/video-task.ts';
+import type { VideoTask } from '../../src/records/video-task.ts';
 import { forEachStore } from './stores.ts';
 
 const AT = 1_800_000_000_000;

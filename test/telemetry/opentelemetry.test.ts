@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Secret } from '../../src/core/secret.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { createOpenTelemetry } from '../../src/telemetry/opentelemetry.ts';
 import type { CallFacts, EndFacts, RequestHead } from '../../src/telemetry/watch.ts';
 import { type Collector, startCollector } from './collector.ts';

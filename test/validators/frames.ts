@@ -1,7 +1,7 @@
 /** What the grammars of all three streams have in common: blocks, strictly read, and how a stream came to its end. */
 
 import assert from 'node:assert/strict';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 
 export interface CheckedStream {
   ending: 'complete' | 'error';

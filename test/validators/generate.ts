@@ -1,7 +1,7 @@
 /** The grammar of a generateContent stream as the gateway writes it, in events or as one JSON array. */
 
 import assert from 'node:assert/strict';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { assertCount, assertKeys, assertObject, blocksOf, type CheckedStream, objectOf } from './frames.ts';
 
 export interface GenerateStreamOptions {

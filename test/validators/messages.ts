@@ -1,7 +1,7 @@
 /** The grammar of a messages stream as the gateway writes it. */
 
 import assert from 'node:assert/strict';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import {
   assertArguments,
   assertCount,

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decimalOf, moneyOf, times } from '../../src/core/money.ts';
-import { createBudget } from '../../src/videos/budget.ts';
 import { billOf, billWithoutVideo } from '../../src/videos/charge.ts';
 import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
+import { createBudget } from '../../src/videos/poll-budget.ts';
 import type { TaskAsset, VideoDetails } from '../../src/videos/task.ts';
 
 const random = () => 0.5;

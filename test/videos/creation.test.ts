@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeTask } from '../../src/videos/object.ts';
+import { encodeTask } from '../../src/videos/task-object.ts';
 import { forEachStore } from '../store/stores.ts';
 import { createRig, HOUR, MINUTE, newTask, OWNER, object, openVideoStore, SECOND } from './rig.ts';
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { AssetSource, Kept, Mirror } from '../../src/videos/mirror.ts';
-import { encodeTask } from '../../src/videos/object.ts';
+import type { AssetSource, Mirror, MirroredFile } from '../../src/videos/mirror.ts';
+import { encodeTask } from '../../src/videos/task-object.ts';
 import { createRig, HOUR, MINUTE, OWNER, object, SECOND } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
 
@@ -92,7 +92,7 @@ test('a task that is accepted after it was abandoned is booked all the same', as
   await rig.until(async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.source === 'upstream', MINUTE);
 });
 
-const kept: Kept = { file: 'local:0.mp4', sha256: 'ab', bytes: 3, mime: 'video/mp4', seconds: 7.6 };
+const kept: MirroredFile = { file: 'local:0.mp4', sha256: 'ab', bytes: 3, mime: 'video/mp4', seconds: 7.6 };
 
 interface TestMirror extends Mirror {
   sources: AssetSource[];
@@ -100,7 +100,7 @@ interface TestMirror extends Mirror {
 }
 
 /** Behaves as told at each try; what is left over is kept. */
-function mirrorOf(...tries: (() => Kept | undefined)[]): TestMirror {
+function mirrorOf(...tries: (() => MirroredFile | undefined)[]): TestMirror {
   const sources: AssetSource[] = [];
   const erased: string[] = [];
   return {

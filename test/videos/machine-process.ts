@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import type { VideoChange } from '../../src/store/operations/videos.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
-import type { Kept } from '../../src/videos/mirror.ts';
+import type { MirroredFile } from '../../src/videos/mirror.ts';
 import { createRig, newTask, OWNER, type VideoStore } from './rig.ts';
 import { scriptedApi } from './scripted.ts';
 
@@ -34,7 +34,7 @@ const call = async (name: string, parameters: unknown) => {
 const store = { ...opened, call, do: call, beside: () => Promise.reject(new Error('alone')) } as unknown as VideoStore;
 
 const context = { after() {} } as unknown as TestContext;
-const kept: Kept = { file: '0.mp4', sha256: 'ab', bytes: 3, mime: 'video/mp4' };
+const kept: MirroredFile = { file: '0.mp4', sha256: 'ab', bytes: 3, mime: 'video/mp4' };
 const rig = await createRig(context, {
   ...{ store, url, video: sight === 'blind' ? { ...scriptedApi, find: undefined } : scriptedApi },
   mirror: {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Content, ContentAnswer } from '../../src/videos/mirror/index.ts';
-import type { AssetSource, Kept } from '../../src/videos/mirror.ts';
+import type { AssetSource, MirroredFile } from '../../src/videos/mirror.ts';
 import { startHttps, type TestServer } from '../net/servers.ts';
 import { makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
 
@@ -15,13 +15,13 @@ const size = video.length;
 const live = new AbortController().signal;
 
 let mirror: TestMirror;
-let kept: Kept;
+let kept: MirroredFile;
 let inline: AssetSource;
 let etag: string;
 before(async () => {
   mirror = testMirror();
   inline = { type: 'data', data: video.toString('base64') };
-  kept = (await mirror.keep(inline)) as Kept;
+  kept = (await mirror.keep(inline)) as MirroredFile;
   etag = `"${kept.sha256}"`;
 });
 after(() => mirror.close());
@@ -123,7 +123,7 @@ for (const [place, content] of [
 
 test('a file that is gone, or another than it was, has expired', async () => {
   const other = testMirror();
-  const result = (await other.keep(inline)) as Kept;
+  const result = (await other.keep(inline)) as MirroredFile;
   rmSync(join(other.folder, 'videos', TASK), { recursive: true });
   for (const gone of [result, { ...kept, bytes: 5 }, { ...kept, file: `s3:videos/${TASK}/0-abc.mp4` }]) {
     for (const method of ['GET', 'HEAD'] as const) {

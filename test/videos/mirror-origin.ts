@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGuardedClient } from '../../src/net/fetch.ts';
-import { createPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/policy.ts';
 import { createTrustedClient } from '../../src/net/trusted.ts';
 import { createMirror, type FullMirror, type MirrorOptions } from '../../src/videos/mirror/index.ts';
 import type { AssetSource } from '../../src/videos/mirror.ts';
@@ -100,7 +100,7 @@ export const SECRET = Buffer.alloc(32, 7);
 export function testMirror(options: Partial<MirrorOptions> = {}): TestMirror {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'polygate-mirror-'));
   const trusted = createTrustedClient();
-  const policy = createPolicy({ allowCidrs: ['127.0.0.0/8'] });
+  const policy = createAddressPolicy({ allowCidrs: ['127.0.0.0/8'] });
   const guarded = createGuardedClient({ policy, lookup: async () => ['127.0.0.1'], extraCa: testCa });
   const clients = { trusted, guarded };
   const reasons: string[] = [];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeTask } from '../../src/videos/object.ts';
+import { encodeTask } from '../../src/videos/task-object.ts';
 import { createRig, HOUR, MINUTE, model, OWNER, object, SECOND, START } from './rig.ts';
 import { completed, type Reply, says, scriptedApi } from './scripted.ts';
 

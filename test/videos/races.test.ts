@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeTask } from '../../src/videos/object.ts';
 import { isTerminal } from '../../src/videos/task.ts';
+import { encodeTask } from '../../src/videos/task-object.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, MINUTE, OWNER, object, openVideoStore, type Rig, SECOND, START } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { catalogModel } from '../../src/catalog/entry.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { VideoAbilities } from '../../src/core/video.ts';
 import { PUBLIC_ONLY } from '../../src/net/policy.ts';
 import { type Creation, detailsOf, digestOf } from '../../src/videos/creation.ts';

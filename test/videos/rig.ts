@@ -4,16 +4,17 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { CatalogModel } from '../../src/core/model.ts';
 import type { VideoApi } from '../../src/core/video.ts';
-import { createCredentials } from '../../src/inference/credentials.ts';
-import { createUpstream } from '../../src/inference/upstream.ts';
 import type { Handler, Job } from '../../src/jobs/job.ts';
 import type { FetchBytes } from '../../src/net/fetch.ts';
-import type { Operation } from '../../src/store/operation.ts';
+import type { StoreOperation } from '../../src/store/operation.ts';
 import type { Store } from '../../src/store/store.ts';
+import { createCredentials } from '../../src/transport/credentials.ts';
+import { createUpstreamClient } from '../../src/transport/upstream-client.ts';
+import type { NewTask } from '../../src/videos/create.ts';
 import type { Mirror } from '../../src/videos/mirror.ts';
-import type { ObjectOptions } from '../../src/videos/object.ts';
 import type { VideoTask } from '../../src/videos/task.ts';
-import { createVideos, type NewTask, type Videos } from '../../src/videos/videos.ts';
+import type { ObjectOptions } from '../../src/videos/task-object.ts';
+import { createVideos, type Videos } from '../../src/videos/videos.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { type OpenTestStore, openTestSqlite } from '../store/stores.ts';
 import type { operations } from './operations.ts';
@@ -31,8 +32,8 @@ export interface VideoStore extends Store {
   /** Calls any operation, those of the tests included. */
   do<Name extends keyof Operations>(
     name: Name,
-    parameters: Operations[Name] extends Operation<infer Parameters, infer _Result> ? Parameters : never,
-  ): Promise<Operations[Name] extends Operation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
+    parameters: Operations[Name] extends StoreOperation<infer Parameters, infer _Result> ? Parameters : never,
+  ): Promise<Operations[Name] extends StoreOperation<infer _Parameters, infer Result> ? Awaited<Result> : never>;
   /** What a second gateway sees of the same data. */
   beside(): Promise<Store>;
 }
@@ -91,7 +92,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
   const upstream = await startUpstream(context);
   const store = options.store ?? (await openVideoStore(context));
   const clock = createManualClock(START);
-  const client = createUpstream({ connect: 2000, firstByte: 5000, idle: 5000, total: 10_000 });
+  const client = createUpstreamClient({ connect: 2000, firstByte: 5000, idle: 5000, total: 10_000 });
   context.after(() => client.close());
   const woken: string[] = [];
   const events: string[] = [];

@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Receiver, Upstream } from '../../src/inference/upstream.ts';
+import type { UpstreamClient, UpstreamReceiver } from '../../src/transport/upstream-client.ts';
 import { type RawOutcome, sendRaw } from '../../src/videos/upstream-call.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const chunk = Buffer.alloc(16 * MEBIBYTE);
 const request = { method: 'GET', url: 'http://upstream.example/', headers: {} } as const;
 
-function open(): { receiver: Receiver; outcome: Promise<RawOutcome>; stop: AbortController } {
-  const receivers: Receiver[] = [];
-  const upstream: Pick<Upstream, 'send'> = {
+function open(): { receiver: UpstreamReceiver; outcome: Promise<RawOutcome>; stop: AbortController } {
+  const receivers: UpstreamReceiver[] = [];
+  const upstream: Pick<UpstreamClient, 'send'> = {
     send(_request, receiver) {
       receivers.push(receiver);
       return { pause() {}, resume() {}, abort() {} };
@@ -26,7 +26,7 @@ function open(): { receiver: Receiver; outcome: Promise<RawOutcome>; stop: Abort
   return { receiver, outcome, stop };
 }
 
-function send({ receiver }: { receiver: Receiver }, mebibytes: number): void {
+function send({ receiver }: { receiver: UpstreamReceiver }, mebibytes: number): void {
   for (let sent = 0; sent < mebibytes; sent += 16) receiver.data(chunk);
 }
 

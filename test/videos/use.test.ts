@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PERIODS, periodStart } from '../../src/core/key-settings.ts';
-import { createUseHandler } from '../../src/videos/use.ts';
+import { PERIODS, periodStart } from '../../src/records/key-settings.ts';
+import { createUseHandler } from '../../src/videos/record-usage.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, MINUTE, OWNER, openVideoStore, type Rig, SECOND, START, type VideoStore } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
-import { createPolicy, type PolicyOptions } from '../../src/net/policy.ts';
+import { type AddressPolicyOptions, createAddressPolicy } from '../../src/net/policy.ts';
 import type { Lookup } from '../../src/net/resolver.ts';
 import { checkCallbackUrl } from '../../src/webhooks/callback-url.ts';
 
@@ -12,8 +12,8 @@ const to =
   async () =>
     addresses;
 const publicly = to('93.184.215.14');
-const check = (url: string, lookup = publicly, options: PolicyOptions = {}) =>
-  checkCallbackUrl(url, createPolicy(options), lookup);
+const check = (url: string, lookup = publicly, options: AddressPolicyOptions = {}) =>
+  checkCallbackUrl(url, createAddressPolicy(options), lookup);
 
 async function messageOf(refused: Promise<unknown>): Promise<string> {
   const error = await refused.then(

@@ -1,9 +1,9 @@
 /** A gateway that delivers, and kills itself at a named point: before or after it calls an operation of the store. */
 
-import { createCipher } from '../../src/core/cipher.ts';
-import { Secret } from '../../src/core/secret.ts';
 import { createClock } from '../../src/jobs/clock.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
+import { createCipher } from '../../src/security/cipher.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';

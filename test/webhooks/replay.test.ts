@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GatewayError } from '../../src/core/errors.ts';
-import { deliveriesOf, deliveriesOfOwner, replayDelivery } from '../../src/webhooks/log.ts';
+import { deliveriesOf, deliveriesOfOwner, replayDelivery } from '../../src/webhooks/delivery-log.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';

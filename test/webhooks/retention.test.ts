@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { VideoTask } from '../../src/core/video-task.ts';
+import type { VideoTask } from '../../src/records/video-task.ts';
+import { replayDelivery } from '../../src/webhooks/delivery-log.ts';
 import { deliveryOf } from '../../src/webhooks/envelope.ts';
-import { replayDelivery } from '../../src/webhooks/log.ts';
 import { type JobStore, openJobStore, until } from '../jobs/rig.ts';
 import { forEachStore } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';

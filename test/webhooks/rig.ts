@@ -2,18 +2,18 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { createCipher } from '../../src/core/cipher.ts';
-import { Secret } from '../../src/core/secret.ts';
 import { createClock } from '../../src/jobs/clock.ts';
 import type { Clock, Scheduler } from '../../src/jobs/job.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import { createGuardedClient } from '../../src/net/fetch.ts';
-import { createPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/policy.ts';
 import type { Lookup } from '../../src/net/resolver.ts';
+import { createCipher } from '../../src/security/cipher.ts';
+import { Secret } from '../../src/security/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createDeliveryHandler, type DeliveryOptions } from '../../src/webhooks/delivery.ts';
+import { deliveryForOperator } from '../../src/webhooks/delivery-log.ts';
 import { deliveryOf } from '../../src/webhooks/envelope.ts';
-import { deliveryForOperator } from '../../src/webhooks/log.ts';
 import { createSecrets } from '../../src/webhooks/secrets.ts';
 import { type JobStore, openJobStore, silent } from '../jobs/rig.ts';
 import { testCa } from '../net/servers.ts';
@@ -41,7 +41,11 @@ export interface Rig {
 export const toLoopback: Lookup = async () => ['127.0.0.1'];
 
 export function loopbackClient(lookup: Lookup = toLoopback) {
-  return createGuardedClient({ policy: createPolicy({ allowCidrs: ['127.0.0.1/32'] }), lookup, extraCa: testCa });
+  return createGuardedClient({
+    policy: createAddressPolicy({ allowCidrs: ['127.0.0.1/32'] }),
+    lookup,
+    extraCa: testCa,
+  });
 }
 
 export async function startRig(context: TestContext, open: OpenTestStore, options: RigOptions = {}): Promise<Rig> {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { createCipher } from '../../src/core/cipher.ts';
-import { Secret } from '../../src/core/secret.ts';
+import { createCipher } from '../../src/security/cipher.ts';
+import { Secret } from '../../src/security/secret.ts';
 import { createSecrets } from '../../src/webhooks/secrets.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';

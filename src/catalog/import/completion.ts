@@ -1,6 +1,6 @@
 /** Completing a source's models: facts of names-only entries, parameters, permanent names; and leaving out what can't chat. */
 
-import type { ModelEntry } from '../entry.ts';
+import type { CatalogEntry } from '../entry.ts';
 import { supportedParameters } from '../parameters.ts';
 import { isReachable } from '../rules.ts';
 import type { SourceModel } from './source.ts';
@@ -15,7 +15,7 @@ const VENDORS: Record<string, string> = { xai: 'x-ai', mistral: 'mistralai' };
 const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /** Entries with ids `<provider>/<model_id>`, sorted by id. */
-export function complete(models: SourceModel[]): ModelEntry[] {
+export function complete(models: SourceModel[]): CatalogEntry[] {
   const served = models.filter(({ provider, entry }) => PROVIDERS.has(provider) && isReachable(provider, entry.id));
   const known = new Map(served.filter(({ nameOnly }) => !nameOnly).map((model) => [idOf(model), model]));
   const chatting = served
@@ -69,7 +69,7 @@ function chats({ entry }: SourceModel): boolean {
   return contextLength !== undefined && inputModalities.includes('text') && outputModalities.includes('text');
 }
 
-function entryOf(model: SourceModel, ids: ReadonlySet<string>): ModelEntry {
+function entryOf(model: SourceModel, ids: ReadonlySet<string>): CatalogEntry {
   const { provider, entry, abilities } = model;
   const id = idOf(model);
   return {

@@ -1,15 +1,15 @@
 /** One import: the text of a source in any known format, merged into the entries of a catalog file. */
 
-import type { ModelEntry } from '../entry.ts';
+import type { CatalogEntry } from '../entry.ts';
 import { complete } from './completion.ts';
 import { liteLlm } from './litellm.ts';
 import { type Merged, merge } from './merge.ts';
 import { modelsDev } from './models-dev.ts';
 import { openRouter } from './openrouter.ts';
 import { rubyLlm } from './ruby-llm.ts';
-import { type Format, parseDigits } from './source.ts';
+import { parseDigits, type SourceFormat } from './source.ts';
 
-export const formats: readonly Format[] = [rubyLlm, openRouter, modelsDev, liteLlm];
+export const formats: readonly SourceFormat[] = [rubyLlm, openRouter, modelsDev, liteLlm];
 
 export interface Import extends Merged {
   format: string;
@@ -21,7 +21,7 @@ export interface Import extends Merged {
 /** Throws when the text is not JSON, or in none of the formats. */
 export function importModels(
   text: string,
-  { before = [], format, fresh = false }: { before?: readonly ModelEntry[]; format?: string; fresh?: boolean } = {},
+  { before = [], format, fresh = false }: { before?: readonly CatalogEntry[]; format?: string; fresh?: boolean } = {},
 ): Import {
   const body = parseDigits(text);
   const chosen = formats.find((candidate) => (format ? candidate.name === format : candidate.detect(body)));

@@ -1,14 +1,14 @@
 /** LiteLLM's `model_prices_and_context_window.json`: models by id, flat fields, prices in USD per token. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../../core/model.ts';
 import { price } from '../decimal.ts';
 import { modalities, risingTiers } from '../facts.ts';
-import { byLifetime, count, type Format, pricing, type SourceModel } from './source.ts';
+import { byLifetime, count, pricing, type SourceFormat, type SourceModel } from './source.ts';
 
 const PROVIDERS: Record<string, string> = { gemini: 'google', cohere_chat: 'cohere' };
 
-export const liteLlm: Format = {
+export const liteLlm: SourceFormat = {
   name: 'litellm',
   detect: (body) => isObject(body) && Object.values(body).some((model) => typeof model?.litellm_provider === 'string'),
   read: (body) =>

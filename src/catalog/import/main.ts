@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { ModelEntry } from '../entry.ts';
+import type { CatalogEntry } from '../entry.ts';
 import { formats, type Import, importModels } from './import.ts';
 import { fileOf } from './merge.ts';
 
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const [source] = positionals;
   if (source === undefined || positionals.length > 1) throw new Error(USAGE);
   const out = values.out ?? fileURLToPath(new URL('../models.json', import.meta.url));
-  const before: ModelEntry[] = existsSync(out) ? JSON.parse(readFileSync(out, 'utf8')) : [];
+  const before: CatalogEntry[] = existsSync(out) ? JSON.parse(readFileSync(out, 'utf8')) : [];
   const result = importModels(await load(source), { before, format: values.format, fresh: values.fresh });
   writeFileSync(out, fileOf(result.entries));
   console.log(table(result));

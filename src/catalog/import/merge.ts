@@ -1,9 +1,9 @@
 /** Merging imported entries into a catalog file, which is one model a line so that its differences read well. */
 
-import type { ModelEntry } from '../entry.ts';
+import type { CatalogEntry } from '../entry.ts';
 
 export interface Merged {
-  entries: ModelEntry[];
+  entries: CatalogEntry[];
   added: string[];
   changed: string[];
   removed: string[];
@@ -13,7 +13,7 @@ export interface Merged {
  * What an imported entry says replaces what was known, field by field; models it doesn't mention stay, unless `fresh`.
  * A canonical slug, once given, is never changed.
  */
-export function merge(before: readonly ModelEntry[], imported: readonly ModelEntry[], fresh: boolean): Merged {
+export function merge(before: readonly CatalogEntry[], imported: readonly CatalogEntry[], fresh: boolean): Merged {
   const old = new Map(before.map((entry) => [entry.id, entry]));
   const entries = new Map(fresh ? [] : old);
   const added: string[] = [];
@@ -21,7 +21,7 @@ export function merge(before: readonly ModelEntry[], imported: readonly ModelEnt
   for (const entry of imported) {
     const previous = old.get(entry.id);
     const base = entries.get(entry.id);
-    const merged = ordered({ ...base, ...definedFields(entry) } as ModelEntry);
+    const merged = ordered({ ...base, ...definedFields(entry) } as CatalogEntry);
     if (entry.pricing && base?.pricing) merged.pricing = { ...base.pricing, ...entry.pricing };
     if (previous) merged.canonicalSlug = previous.canonicalSlug ?? previous.id;
     if (merged.canonicalSlug === merged.id) delete merged.canonicalSlug;
@@ -34,15 +34,15 @@ export function merge(before: readonly ModelEntry[], imported: readonly ModelEnt
   return { entries: sorted, added, changed, removed };
 }
 
-export function fileOf(entries: readonly ModelEntry[]): string {
+export function fileOf(entries: readonly CatalogEntry[]): string {
   return `[\n${entries.map(line).join(',\n')}\n]\n`;
 }
 
-function line(entry: ModelEntry): string {
+function line(entry: CatalogEntry): string {
   return JSON.stringify(ordered(entry));
 }
 
-const FIELDS: (keyof ModelEntry)[] = [
+const FIELDS: (keyof CatalogEntry)[] = [
   'id',
   'canonicalSlug',
   'name',
@@ -61,12 +61,12 @@ const FIELDS: (keyof ModelEntry)[] = [
   'expirationDate',
 ];
 
-function ordered(entry: ModelEntry): ModelEntry {
+function ordered(entry: CatalogEntry): CatalogEntry {
   return Object.fromEntries(
     FIELDS.map((field) => [field, entry[field]]).filter(([, value]) => value !== undefined),
-  ) as unknown as ModelEntry;
+  ) as unknown as CatalogEntry;
 }
 
-function definedFields(entry: ModelEntry): Partial<ModelEntry> {
+function definedFields(entry: CatalogEntry): Partial<CatalogEntry> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }

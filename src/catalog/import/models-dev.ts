@@ -1,12 +1,12 @@
 /** The `api.json` of models.dev: providers by id, each with its models by id, costs in USD per million tokens. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import { pricePerToken } from '../decimal.ts';
 import { modalities, risingTiers } from '../facts.ts';
-import { byLifetime, count, type Format, pricing, type SourceModel, seconds } from './source.ts';
+import { byLifetime, count, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
 
-export const modelsDev: Format = {
+export const modelsDev: SourceFormat = {
   name: 'models-dev',
   detect: (body) => isObject(body) && Object.values(body).some((provider) => isObject(provider?.models)),
   read: (body) =>

@@ -1,10 +1,10 @@
 /** OpenRouter's public `/models` list: `{data: [...]}`, prices as strings in USD per token. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { modalities, openRouterPrices } from '../facts.ts';
-import { count, type Format, type SourceModel } from './source.ts';
+import { count, type SourceFormat, type SourceModel } from './source.ts';
 
-export const openRouter: Format = {
+export const openRouter: SourceFormat = {
   name: 'openrouter',
   detect: (body) => Array.isArray(body?.data) && body.data[0]?.architecture !== undefined,
   read: (body) => body.data.map(read),

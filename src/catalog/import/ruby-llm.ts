@@ -1,15 +1,15 @@
 /** The model registry of ruby_llm: an array of models with prices per million tokens, gathered from models.dev and providers. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import { pricePerToken } from '../decimal.ts';
 import { modalities, risingTiers } from '../facts.ts';
 import { costTiers } from './models-dev.ts';
-import { byLifetime, count, type Format, pricing, type SourceModel, seconds } from './source.ts';
+import { byLifetime, count, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
 
 const PROVIDERS: Record<string, string> = { gemini: 'google' };
 
-export const rubyLlm: Format = {
+export const rubyLlm: SourceFormat = {
   name: 'ruby-llm',
   detect: (body) => Array.isArray(body) && body[0]?.modalities !== undefined && body[0]?.provider !== undefined,
   read: (body) => body.map(read),

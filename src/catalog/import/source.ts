@@ -1,21 +1,21 @@
 /** What every source of facts gives, and how its file is read without losing a digit. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { Pricing } from '../../core/model.ts';
 import { double } from '../decimal.ts';
-import type { ModelEntry } from '../entry.ts';
+import type { CatalogEntry } from '../entry.ts';
 import type { Abilities } from '../parameters.ts';
 
 export interface SourceModel {
   provider: string;
-  entry: ModelEntry;
+  entry: CatalogEntry;
   /** What the source says the model can do, where it doesn't list parameters. */
   abilities?: Abilities;
   /** The source has no data on this model but its name: limits and prices must come from elsewhere. */
   nameOnly?: boolean;
 }
 
-export interface Format {
+export interface SourceFormat {
   name: string;
   detect(body: Json): boolean;
   read(body: Json): SourceModel[];

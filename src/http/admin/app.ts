@@ -4,18 +4,9 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { readBody } from '../../core/json-body.ts';
-import type { Protocol } from '../../core/protocol.ts';
-import type { Secret } from '../../core/secret.ts';
-import type { KeyStore } from '../../keys/store.ts';
-import type { Author } from '../../store/audit-rows.ts';
-import type { Store } from '../../store/store.ts';
-import type { WebhookSecrets } from '../../webhooks/secrets.ts';
+import { readBody } from '../../core/json/body.ts';
 import { noRoom, readBytes } from '../body.ts';
-import type { BodyBudget } from '../body-budget.ts';
 import { createClientErrorAnswer, type LastRequest, lastRequestOf } from '../client-errors.ts';
 import { HTTP_OPTIONS, limitConnections } from '../connection-limits.ts';
 import { causeOf, errorAnswer } from '../errors.ts';
@@ -23,40 +14,7 @@ import { createRate } from '../rate.ts';
 import { checkHead } from '../request-head.ts';
 import { keyRoutes } from './keys.ts';
 import { recordRoutes } from './records.ts';
-
-export interface AdminOptions {
-  token: Secret;
-  keys: KeyStore;
-  secrets: WebhookSecrets;
-  store: Pick<Store, 'call'>;
-  /** Sends the webhook of a task once more. Throws `not_found` and `delivery_in_flight`. */
-  replay(owner: string, taskId: string): Promise<void>;
-  /** In whose shape errors are told. */
-  protocol: Protocol;
-  /** Of all bodies under way, those of clients included. */
-  bodyBudget: BodyBudget;
-  log: Logger;
-  /** Unix milliseconds. */
-  now(): number;
-}
-
-/** A request of the operator's. */
-export interface AdminRequest {
-  parameters: Partial<Record<string, string>>;
-  query: URLSearchParams;
-  /** An empty object where there is none. */
-  body: Json;
-  author: Author;
-}
-
-export interface AdminRoute {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With `:name` for what is a parameter. */
-  path: string;
-  answer(request: AdminRequest): Promise<Json>;
-  /** 200 unless it says otherwise. */
-  status?: number;
-}
+import type { AdminOptions, AdminRequest } from './route.ts';
 
 const BODY_LIMIT = 256 * 1024;
 /** Milliseconds for a request to come in whole. */

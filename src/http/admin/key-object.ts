@@ -1,6 +1,6 @@
 /** A key as the admin API shows it: OpenRouter's members, and behind them ours. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';

@@ -1,14 +1,14 @@
 /** Keys over the admin API: listed, made, changed, rotated and revoked. */
 
-import { assertValid } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { merged } from '../../core/merge.ts';
+import { assertValid } from '../../core/json/check.ts';
+import type { Json } from '../../core/json/json.ts';
+import { merged } from '../../core/json/merge.ts';
 import type { Key } from '../../keys/store.ts';
 import { spendingOf } from '../../usage/spending.ts';
-import type { AdminOptions, AdminRequest, AdminRoute } from './app.ts';
 import { encodeKey, iso } from './key-object.ts';
 import { flag, whole } from './query.ts';
+import type { AdminOptions, AdminRequest, AdminRoute } from './route.ts';
 import { change, creation, type KeyChange, type KeyCreation, leak, rotation, secretRotation } from './schema.ts';
 import { settingsPatch } from './settings.ts';
 

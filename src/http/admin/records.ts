@@ -1,13 +1,13 @@
 /** What the operator may look up: who changed what, what was used, and what became of webhooks. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { GROUPINGS, type Grouping } from '../../store/usage-rows.ts';
 import { readReportQuery, reportUse } from '../../usage/report.ts';
-import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/log.ts';
-import type { AdminOptions, AdminRequest, AdminRoute } from './app.ts';
+import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/delivery-log.ts';
 import { iso } from './key-object.ts';
 import { whole } from './query.ts';
+import type { AdminOptions, AdminRequest, AdminRoute } from './route.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };

@@ -1,7 +1,7 @@
 /** What the admin API takes, field by field: anything else is refused by name. */
 
 import { type Static, type TSchema, Type } from 'typebox';
-import { PERIODS, SURFACES } from '../../core/key-settings.ts';
+import { PERIODS, SURFACES } from '../../records/key-settings.ts';
 
 const closed = { additionalProperties: false };
 

@@ -1,11 +1,11 @@
 /** What a key may do, between the spelling of the API and ours. */
 
-import { isRange } from '../../core/address.ts';
 import { defined } from '../../core/defined.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
-import type { KeySettings, Limits, Period } from '../../core/key-settings.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { decimalOf, moneyOf } from '../../core/money.ts';
+import { isRange } from '../../net/ip-address.ts';
+import type { KeySettings, Limits, Period } from '../../records/key-settings.ts';
 import type { Spending } from '../../usage/spending.ts';
 import type { KeyChange, KeyCreation } from './schema.ts';
 

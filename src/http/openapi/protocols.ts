@@ -1,10 +1,10 @@
 /** The routes of the three protocols, from what each says of itself. */
 
 import { Type } from 'typebox';
-import type { Endpoint, Operation, Prefixes, Protocol } from '../../core/protocol.ts';
+import type { ClientRoute, Prefixes, Protocol, RouteDescription } from '../../core/protocol.ts';
 import { type ApiOperation, anyObject, EVENTS, JSON_TYPE } from './operation.ts';
 
-const SUMMARIES: Record<Operation['action'], string> = {
+const SUMMARIES: Record<RouteDescription['action'], string> = {
   generate: 'Ask a model',
   count: 'Count the tokens of a request',
   'list-models': 'List models',
@@ -20,7 +20,11 @@ export function protocolOperations(protocols: readonly Protocol[], prefixes: Pre
   );
 }
 
-function describe(protocol: Protocol, { method }: Endpoint, { path, action, streams }: Operation): ApiOperation {
+function describe(
+  protocol: Protocol,
+  { method }: ClientRoute,
+  { path, action, streams }: RouteDescription,
+): ApiOperation {
   const isCall = action === 'generate' || action === 'count';
   const schema = action === 'count' ? (protocol.schemas.count ?? protocol.schemas.generate) : protocol.schemas.generate;
   const name = `${capital(protocol.id)}${action === 'count' ? 'Count' : ''}Request`;

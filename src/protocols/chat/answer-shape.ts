@@ -1,6 +1,6 @@
 /** What an upstream's answer or chunk should look like, as far as it is read here. */
 
-import { below, count, either, list, number, object, record, text, word } from '../../core/shape.ts';
+import { below, count, either, list, number, object, record, text, word } from '../../core/json/shape.ts';
 
 /** More candidates than any request may ask for. */
 export const MOST_CANDIDATES = 128;

@@ -1,7 +1,7 @@
 /** Pieces of an answer to a client, the same in a whole body and in a delta. */
 
 import type { CallPart, MediaPart, TokenLogprob } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { encodeCallState } from './reasoning.ts';
 
 /** Clients and logs expect the prefix; ids that begin as some server of this wire writes them are kept. */

@@ -1,9 +1,9 @@
 /** Models as the catalog of chat completions shows them. */
 
-import { architectureOf, createdOf, topProviderOf } from '../../core/catalog-shape.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel, Pricing } from '../../core/model.ts';
 import type { CatalogPage } from '../../core/protocol.ts';
+import { architectureOf, createdOf, topProviderOf } from '../catalog-model.ts';
 
 export function encodeModel(model: CatalogModel): Json {
   return {

@@ -1,7 +1,7 @@
 /** Sources of an answer: `annotations` with offsets, and lists of sources for the whole answer. */
 
 import type { Citation } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 
 export function decodeAnnotations(annotations: Json): Citation[] {
   return (annotations ?? [])

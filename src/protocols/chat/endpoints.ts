@@ -1,12 +1,12 @@
 /** Where clients of chat completions knock, and with which key. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Action, Endpoint, Headers, Page } from '../../core/protocol.ts';
+import type { Action, ClientRoute, Headers, PageQuery } from '../../core/protocol.ts';
 
 const LARGEST_PAGE = 1000;
 const LARGEST_OFFSET = 1_000_000;
 
-export const endpoints: Endpoint[] = [
+export const endpoints: ClientRoute[] = [
   {
     method: 'POST',
     path: '/v1/chat/completions',
@@ -53,7 +53,7 @@ function catalogAction(rest: string[], query: URLSearchParams): Action | undefin
   return { type: 'list-models', provider: segments[0], page: pageOf(query) };
 }
 
-function pageOf(query: URLSearchParams): Page {
+function pageOf(query: URLSearchParams): PageQuery {
   const after = query.get('after') ?? undefined;
   const limit = numberIn(query, 'limit', { least: 1, most: LARGEST_PAGE });
   const offset = numberIn(query, 'offset', { least: 0, most: LARGEST_OFFSET });

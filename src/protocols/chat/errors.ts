@@ -7,7 +7,7 @@ import {
   GatewayError,
   wordsOfUpstream,
 } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { WireError } from '../../core/protocol.ts';
 import { lookUp } from '../../core/table.ts';
 

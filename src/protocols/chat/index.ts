@@ -1,6 +1,6 @@
 /** Chat completions: the wire of OpenAI and of most other servers, towards clients and towards upstreams. */
 
-import { isObject, type Json, textOf } from '../../core/json.ts';
+import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { outline } from '../../core/outline.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';

@@ -2,7 +2,7 @@
 
 import type { CacheMark, MediaPart, Part } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { MAX_MEDIA_TYPE_CHARACTERS } from '../../core/lengths.ts';
 import { mimeOfName, sniffBase64 } from '../../core/mime.ts';
 import type { ModelRules } from '../../core/model.ts';

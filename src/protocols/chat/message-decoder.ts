@@ -2,7 +2,7 @@
 
 import type { CallPart, Part, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { decodeCache, decodeContent, mediaAt } from './media.ts';
 import { decodeCallState, decodeHistory } from './reasoning.ts';
 

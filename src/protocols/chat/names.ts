@@ -1,7 +1,7 @@
 /** The names of members that a chat completions body may hold, as its many servers have them. */
 
 import { Type } from 'typebox';
-import { knownNames } from '../../core/json-names.ts';
+import { knownNames } from '../../core/json/names.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS, THINKING_MEMBERS } from './output-members.ts';
 import { GATEWAY_FIELDS, READ_FIELDS } from './request-decoder.ts';
 import { PARTS, schemas, TOOLS } from './request-schema.ts';

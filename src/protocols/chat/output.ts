@@ -1,6 +1,6 @@
 /** How much output a chat completions body asks for, at OpenAI and at servers of open models. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { type AskedOutput, largestFigure } from '../../core/output.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS, THINKING_MEMBERS } from './output-members.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { CallPart, Opaque, ReasoningPart } from '../../core/chat.ts';
-import { isObject, type Json, parseObject } from '../../core/json.ts';
+import { isObject, type Json, parseObject } from '../../core/json/json.ts';
 import { ownState, unwrap, wrap } from '../../core/opaque.ts';
 
 /** `id` of the entry that holds state hung on the answer's text. */

@@ -1,8 +1,8 @@
 /** A client's body as the hub's request. */
 
-import type { ChatRequest, Effort, Format, ReasoningRequest } from '../../core/chat.ts';
+import type { ChatRequest, Effort, ReasoningRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { unread } from '../../core/losses.ts';
 import { decodeMessages } from './message-decoder.ts';
 import { decodeToolChoice, decodeTools } from './tools.ts';
@@ -72,7 +72,7 @@ export function decodeRequest(body: Json): ChatRequest {
   ) as unknown as ChatRequest;
 }
 
-function decodeFormat(format: Json): Format | undefined {
+function decodeFormat(format: Json): ResponseFormat | undefined {
   switch (format?.type) {
     case 'json_object':
       return format.schema ? { type: 'schema', schema: format.schema } : { type: 'json' };

@@ -2,9 +2,9 @@
 
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { describedSchema, toDialect } from '../../core/json-schema.ts';
-import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json-schema-budget.ts';
+import type { Json } from '../../core/json/json.ts';
+import { describedSchema, toDialect } from '../../core/json/schema.ts';
+import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';

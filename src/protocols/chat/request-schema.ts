@@ -1,9 +1,9 @@
 /** What a chat completions body may look like. Unknown fields pass: servers of this wire have many of their own. */
 
 import { type TSchema, Type } from 'typebox';
-import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { assertValid, problems } from '../../core/json/check.ts';
+import type { Json } from '../../core/json/json.ts';
 import {
   MAX_ID_CHARACTERS,
   MAX_MEDIA_TYPE_CHARACTERS,

@@ -1,8 +1,8 @@
 /** Whole answers. */
 
-import type { Candidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
+import type { ChatCandidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
 import { fold } from '../../core/fold.ts';
-import { isBlank, type Json } from '../../core/json.ts';
+import { isBlank, type Json } from '../../core/json/json.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
@@ -34,7 +34,7 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
 /** Ends of answers that were never begun. */
 const UNSAID = new Set<FinishReason>(['blocked', 'refused', 'filtered']);
 
-function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
+function encodeCandidate({ parts, finish }: ChatCandidate, index: number, options: EncoderOptions): Json {
   const calls = parts.filter((part) => part.type === 'call');
   const tokens = parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
   const text = textOf(parts);

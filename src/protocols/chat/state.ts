@@ -1,6 +1,6 @@
 /** State that the gateway sealed, in a body that goes to an upstream of this wire as it is. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 import { callSignature, encodeOwnDetail } from './reasoning.ts';
 

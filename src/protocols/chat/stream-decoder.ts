@@ -2,7 +2,7 @@
 
 import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json, read } from '../../core/json.ts';
+import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { type CallDelta, createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder, Target } from '../../core/protocol.ts';
@@ -32,7 +32,7 @@ interface Lane {
   audio?: MediaPart;
 }
 
-export interface ChunkDecoder {
+export interface ChatChunkDecoder {
   push(body: Json): ChatEvent[];
   /** `complete` when the upstream said that nothing follows. */
   end(complete: boolean): ChatEvent[];
@@ -82,7 +82,7 @@ function parse(data: string): Json {
 }
 
 /** Throws for an error inside a chunk. `whole` means that the one chunk is a whole answer; some servers send both forms at once. */
-export function createChunkDecoder(target: Target, whole: boolean): ChunkDecoder {
+export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDecoder {
   const writer = createPartWriter();
   const lanes: Lane[] = [];
   let id: string | undefined;

@@ -1,7 +1,7 @@
 /** Events of the hub as chunks for a client. */
 
 import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
-import { isBlank, type Json } from '../../core/json.ts';
+import { isBlank, type Json } from '../../core/json/json.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';

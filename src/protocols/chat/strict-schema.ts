@@ -1,7 +1,7 @@
 /** The part of JSON Schema that `strict: true` accepts on chat completions. */
 
-import type { Json } from '../../core/json.ts';
-import type { SchemaDialect } from '../../core/json-schema.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { SchemaDialect } from '../../core/json/schema.ts';
 
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];
 const LOOKAROUND = /\(\?<?[=!]/;

@@ -3,9 +3,9 @@
 import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { toDialect } from '../../core/json-schema.ts';
-import { type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
+import type { Json } from '../../core/json/json.ts';
+import { toDialect } from '../../core/json/schema.ts';
+import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { decodeCache } from './media.ts';
 import { strictSchema } from './strict-schema.ts';

@@ -1,6 +1,6 @@
 /** Members inside a client's messages, tools and options that nothing reads. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { unread } from '../../core/losses.ts';
 
 const MESSAGE = new Set([

@@ -1,7 +1,7 @@
 /** Token counts, which every server spells a little differently. */
 
 import type { Usage } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { CostOf, Member } from '../../core/protocol.ts';
 import { counts } from './answer-shape.ts';
 

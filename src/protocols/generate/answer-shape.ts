@@ -1,6 +1,6 @@
 /** What an upstream's answer or chunk should look like, as far as it is read here. */
 
-import { below, count, either, flag, list, number, object, record, text } from '../../core/shape.ts';
+import { below, count, either, flag, list, number, object, record, text } from '../../core/json/shape.ts';
 
 /** More candidates than any request may ask for. */
 const MOST_CANDIDATES = 128;

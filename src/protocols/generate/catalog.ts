@@ -1,9 +1,9 @@
 /** The public catalog in this protocol's shape. */
 
-import { architectureOf, topProviderOf } from '../../core/catalog-shape.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
 import type { CatalogPage } from '../../core/protocol.ts';
+import { architectureOf, topProviderOf } from '../catalog-model.ts';
 
 const PREFIX = 'models/';
 

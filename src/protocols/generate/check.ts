@@ -1,9 +1,9 @@
 /** The rules that a client's body must keep before anything is done with it. */
 
 import { Type } from 'typebox';
-import { assertValid } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { assertValid } from '../../core/json/check.ts';
+import type { Json } from '../../core/json/json.ts';
 import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
 import { camelCased } from './spelling.ts';

@@ -1,7 +1,7 @@
 /** Where an answer comes from: grounding and recitations count in UTF-8 bytes of the answer's text, the hub in UTF-16 units of a part. */
 
 import type { Citation } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 
 /** The citations of a candidate whose visible text is `text`; offsets are UTF-16 units into that text. */
 export function decodeCitations(candidate: Json, text: string): Citation[] {

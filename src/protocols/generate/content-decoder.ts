@@ -2,7 +2,7 @@
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unread } from '../../core/losses.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { lookUp } from '../../core/table.ts';

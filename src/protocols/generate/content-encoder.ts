@@ -2,7 +2,7 @@
 
 import type { CallPart, Opaque, Part, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Json, parseObject } from '../../core/json.ts';
+import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/protocol.ts';
 import { encodeMedia } from './media-encoder.ts';

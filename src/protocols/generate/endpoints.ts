@@ -1,14 +1,14 @@
 /** Paths: what clients of every version and flavour call, and what upstreams are called with. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Action, Endpoint, Headers, Operation, Page, Prefixes } from '../../core/protocol.ts';
+import type { Action, ClientRoute, Headers, PageQuery, Prefixes, RouteDescription } from '../../core/protocol.ts';
 
 const VERSIONS = ['v1beta', 'v1', 'v1beta1'];
 
 const MAX_PAGE = 1000;
 
-export function endpoints(prefixes: Prefixes): Endpoint[] {
-  return VERSIONS.flatMap((version): Endpoint[] => {
+export function endpoints(prefixes: Prefixes): ClientRoute[] {
+  return VERSIONS.flatMap((version): ClientRoute[] => {
     const path = `/${prefixes.generate}/${version}`;
     return [
       { method: 'POST', path, action: postAction, operations: postOperations(path) },
@@ -17,7 +17,7 @@ export function endpoints(prefixes: Prefixes): Endpoint[] {
   });
 }
 
-function postOperations(path: string): Operation[] {
+function postOperations(path: string): RouteDescription[] {
   const model = `${path}/models/{provider}/{model}`;
   return [
     { path: `${model}:generateContent`, action: 'generate' },
@@ -26,7 +26,7 @@ function postOperations(path: string): Operation[] {
   ];
 }
 
-function getOperations(path: string): Operation[] {
+function getOperations(path: string): RouteDescription[] {
   return [
     { path: `${path}/models`, action: 'list-models' },
     { path: `${path}/models/{provider}`, action: 'list-models' },
@@ -81,8 +81,8 @@ function resource(rest: string[]): string | undefined {
   return segments.join('/');
 }
 
-function pageOf(query: URLSearchParams): Page {
-  const page: Page = {};
+function pageOf(query: URLSearchParams): PageQuery {
+  const page: PageQuery = {};
   const size = query.get('pageSize') ?? query.get('page_size');
   if (size) {
     const limit = Number(size);

@@ -8,7 +8,7 @@ import {
   GatewayError,
   wordsOfUpstream,
 } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { WireError } from '../../core/protocol.ts';
 
 /** Where this protocol answers with another HTTP status than the common table. */

@@ -1,7 +1,7 @@
 /** Why an answer ended, in both directions. */
 
 import type { Finish, FinishReason } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { lookUp } from '../../core/table.ts';
 
 const REASONS: Record<string, FinishReason> = {

@@ -1,6 +1,6 @@
 /** The generateContent protocol of Gemini. */
 
-import { isObject, type Json, read, textOf } from '../../core/json.ts';
+import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
 import { outline } from '../../core/outline.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { SseEvent } from '../../core/sse.ts';

@@ -1,7 +1,7 @@
 /** Log probabilities of tokens, in both directions. */
 
 import type { TokenLogprob } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 
 export function decodeLogprobs(result: Json): TokenLogprob[] | undefined {
   const chosen: Json[] = result?.chosenCandidates ?? [];

@@ -1,7 +1,7 @@
 /** The names of members that a generateContent body may hold, in both spellings of protobuf's JSON. */
 
 import { Type } from 'typebox';
-import { knownNames } from '../../core/json-names.ts';
+import { knownNames } from '../../core/json/names.ts';
 import { schemas } from './check.ts';
 
 const snakeCased = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

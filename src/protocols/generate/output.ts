@@ -1,6 +1,6 @@
 /** How much output a generateContent body asks for, in either spelling; thinking is a part of it. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { type AskedOutput, largestFigure } from '../../core/output.ts';
 
 export function outputOf(body: Json): AskedOutput {

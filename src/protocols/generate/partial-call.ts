@@ -1,7 +1,7 @@
 /** A call whose arguments arrive in pieces: JSON paths with values, and strings that go on. */
 
 import type { CallPart } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 
 export interface PartialCall {
   readonly call: Omit<CallPart, 'args'>;

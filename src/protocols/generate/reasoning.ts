@@ -2,7 +2,7 @@
 
 import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
 import { budgetOf, effortOf } from '../../core/effort.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 const LEVELS: readonly Effort[] = ['minimal', 'low', 'medium', 'high'];

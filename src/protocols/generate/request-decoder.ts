@@ -1,8 +1,8 @@
 /** A client's request as the hub's. */
 
-import type { ChatRequest, Format } from '../../core/chat.ts';
+import type { ChatRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { unread } from '../../core/losses.ts';
 import { lookUp } from '../../core/table.ts';
 import { decodeContents, decodeInstruction, isUnknownDetail } from './content-decoder.ts';
@@ -136,7 +136,7 @@ function decodeOutput(config: Json): Partial<ChatRequest> {
   return { ...(format && { format }), ...(other && { modalities }) };
 }
 
-function decodeFormat(config: Json): Format | undefined {
+function decodeFormat(config: Json): ResponseFormat | undefined {
   const schema = config.responseJsonSchema ?? (config.responseSchema ? fromSchemaForm(config.responseSchema) : null);
   const type = config.responseMimeType || (schema === null ? 'text/plain' : 'application/json');
   if (type === 'text/plain') return undefined;

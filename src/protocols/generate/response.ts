@@ -1,9 +1,9 @@
 /** Whole answers: decoded as a stream of one chunk, encoded part by part. */
 
-import type { Candidate, ChatResponse, Finish, MediaPart, OpenPart } from '../../core/chat.ts';
+import type { ChatCandidate, ChatResponse, Finish, MediaPart, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
-import { type Json, parseObject } from '../../core/json.ts';
+import { type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
@@ -31,7 +31,7 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
   };
 }
 
-function encodeCandidate({ parts, finish }: Candidate, index: number, options: EncoderOptions): Json {
+function encodeCandidate({ parts, finish }: ChatCandidate, index: number, options: EncoderOptions): Json {
   const whole = parts.filter((part) => !isCutOff(part, finish));
   const encoded = joinedTexts(whole.flatMap((part) => encodePart(part, options)));
   const texts = parts.filter((part) => part.type === 'text' || part.type === 'refusal');

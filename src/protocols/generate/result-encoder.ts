@@ -1,7 +1,7 @@
 /** Tool results: an object with the words of the tool, and the media beside them. */
 
 import type { MediaPart, Part, ResultPart } from '../../core/chat.ts';
-import { isObject, type Json, read } from '../../core/json.ts';
+import { isObject, type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/protocol.ts';
 import { encodeMedia } from './media-encoder.ts';
 

@@ -1,8 +1,8 @@
 /** Schemas: the OpenAPI form of older clients becomes JSON Schema, and JSON Schema is cut to what Gemini accepts. */
 
-import { isObject, type Json } from '../../core/json.ts';
-import type { SchemaDialect } from '../../core/json-schema.ts';
-import { orNull } from '../../core/json-schema-null.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import type { SchemaDialect } from '../../core/json/schema.ts';
+import { orNull } from '../../core/json/schema-null.ts';
 import { camelCase } from './spelling.ts';
 
 /** What `parametersJsonSchema` and `responseJsonSchema` may hold. */

@@ -1,6 +1,6 @@
 /** Protobuf JSON is read in two spellings: `snake_case` keys become the `camelCase` ones that everything else looks for. */
 
-import { isObject, isRawNumber, type Json } from '../../core/json.ts';
+import { isObject, isRawNumber, type Json } from '../../core/json/json.ts';
 
 /** Members whose insides belong to the client: their keys are data, not fields. */
 const FREE_FORM = new Set([

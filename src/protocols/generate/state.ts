@@ -1,7 +1,7 @@
 /** Thought signatures: state of a model that rides on a part and must come back on the same part. */
 
 import type { Opaque } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 import { list } from './spelling.ts';
 

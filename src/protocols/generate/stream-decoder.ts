@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { CallPart, ChatEvent, Opaque, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Json, read } from '../../core/json.ts';
+import { type Json, read } from '../../core/json/json.ts';
 import { createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder, Target } from '../../core/protocol.ts';
 import { answer } from './answer-shape.ts';
@@ -62,13 +62,13 @@ function absent(candidate: number): ChatEvent {
   return { type: 'candidate-end', candidate, finish: { reason: 'other' } };
 }
 
-export interface ChunkDecoder {
+export interface GenerateChunkDecoder {
   decode(chunk: Json): ChatEvent[];
   fail(error: GatewayError): ChatEvent[];
   end(): ChatEvent[];
 }
 
-export function createChunkDecoder(target: Target): ChunkDecoder {
+export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   const writer = createPartWriter();
   const lanes: Lane[] = [];
   let responseId = '';

@@ -2,7 +2,7 @@
 
 import type { ChatEvent, Citation, Finish, Opaque, OpenPart, TokenLogprob, Usage } from '../../core/chat.ts';
 import type { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';

@@ -2,7 +2,7 @@
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { fromSchemaForm } from './schema.ts';
 import { list } from './spelling.ts';
 

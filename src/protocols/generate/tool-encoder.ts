@@ -1,9 +1,9 @@
 /** Tools and tool choice for an upstream. */
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
-import { toDialect } from '../../core/json-schema.ts';
-import { type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
+import type { Json } from '../../core/json/json.ts';
+import { toDialect } from '../../core/json/schema.ts';
+import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import { DIALECT } from './schema.ts';
 
 interface Encoding {

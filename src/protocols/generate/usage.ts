@@ -1,7 +1,7 @@
 /** Token counts: Gemini counts thoughts apart from the answer, and what its tools read apart from the prompt. */
 
 import type { Usage } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { counts as countsShape } from './answer-shape.ts';
 
 /** Undefined for metadata without any count, as the first chunks of some streams have it. */

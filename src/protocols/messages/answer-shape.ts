@@ -1,6 +1,6 @@
 /** What an upstream's answer or event should look like, as far as it is read here. */
 
-import { count, list, object, record, text } from '../../core/shape.ts';
+import { count, list, object, record, text } from '../../core/json/shape.ts';
 
 /** Blocks of types that are not known are kept whole. */
 export const block = record(

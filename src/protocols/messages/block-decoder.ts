@@ -2,7 +2,7 @@
 
 import type { Citation, MediaPart, Opaque, OpenPart, Part, TextPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 import { decodeMark } from './cache.ts';
 import { decodeCitation } from './citations.ts';

@@ -2,7 +2,7 @@
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Json, parseObject } from '../../core/json.ts';
+import { type Json, parseObject } from '../../core/json/json.ts';
 import { registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import { ownState } from '../../core/opaque.ts';

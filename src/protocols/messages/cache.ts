@@ -1,7 +1,7 @@
 /** Prompt-cache marks: `cache_control` in the messages protocol. */
 
 import type { CacheMark, ChatRequest } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 
 const MAX_MARKS = 4;
 

@@ -1,7 +1,7 @@
 /** Citations on text blocks of the messages protocol. */
 
 import type { Citation } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 
 /** A citation of this protocol stands for the whole block that carries it, so it has no offsets. */
 export function decodeCitation(wire: Json): Citation | undefined {

@@ -1,14 +1,14 @@
 /** Paths, credentials and version headers of the messages protocol. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Action, Endpoint, Headers, Operation, Page, Prefixes } from '../../core/protocol.ts';
+import type { Action, ClientRoute, Headers, PageQuery, Prefixes, RouteDescription } from '../../core/protocol.ts';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 const VERSION_HEADERS = ['anthropic-version', 'msg-protocol-version'];
 const MAX_PAGE = 1000;
 
 /** Some clients take `v1` as part of their base address and some leave it out. */
-export function endpoints({ messages: prefix }: Prefixes): Endpoint[] {
+export function endpoints({ messages: prefix }: Prefixes): ClientRoute[] {
   return [
     messagesEndpoint(`/${prefix}/v1/messages`),
     messagesEndpoint(`/${prefix}/messages`),
@@ -16,16 +16,16 @@ export function endpoints({ messages: prefix }: Prefixes): Endpoint[] {
   ];
 }
 
-function messagesEndpoint(path: string): Endpoint {
-  const operations: Operation[] = [
+function messagesEndpoint(path: string): ClientRoute {
+  const operations: RouteDescription[] = [
     { path, action: 'generate' },
     { path: `${path}/count_tokens`, action: 'count' },
   ];
   return { method: 'POST', path, action: messagesAction, operations };
 }
 
-function modelsEndpoint(path: string): Endpoint {
-  const operations: Operation[] = [
+function modelsEndpoint(path: string): ClientRoute {
+  const operations: RouteDescription[] = [
     { path, action: 'list-models' },
     { path: `${path}/{provider}`, action: 'list-models' },
     { path: `${path}/{provider}/{model}`, action: 'get-model' },
@@ -47,8 +47,8 @@ function modelsAction(rest: string[], query: URLSearchParams): Action | undefine
   return { type: 'get-model', id };
 }
 
-function pageOf(query: URLSearchParams): Page {
-  const page: Page = {};
+function pageOf(query: URLSearchParams): PageQuery {
+  const page: PageQuery = {};
   const limit = query.get('limit');
   if (limit !== null) page.limit = limitOf(limit);
   const after = query.get('after_id');

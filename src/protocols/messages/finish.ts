@@ -2,7 +2,7 @@
 
 import type { Finish, FinishReason, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json, parseObject } from '../../core/json.ts';
+import { isObject, type Json, parseObject } from '../../core/json/json.ts';
 import { lookUp } from '../../core/table.ts';
 
 const REASONS: Record<string, FinishReason> = {

@@ -1,6 +1,6 @@
 /** The messages protocol: Anthropic's wire format, towards clients and towards upstreams. */
 
-import { isObject, type Json, textOf } from '../../core/json.ts';
+import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { outline } from '../../core/outline.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';

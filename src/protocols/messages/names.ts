@@ -1,7 +1,7 @@
 /** The names of members that a messages body may hold. */
 
 import { Type } from 'typebox';
-import { knownNames } from '../../core/json-names.ts';
+import { knownNames } from '../../core/json/names.ts';
 import { BLOCKS } from './block-schema.ts';
 import { schemas } from './schema.ts';
 

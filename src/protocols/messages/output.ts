@@ -1,6 +1,6 @@
 /** How much output a messages body asks for; thinking is a part of it. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { type AskedOutput, largestFigure } from '../../core/output.ts';
 
 const SMALLEST_BUDGET = 1024;

@@ -2,7 +2,7 @@
 
 import type { ChatRequest, Effort, Opaque, Part, ReasoningRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import { decodeBlock, decodeContent } from './block-decoder.ts';
 import { decodeMark, markLast } from './cache.ts';

@@ -2,8 +2,8 @@
 
 import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { createSchemaBudget } from '../../core/json-schema-budget.ts';
+import type { Json } from '../../core/json/json.ts';
+import { createSchemaBudget } from '../../core/json/schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/protocol.ts';

@@ -1,7 +1,7 @@
 /** Whole answers of the messages protocol, from upstreams and for clients. */
 
 import type { ChatResponse, Citation, Opaque, OpenPart } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/protocol.ts';
 import { answer } from './answer-shape.ts';

@@ -1,9 +1,9 @@
 /** Checks bodies of clients against the rules of the messages protocol. */
 
 import { type TSchema, Type } from 'typebox';
-import { assertValid, problems } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { assertValid, problems } from '../../core/json/check.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
 import { lookUp } from '../../core/table.ts';

@@ -1,6 +1,6 @@
 /** Provider state in a client's body that is relayed to an upstream of the same protocol. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 
 /**

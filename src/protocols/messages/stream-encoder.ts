@@ -1,7 +1,7 @@
 /** Events of the hub as a stream for clients: one block at a time, in ascending order, of types that every client knows. */
 
 import type { ChatEvent, Finish, Opaque, OpenPart, Usage } from '../../core/chat.ts';
-import { isBlank, type Json } from '../../core/json.ts';
+import { isBlank, type Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
 import { encodeInput } from './block-encoder.ts';

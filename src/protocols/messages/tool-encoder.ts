@@ -2,9 +2,9 @@
 
 import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json.ts';
-import { describedSchema, type SchemaDialect, toDialect } from '../../core/json-schema.ts';
-import { formatSchemaField, type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { describedSchema, type SchemaDialect, toDialect } from '../../core/json/schema.ts';
+import { formatSchemaField, type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { encodeMark } from './cache.ts';
 import { NEWEST } from './rules.ts';

@@ -2,7 +2,7 @@
 
 import type { CallPart, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/protocol.ts';
 import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';

@@ -1,6 +1,6 @@
 /** Members of a client's body that nothing reads. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unread } from '../../core/losses.ts';
 
 const BODY = new Set([

@@ -1,7 +1,7 @@
 /** Token counts: the messages protocol counts cached input apart from `input_tokens`, the hub inside `input`. */
 
 import type { Usage } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { counts } from './answer-shape.ts';
 
 /** Rounds inside one answer that are paid for but left out of the totals. */

@@ -1,8 +1,8 @@
 /** Steps on the fields of a chat completions request, its messages apart. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
-import { leaveOut, markDropped, put, remove, type Step } from './step.ts';
+import { type DialectStep, leaveOut, markDropped, put, remove } from './step.ts';
 
 /** What routers and local servers take beyond OpenAI's own fields; strict providers answer 400 to them. */
 export const EXTENSIONS = [
@@ -40,14 +40,14 @@ export const OPENAI_ONLY = [
   'web_search_options',
 ];
 
-export function without(...fields: string[]): Step {
+export function without(...fields: string[]): DialectStep {
   return (body, _rules, done) => {
     for (const field of fields) leaveOut(body, field, done);
   };
 }
 
 /** Moves a value to another name; a value that is already there wins. */
-export function renamed(from: string, to: string): Step {
+export function renamed(from: string, to: string): DialectStep {
   return (body, _rules, done) => {
     if (body[from] === undefined) return;
     if ((body[to] ?? null) === null && body[from] !== null) put(body, to, body[from], done);
@@ -56,12 +56,12 @@ export function renamed(from: string, to: string): Step {
 }
 
 /** Some servers take `null` for a value instead of for its absence. */
-export const withoutNulls: Step = (body, _rules, done) => {
+export const withoutNulls: DialectStep = (body, _rules, done) => {
   for (const [field, value] of Object.entries(body)) if (value === null) remove(body, field, done);
 };
 
 /** `reasoning: {effort, enabled, max_tokens}` of routers as the `reasoning_effort` of OpenAI. */
-export const reasoningAsEffort: Step = (body, _rules, done) => {
+export const reasoningAsEffort: DialectStep = (body, _rules, done) => {
   const { reasoning } = body;
   if (reasoning === undefined) return;
   const effort = reasoning?.effort ?? (reasoning?.enabled === false ? 'none' : undefined);
@@ -71,7 +71,7 @@ export const reasoningAsEffort: Step = (body, _rules, done) => {
 };
 
 /** OpenAI's choice among some of the tools, for servers that only know all or one: the other tools are not shown. */
-export const allowedTools: Step = (body, _rules, done) => {
+export const allowedTools: DialectStep = (body, _rules, done) => {
   const allowed = body.tool_choice?.allowed_tools;
   if (body.tool_choice?.type !== 'allowed_tools' || !isObject(allowed)) return;
   const names = new Set((allowed.tools ?? []).map(toolName));
@@ -80,7 +80,7 @@ export const allowedTools: Step = (body, _rules, done) => {
 };
 
 /** For servers that can force a call but not name the tool: the named one is the only one shown. */
-export const namedToolAsOnlyTool: Step = (body, _rules, done) => {
+export const namedToolAsOnlyTool: DialectStep = (body, _rules, done) => {
   if (!isObject(body.tool_choice)) return;
   const name = toolName(body.tool_choice);
   if (Array.isArray(body.tools)) body.tools = body.tools.filter((tool: Json) => toolName(tool) === name);
@@ -88,7 +88,7 @@ export const namedToolAsOnlyTool: Step = (body, _rules, done) => {
 };
 
 /** JSON mode for servers that only know schemas. */
-export const jsonModeAsSchema: Step = (body, _rules, done) => {
+export const jsonModeAsSchema: DialectStep = (body, _rules, done) => {
   if (body.response_format?.type !== 'json_object') return;
   const format = { name: 'object', schema: { type: 'object' } };
   put(body, 'response_format', { type: 'json_schema', json_schema: format }, done);

@@ -1,9 +1,9 @@
 /** Steps on the messages of a chat completions request. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { Adaptation } from '../../core/provider.ts';
 import { reasons } from './fields.ts';
-import { markDropped, put, remove, type Step } from './step.ts';
+import { type DialectStep, markDropped, put, remove } from './step.ts';
 
 export function messagesOf(body: Json): Json[] {
   return Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
@@ -17,12 +17,12 @@ export function callsOf(message: Json): Json[] {
   return Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
 }
 
-export const developerAsSystem: Step = (body, _rules, done) => {
+export const developerAsSystem: DialectStep = (body, _rules, done) => {
   for (const message of messagesOf(body)) if (message.role === 'developer') put(message, 'role', 'system', done);
 };
 
 /** One system turn, and it stands first: chat templates of open models refuse any other. */
-export const mergeSystemTurns: Step = (body, _rules, done) => {
+export const mergeSystemTurns: DialectStep = (body, _rules, done) => {
   const all = messagesOf(body);
   const system = all.filter(isSystem);
   if (system.length === 0 || (system.length === 1 && all[0] === system[0])) return;
@@ -32,7 +32,7 @@ export const mergeSystemTurns: Step = (body, _rules, done) => {
 };
 
 /** User and assistant take turns; neighbours of one role become one turn. */
-export const alternatingTurns: Step = (body, _rules, done) => {
+export const alternatingTurns: DialectStep = (body, _rules, done) => {
   const all = messagesOf(body);
   const turns: Json[] = [];
   for (const message of all) {
@@ -69,7 +69,7 @@ const ANSWER_FIELDS = [
 ];
 
 /** Takes the fields of answers out of the history, except those in `kept`; a refusal becomes text. */
-export function plainHistory(...kept: string[]): Step {
+export function plainHistory(...kept: string[]): DialectStep {
   const unwanted = ANSWER_FIELDS.filter((field) => !kept.includes(field));
   return (body, _rules, done) => {
     for (const message of messagesOf(body)) {
@@ -83,7 +83,7 @@ export function plainHistory(...kept: string[]): Step {
 }
 
 /** Names of speakers, for providers that answer 400 to them. */
-export const withoutNames: Step = (body, _rules, done) => {
+export const withoutNames: DialectStep = (body, _rules, done) => {
   for (const message of messagesOf(body)) {
     if (message.name === undefined) continue;
     if (message.name !== null && message.role !== 'tool') markDropped('messages.name', done);
@@ -94,7 +94,7 @@ export const withoutNames: Step = (body, _rules, done) => {
 const CACHE_MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
 /** Cache breakpoints on messages, parts and tools. */
-export const withoutCacheMarks: Step = (body, _rules, done) => {
+export const withoutCacheMarks: DialectStep = (body, _rules, done) => {
   const tools = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
   for (const holder of [...messagesOf(body).flatMap((message) => [message, ...partsOf(message)]), ...tools]) {
     for (const mark of CACHE_MARKS) dropMark(holder, mark, done);
@@ -107,7 +107,7 @@ function dropMark(holder: Json, mark: string, done: Adaptation): void {
   remove(holder, mark, done);
 }
 
-export const withoutImageDetail: Step = (body, _rules, done) => {
+export const withoutImageDetail: DialectStep = (body, _rules, done) => {
   for (const part of messagesOf(body).flatMap(partsOf))
     if (isObject(part.image_url)) remove(part.image_url, 'detail', done);
 };
@@ -116,7 +116,7 @@ export const withoutImageDetail: Step = (body, _rules, done) => {
 const NO_REASONING = ' ';
 
 /** Reasoning of earlier turns as `reasoning_content`, and on every assistant turn where the model requires it. */
-export const reasoningContent: Step = (body, rules, done) => {
+export const reasoningContent: DialectStep = (body, rules, done) => {
   const thinks = reasons(body, rules);
   for (const message of messagesOf(body)) {
     if (message.role !== 'assistant') continue;
@@ -131,7 +131,7 @@ export const reasoningContent: Step = (body, rules, done) => {
 };
 
 /** A last assistant turn that is to be continued carries a flag. */
-export function markedPrefill(flag: string): Step {
+export function markedPrefill(flag: string): DialectStep {
   return (body, _rules, done) => {
     const last = messagesOf(body).at(-1);
     if (last?.role === 'assistant' && !last.tool_calls?.length) put(last, flag, true, done);

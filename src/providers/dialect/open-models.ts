@@ -3,9 +3,9 @@
 import { allowedTools, reasoningAsEffort, withoutNulls } from './fields.ts';
 import { mergeSystemTurns, withoutImageDetail } from './messages.ts';
 import { obeyRules } from './rules.ts';
-import type { Step } from './step.ts';
+import type { DialectStep } from './step.ts';
 
-export const openModels: readonly Step[] = [
+export const openModels: readonly DialectStep[] = [
   withoutNulls,
   mergeSystemTurns,
   withoutImageDetail,

@@ -1,15 +1,15 @@
 /** A model's rules applied to a chat completions request: fields get the name the model reads or are left out. */
 
 import type { Effort } from '../../core/chat.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { Adaptation } from '../../core/provider.ts';
 import { isForced, reasons } from './fields.ts';
 import { developerAsSystem, leadWithSystem, mergeSystemTurns } from './messages.ts';
-import { leaveOut, markDropped, put, remove, type Step } from './step.ts';
+import { type DialectStep, leaveOut, markDropped, put, remove } from './step.ts';
 
 /** Rules that are not set change nothing, so a provider states its newest ones in full. */
-export const obeyRules: Step = (body, rules, done) => {
+export const obeyRules: DialectStep = (body, rules, done) => {
   nameTokenField(body, rules, done);
   obeyEffort(body, rules, done);
   obeySampling(body, rules, done);

@@ -1,12 +1,12 @@
 /** A dialect of chat completions is a list of steps. Each mends one difference, in place, and does nothing the second time. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { Adaptation } from '../../core/provider.ts';
 
-export type Step = (body: Json, rules: ModelRules, done: Adaptation) => void;
+export type DialectStep = (body: Json, rules: ModelRules, done: Adaptation) => void;
 
-export function dialect(...steps: Step[]): (body: Json, rules: ModelRules) => Adaptation {
+export function dialect(...steps: DialectStep[]): (body: Json, rules: ModelRules) => Adaptation {
   return (body, rules) => {
     const done: Adaptation = { changed: false, dropped: [] };
     for (const step of steps) step(body, rules, done);

@@ -1,7 +1,7 @@
 /** What a model of the sandbox says: a list of pieces, one a token, so that a stream and a whole answer cannot differ. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { SandboxRequest } from './request.ts';
 import { sampleSchema } from './schema-sample.ts';
 import { tokens } from './tokens.ts';
@@ -15,20 +15,20 @@ export type Piece =
   | { type: 'call'; call: number; name: string; custom: boolean }
   | { type: 'arguments'; call: number; text: string; custom: boolean };
 
-export interface Answer {
+export interface SandboxAnswer {
   pieces: Piece[];
   finish: 'stop' | 'length' | 'tool_calls';
 }
 
 /** A call of a tool; `input` is JSON, or plain text for a custom tool. */
-export interface Call {
+export interface SandboxToolCall {
   name: string;
   input: string;
   custom: boolean;
 }
 
 /** The text, or JSON with the text in it where a response format asks for that, up to the first stop sequence. */
-export function textAnswer(text: string, request: SandboxRequest): Answer {
+export function textAnswer(text: string, request: SandboxRequest): SandboxAnswer {
   const whole = request.format ? jsonText(text, request.format.schema) : text;
   const ends = request.stops.map((stop) => whole.indexOf(stop)).filter((end) => end >= 0);
   const spoken = whole.slice(0, Math.min(whole.length, ...ends));
@@ -48,7 +48,7 @@ function jsonText(text: string, schema: Json): string {
   return JSON.stringify(value);
 }
 
-export function callAnswer(calls: Call[], { limit }: SandboxRequest): Answer {
+export function callAnswer(calls: SandboxToolCall[], { limit }: SandboxRequest): SandboxAnswer {
   const pieces: Piece[] = [];
   for (const [call, { name, input, custom }] of calls.entries()) {
     if (pieces.length > limit) break;
@@ -59,6 +59,6 @@ export function callAnswer(calls: Call[], { limit }: SandboxRequest): Answer {
 }
 
 /** The answer broken off after `limit` tokens, if it is longer. */
-export function limited(answer: Answer, limit: number): Answer {
+export function limited(answer: SandboxAnswer, limit: number): SandboxAnswer {
   return answer.pieces.length > limit ? { pieces: answer.pieces.slice(0, limit), finish: 'length' } : answer;
 }

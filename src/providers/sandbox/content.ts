@@ -1,6 +1,6 @@
 /** The text of a message, with a label like `[image image/png, 68 bytes]` in the place of everything that is no text. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 
 /** Parts stand on lines of their own; the calls of an assistant follow its words. */
 export function textOf(message: { content?: Json; tool_calls?: Json[] }): string {

@@ -6,27 +6,27 @@ import type { LocalAnswer } from '../../core/provider.ts';
 import type { Break, Script } from './faulty.ts';
 import { errorBody, frame } from './wire.ts';
 
-export interface Clock {
+export interface SandboxClock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Rejects when the signal fires; 0 lets others go first. */
   wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
-export const systemClock: Clock = {
+export const systemClock: SandboxClock = {
   now: Date.now,
   wait: (milliseconds, signal) =>
     milliseconds === 0 ? setImmediate(undefined, { signal }) : setTimeout(milliseconds, undefined, { signal }),
 };
 
 /** What there is to send when nothing goes wrong, and how to send it. */
-export interface Delivery {
+export interface SandboxReply {
   id: string;
   stream: boolean;
   /** The frames of a stream, or the whole answer as the only chunk. */
   chunks: Iterable<string>;
   script: Script;
-  clock: Clock;
+  clock: SandboxClock;
   signal: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ const FAILED = 'The sandbox fails, as asked.';
 const HTML = '<!doctype html><title>Sandbox</title><p>This is not JSON, as asked.</p>\n';
 
 /** Rejects only when aborted. */
-export async function deliver(delivery: Delivery): Promise<LocalAnswer> {
+export async function deliver(delivery: SandboxReply): Promise<LocalAnswer> {
   const { script, clock, signal, stream } = delivery;
   signal.throwIfAborted();
   if (script.slow > 0) await clock.wait(script.slow, signal);
@@ -58,18 +58,18 @@ export async function deliver(delivery: Delivery): Promise<LocalAnswer> {
   }
 }
 
-function errorIn200(delivery: Delivery): LocalAnswer {
+function errorIn200(delivery: SandboxReply): LocalAnswer {
   const body = errorBody(500, FAILED);
   return answer(delivery, 200, send(delivery, [delivery.stream ? frame(body) : JSON.stringify(body)]));
 }
 
-function answer({ id, stream }: Delivery, status: number, body: AsyncIterable<Buffer>, type?: string): LocalAnswer {
+function answer({ id, stream }: SandboxReply, status: number, body: AsyncIterable<Buffer>, type?: string): LocalAnswer {
   const usual = stream && status === 200 ? 'text/event-stream' : 'application/json';
   const retry: Record<string, string> = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
   return { status, headers: { 'content-type': type ?? usual, 'x-request-id': `req_${id}`, ...retry }, body };
 }
 
-async function* send({ script, clock, signal }: Delivery, chunks: Iterable<string>): AsyncGenerator<Buffer> {
+async function* send({ script, clock, signal }: SandboxReply, chunks: Iterable<string>): AsyncGenerator<Buffer> {
   let pause = 0;
   for (const chunk of chunks) {
     await clock.wait(pause, signal);
@@ -79,7 +79,7 @@ async function* send({ script, clock, signal }: Delivery, chunks: Iterable<strin
 }
 
 /** Never gets to the end: the last frame, or half of a whole answer, is always missing. */
-async function* sendBroken(delivery: Delivery, after: number, how: Break): AsyncGenerator<Buffer> {
+async function* sendBroken(delivery: SandboxReply, after: number, how: Break): AsyncGenerator<Buffer> {
   const chunks = [...delivery.chunks];
   const [whole = ''] = chunks;
   const all = delivery.stream ? chunks.slice(0, -1) : [whole.slice(0, whole.length / 2)];

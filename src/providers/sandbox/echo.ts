@@ -1,8 +1,8 @@
 /** The model `echo`: says what the user said last. */
 
-import { type Answer, textAnswer } from './answer.ts';
+import { type SandboxAnswer, textAnswer } from './answer.ts';
 import type { SandboxRequest } from './request.ts';
 
-export function echo(request: SandboxRequest): Answer {
+export function echo(request: SandboxRequest): SandboxAnswer {
   return textAnswer(request.text, request);
 }

@@ -1,9 +1,9 @@
 /** The model `faulty`: fails the way the user says, so that clients and gateways can be tried against it. */
 
-import { type Answer, textAnswer } from './answer.ts';
+import { type SandboxAnswer, textAnswer } from './answer.ts';
 import type { SandboxRequest } from './request.ts';
 
-export type Fault =
+export type SandboxFault =
   | { type: 'none' }
   | { type: 'status'; status: number }
   | { type: 'hang' }
@@ -16,7 +16,7 @@ export type Fault =
 export type Break = 'cut' | 'end' | 'hang' | 'error';
 
 export interface Script {
-  fault: Fault;
+  fault: SandboxFault;
   /** Milliseconds before the first byte. */
   slow: number;
   /** Milliseconds between chunks. */
@@ -32,7 +32,7 @@ export function scriptOf(text: string): Script {
   return { fault: faultIn(text), slow: delayIn(text, SLOW), pause: delayIn(text, PAUSE) };
 }
 
-function faultIn(text: string): Fault {
+function faultIn(text: string): SandboxFault {
   const status = /\bstatus ([45]\d\d)\b/i.exec(text)?.[1];
   if (status) return { type: 'status', status: Number(status) };
   const [, word = '', after] = /\b(cut|end|hang|error in stream) after (\d{1,6})\b/i.exec(text) ?? [];
@@ -54,7 +54,7 @@ function delayIn(text: string, delay: RegExp): number {
 }
 
 /** What is said around the fault, as far as it comes to that. */
-export function faulty(request: SandboxRequest): Answer {
+export function faulty(request: SandboxRequest): SandboxAnswer {
   const { fault, slow, pause } = scriptOf(request.text);
   const understood = fault.type !== 'none' || slow > 0 || pause > 0;
   return textAnswer(understood ? 'Nothing else goes wrong in this answer of the sandbox.' : HELP, request);

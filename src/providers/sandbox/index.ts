@@ -3,7 +3,7 @@
 import type { ProviderType } from '../../core/provider.ts';
 import { systemClock } from './delivery.ts';
 import { modelsOf } from './models.ts';
-import { createUpstream } from './upstream.ts';
+import { createSandboxUpstream } from './upstream.ts';
 import { sandboxVideo } from './video/wire.ts';
 
 export const sandbox: ProviderType = {
@@ -22,6 +22,6 @@ export const sandbox: ProviderType = {
     headers: () => ({}),
     models: modelsOf(id),
     video: sandboxVideo,
-    local: createUpstream(systemClock),
+    local: createSandboxUpstream(systemClock),
   }),
 };

@@ -1,7 +1,7 @@
 /** The model `reasoner`: thinks aloud about the words of the user, then does what `tools` does if it has any, else what `echo` does. */
 
 import type { Effort } from '../../core/chat.ts';
-import type { Answer, Piece } from './answer.ts';
+import type { Piece, SandboxAnswer } from './answer.ts';
 import { echo } from './echo.ts';
 import type { SandboxRequest } from './request.ts';
 import { tokens } from './tokens.ts';
@@ -9,7 +9,7 @@ import { tools } from './tools.ts';
 
 const STEPS: Record<Effort, number> = { none: 0, minimal: 1, low: 2, medium: 4, high: 8, xhigh: 16, max: 32 };
 
-export function reasoner(request: SandboxRequest): Answer {
+export function reasoner(request: SandboxRequest): SandboxAnswer {
   const answer = request.tools.length > 0 ? tools(request) : echo(request);
   const most = Math.min(request.budget, request.limit + 1);
   const thoughts = tokens(thinking(request.text, STEPS[request.effort]), most);

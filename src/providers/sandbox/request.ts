@@ -3,14 +3,14 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 import type { Effort } from '../../core/chat.ts';
-import { assertValid } from '../../core/check.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { breatheBeside, readBody } from '../../core/json-body.ts';
+import { readBody, yieldIfLarge } from '../../core/json/body.ts';
+import { assertValid } from '../../core/json/check.ts';
+import type { Json } from '../../core/json/json.ts';
 import { textOf } from './content.ts';
 import { countTokens } from './tokens.ts';
 
-export interface Message {
+export interface SandboxMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   /** What was said; media, calls and refusals stand in it as words. */
   text: string;
@@ -25,7 +25,7 @@ export interface OfferedTool {
   custom: boolean;
 }
 
-export type Choice = 'auto' | 'none' | 'required';
+export type SandboxToolChoice = 'auto' | 'none' | 'required';
 
 export interface SandboxRequest {
   /** Made of a hash of the body: the same request has the same id. */
@@ -33,7 +33,7 @@ export interface SandboxRequest {
   model: string;
   stream: boolean;
   includeUsage: boolean;
-  messages: Message[];
+  messages: SandboxMessage[];
   /** The last thing the user said. */
   text: string;
   promptTokens: number;
@@ -46,7 +46,7 @@ export interface SandboxRequest {
   /** The schema the answer must fit. */
   format?: { schema: Json };
   tools: OfferedTool[];
-  choice: Choice;
+  choice: SandboxToolChoice;
   parallel: boolean;
   effort: Effort;
   /** Largest number of reasoning tokens. */
@@ -128,7 +128,7 @@ const Body = Type.Object({
 });
 type Body = Static<typeof Body>;
 
-export interface Limits {
+export interface SandboxLimits {
   /** Tokens of the messages together. */
   context: number;
   /** Tokens of all answers together. */
@@ -140,7 +140,7 @@ const HASH_SLICE_BYTES = 1024 * 1024;
 const TOKEN_CHARACTERS = 16;
 
 /** Throws `invalid_request` naming the field that is wrong, and `context_length_exceeded`. */
-export async function decodeRequest(bytes: Buffer, limits: Limits): Promise<SandboxRequest> {
+export async function decodeRequest(bytes: Buffer, limits: SandboxLimits): Promise<SandboxRequest> {
   const body = await readBody(bytes);
   assertValid(Body, body);
   return { id: await idOf(bytes), ...requestOf(body, limits) };
@@ -150,13 +150,13 @@ export async function decodeRequest(bytes: Buffer, limits: Limits): Promise<Sand
 async function idOf(bytes: Buffer): Promise<string> {
   const hash = createHash('sha256');
   for (let start = 0; start < bytes.length; start += HASH_SLICE_BYTES) {
-    if (start > 0) await breatheBeside(bytes.length);
+    if (start > 0) await yieldIfLarge(bytes.length);
     hash.update(bytes.subarray(start, start + HASH_SLICE_BYTES));
   }
   return hash.digest('hex').slice(0, 24);
 }
 
-function requestOf(body: Body, { context, output }: Limits): Omit<SandboxRequest, 'id'> {
+function requestOf(body: Body, { context, output }: SandboxLimits): Omit<SandboxRequest, 'id'> {
   const messages = messagesOf(body);
   const count = body.n ?? 1;
   const most = Math.floor(output / count);
@@ -179,7 +179,7 @@ function requestOf(body: Body, { context, output }: Limits): Omit<SandboxRequest
 }
 
 /** Text that is too long by its length alone is not split into tokens. */
-function promptTokensOf(messages: Message[], context: number): number {
+function promptTokensOf(messages: SandboxMessage[], context: number): number {
   const characters = messages.reduce((sum, { text }) => sum + text.length, 0);
   const most = context * TOKEN_CHARACTERS;
   if (characters > most) throw tooLong(`${characters} characters; the sandbox takes at most ${most}`);
@@ -195,7 +195,7 @@ function tooLong(what: string): GatewayError {
   return new GatewayError('context_length_exceeded', `The messages hold ${what}.`, { param: 'messages' });
 }
 
-function messagesOf(body: Body): Message[] {
+function messagesOf(body: Body): SandboxMessage[] {
   const names = new Map<string, string>();
   return body.messages.map((message) => {
     for (const call of message.tool_calls ?? []) noteName(call, names);

@@ -1,6 +1,6 @@
 /** Numbers and strings that fit the keywords of a JSON Schema node. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { lookUp } from '../../core/table.ts';
 import { samplePattern } from './pattern-sample.ts';
 

@@ -1,7 +1,7 @@
 /** JSON Schema nodes: without keywords whose value makes no sense, and two as one that what fits it fits both, as far as one level of keywords can say it. */
 
-import { isObject, type Json } from '../../core/json.ts';
-import type { SchemaWork } from '../../core/json-schema-budget.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import type { SchemaWork } from '../../core/json/schema-budget.ts';
 import { lookUp } from '../../core/table.ts';
 
 export type Schema = Record<string, Json>;
@@ -33,14 +33,14 @@ const VALID: Record<string, (value: Json) => boolean> = {
   maxProperties: isNumber,
 };
 
-export interface Merge {
+export interface SandboxSchemaMerge {
   /** The node without keywords that break the rules of JSON Schema, so that the others can be trusted. */
   wellFormed(node: Schema): Schema;
   /** Of keywords that nothing is known about, those of `over` win. */
   mergeSchemas(under: Schema, over: Schema): Schema;
 }
 
-export function createMerge(work: SchemaWork): Merge {
+export function createMerge(work: SchemaWork): SandboxSchemaMerge {
   const known = new WeakMap<Schema, Schema>();
 
   function wellFormed(node: Schema): Schema {

@@ -1,7 +1,7 @@
 /** A value that fits a JSON Schema, always the same one for the same schema: constructed, not guessed and checked. */
 
-import { isObject, type Json } from '../../core/json.ts';
-import { createSchemaBudget, type SchemaBudget, type SchemaField, workOn } from '../../core/json-schema-budget.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { createSchemaBudget, type SchemaBudget, type SchemaField, workOn } from '../../core/json/schema-budget.ts';
 import { sampleNumber, sampleString } from './scalar-sample.ts';
 import { createMerge, type Schema } from './schema-merge.ts';
 import { createSizes } from './schema-size.ts';

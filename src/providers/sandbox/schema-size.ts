@@ -1,7 +1,7 @@
 /** How many characters values have as JSON, each object measured once. */
 
-import type { Json } from '../../core/json.ts';
-import type { SchemaWork } from '../../core/json-schema-budget.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { SchemaWork } from '../../core/json/schema-budget.ts';
 
 const CHARACTERS_PER_STEP = 64;
 /** Quotes, commas and small values. */

@@ -1,15 +1,15 @@
 /** The model `tools`: calls what it is offered and, once the results are there, says what they were. */
 
-import { isObject, type Json } from '../../core/json.ts';
-import { type SchemaBudget, toolSchemaField } from '../../core/json-schema-budget.ts';
-import { type Answer, type Call, callAnswer, textAnswer } from './answer.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
+import { callAnswer, type SandboxAnswer, type SandboxToolCall, textAnswer } from './answer.ts';
 import type { OfferedTool, SandboxRequest } from './request.ts';
 import { createSampleBudget, sampleSchema } from './schema-sample.ts';
 
 /** Stands in every string of the arguments: harmless for whoever runs the calls unseen, which words of the user may not be. */
 const FILLER = 'sandbox';
 
-export function tools(request: SandboxRequest): Answer {
+export function tools(request: SandboxRequest): SandboxAnswer {
   const results = resultsOf(request);
   if (results.length > 0 && request.choice !== 'required') return textAnswer(results.join('\n'), request);
   const [first] = request.tools;
@@ -32,7 +32,7 @@ function resultsOf({ messages }: SandboxRequest): string[] {
     .map(({ tool, text }) => `${tool ?? 'A tool'} answered: ${text}`);
 }
 
-function callOf({ name, parameters, custom }: OfferedTool, budget: SchemaBudget): Call {
+function callOf({ name, parameters, custom }: OfferedTool, budget: SchemaBudget): SandboxToolCall {
   return { name, custom, input: custom ? FILLER : JSON.stringify(argumentsFor(name, parameters, budget)) };
 }
 

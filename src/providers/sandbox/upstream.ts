@@ -3,8 +3,8 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provider.ts';
 import { lookUp } from '../../core/table.ts';
-import { type Answer, limited } from './answer.ts';
-import { type Clock, deliver } from './delivery.ts';
+import { limited, type SandboxAnswer } from './answer.ts';
+import { deliver, type SandboxClock } from './delivery.ts';
 import { echo } from './echo.ts';
 import { faulty, type Script, scriptOf } from './faulty.ts';
 import { CONTEXT_LENGTH, MAX_OUTPUT } from './models.ts';
@@ -14,11 +14,11 @@ import { tools } from './tools.ts';
 import { createVideoServer, VIDEO_PATH } from './video/server.ts';
 import { encodeError, encodeFrames, encodeWhole } from './wire.ts';
 
-const ANSWERS: Record<string, (request: SandboxRequest) => Answer> = { echo, tools, reasoner, faulty };
+const ANSWERS: Record<string, (request: SandboxRequest) => SandboxAnswer> = { echo, tools, reasoner, faulty };
 
 const SMOOTH: Script = { fault: { type: 'none' }, slow: 0, pause: 0 };
 
-export function createUpstream(clock: Clock): LocalUpstream {
+export function createSandboxUpstream(clock: SandboxClock): LocalUpstream {
   const videos = createVideoServer(clock);
   return async (request) => {
     try {
@@ -30,7 +30,7 @@ export function createUpstream(clock: Clock): LocalUpstream {
   };
 }
 
-async function respond({ path, body, signal }: LocalRequest, clock: Clock): Promise<LocalAnswer> {
+async function respond({ path, body, signal }: LocalRequest, clock: SandboxClock): Promise<LocalAnswer> {
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
   const request = await decodeRequest(body, { context: CONTEXT_LENGTH, output: MAX_OUTPUT });
   const speak = lookUp(ANSWERS, request.model);

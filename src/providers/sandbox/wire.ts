@@ -1,12 +1,12 @@
 /** Writes answers and errors as chat completions: whole, and as the frames of a stream. */
 
 import type { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import type { Answer, Piece } from './answer.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { Piece, SandboxAnswer } from './answer.ts';
 import type { SandboxRequest } from './request.ts';
 
 /** A whole answer as a JSON value. `created` is in Unix seconds. */
-export function encodeWhole(answer: Answer, request: SandboxRequest, created: number): Json {
+export function encodeWhole(answer: SandboxAnswer, request: SandboxRequest, created: number): Json {
   const choices = Array.from({ length: request.count }, (_, index) => ({
     index,
     message: encodeMessage(answer, request, index),
@@ -17,7 +17,7 @@ export function encodeWhole(answer: Answer, request: SandboxRequest, created: nu
   return { id: `chatcmpl-${id}`, object: 'chat.completion', created, model, choices, usage: usageOf(answer, request) };
 }
 
-function encodeMessage({ pieces }: Answer, request: SandboxRequest, choice: number): Json {
+function encodeMessage({ pieces }: SandboxAnswer, request: SandboxRequest, choice: number): Json {
   const reasoning = joined(pieces, 'reasoning');
   const content = joined(pieces, 'text');
   const calls = pieces.filter((piece) => piece.type === 'call');
@@ -44,7 +44,7 @@ function encodeCall({ call, name, custom }: Extract<Piece, { type: 'call' }>, pi
 }
 
 /** The frames of a stream, the last of them `[DONE]`. Several answers take turns, token by token. */
-export function* encodeFrames(answer: Answer, request: SandboxRequest, created: number): Generator<string> {
+export function* encodeFrames(answer: SandboxAnswer, request: SandboxRequest, created: number): Generator<string> {
   const { id, model, count, includeUsage } = request;
   const envelope = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
 
@@ -99,7 +99,7 @@ function encodeLogprobs(pieces: Piece[], { logprobs }: SandboxRequest): Json {
   return content.length > 0 ? { content, refusal: null } : null;
 }
 
-function usageOf({ pieces }: Answer, { promptTokens, count }: SandboxRequest): Json {
+function usageOf({ pieces }: SandboxAnswer, { promptTokens, count }: SandboxRequest): Json {
   const reasoning = pieces.filter((piece) => piece.type === 'reasoning').length;
   return {
     prompt_tokens: promptTokens,

@@ -1,7 +1,7 @@
 /** What the answers of all video servers have in common: ids, amounts, states and errors in their many shapes. */
 
 import { redact } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { withoutEnd } from '../../core/text.ts';
 import type {
   CancelResult,

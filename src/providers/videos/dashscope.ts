@@ -1,6 +1,6 @@
 /** Alibaba's Wan on DashScope, whose requests have another shape with every generation of models. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type {
   PollResult,
   ReferenceType,

@@ -1,6 +1,6 @@
 /** fal's queue. Every model has its own fields, so what differs between them stands in a table. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { CancelResult, PollResult, SubmitResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import {
   amountOf,

@@ -1,7 +1,7 @@
 /** xAI's Grok Imagine. Without a status a task is still running, and then the body may be empty. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { withoutEnd } from '../../core/text.ts';
 import type { PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import { amountOf, failureOf, isSuccess, noTask, readTask, running, type States, submitted, urlOf } from './answer.ts';

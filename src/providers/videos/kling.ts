@@ -1,6 +1,6 @@
 /** Kling: a path for every kind of task, and errors that are numbered. It keeps our id of an attempt. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type {
   FindResult,
   LostSubmission,

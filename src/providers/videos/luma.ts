@@ -1,6 +1,6 @@
 /** Luma's Dream Machine. What it makes can be deleted, but only what waits in the queue is cancelled by that. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import { failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
 import { deleteUnlessOver } from './deletion.ts';

@@ -1,6 +1,6 @@
 /** MiniMax from H3 on: tasks made of content parts, with errors that are numbered within a 200. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { PollResult, SubmitResult, TaskErrorCode, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import { amountOf, failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
 import { deleteUnlessOver } from './deletion.ts';

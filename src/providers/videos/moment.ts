@@ -1,6 +1,6 @@
 /** Moments in the lists of servers. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 
 /** An ISO date as Unix seconds. */
 export function secondsOf(date: Json): number | undefined {

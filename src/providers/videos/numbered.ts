@@ -1,6 +1,6 @@
 /** Refusals that a server numbers in its own way, often inside an answer with status 200. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { SubmitResult, TaskErrorCode } from '../../core/video.ts';
 import { failureOf } from './answer.ts';
 

@@ -1,6 +1,6 @@
 /** OpenAI's video endpoints, which many servers and gateways speak: SGLang, LiteLLM, new-api and Polygate itself. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type {
   LostSubmission,
   PollResult,

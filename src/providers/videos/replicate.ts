@@ -1,7 +1,7 @@
 /** Replicate. Every model has its own input, so what differs between them stands in a table. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import {
   cancellation,

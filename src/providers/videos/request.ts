@@ -1,6 +1,6 @@
 /** What requests to video servers have in common. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { ReferenceType, VideoInput, VideoRequest } from '../../core/video.ts';
 
 /** The fields that are there. */

@@ -1,6 +1,6 @@
 /** Runway: its own models and others', charged in credits. A task that was cancelled may not be found any more. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { PollResult, TaskErrorCode, VideoAnswer, VideoApi, VideoInput, VideoRequest } from '../../core/video.ts';
 import {
   amountOf,

@@ -1,6 +1,6 @@
 /** Looking for a task of ours in a list of tasks. */
 
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission } from '../../core/video.ts';
 import { amountOf, idOf } from './answer.ts';
 

@@ -1,6 +1,6 @@
 /** Seedance on ByteDance's Ark, under BytePlus and Volcengine: tasks made of content parts, charged by tokens. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoCharge, VideoRequest } from '../../core/video.ts';
 import { amountOf, failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
 import { deleteUnlessOver } from './deletion.ts';

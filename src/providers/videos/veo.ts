@@ -1,7 +1,7 @@
 /** Veo on the Gemini API: long-running operations whose videos lie in the Files API. Nothing there can be cancelled. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type {
   PollResult,
   SubmitResult,

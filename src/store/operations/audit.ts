@@ -1,6 +1,6 @@
 /** The log of who changed what. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { type Row, reading } from '../operation.ts';
 
 export interface AuditRow {

@@ -26,13 +26,13 @@ export interface Begin extends Lease {
 }
 
 /** `over`: nothing is to be sent, and the job is gone. `lost`: so is the lease. */
-export type Begun =
+export type BegunDelivery =
   | { state: 'send'; owner: string; url: string; body: Uint8Array }
   | { state: 'over' }
   | { state: 'lost' };
 
 /** Counts an attempt before it is made, so that whatever happens amid it counts. */
-export const beginAttempt = writing<Begin, Begun>('state', async (transaction, begin) => {
+export const beginAttempt = writing<Begin, BegunDelivery>('state', async (transaction, begin) => {
   const { deliveryId: id, trigger, most, now } = begin;
   if (!(await holdsJob(transaction, begin))) return { state: 'lost' };
   const [row] = await transaction.all('SELECT owner, url, body, state, begun FROM delivery WHERE id = :id', { id });
@@ -54,7 +54,7 @@ export const retractAttempt = writing<Lease & { deliveryId: string }, void>('sta
 });
 
 /** What an attempt came to. Moments are Unix milliseconds. */
-export interface AttemptResult {
+export interface DeliveryAttemptResult {
   scheduledAt: number;
   startedAt: number;
   endedAt: number;
@@ -75,7 +75,7 @@ export interface Result extends Lease {
   lane: string;
   /** The next attempt leaves room for those of other deliveries. */
   late: boolean;
-  result: AttemptResult;
+  result: DeliveryAttemptResult;
 }
 
 /** False when the lease is lost: then nothing is changed, and somebody else's result counts. */

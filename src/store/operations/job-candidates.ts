@@ -8,7 +8,7 @@ export interface Queue {
   owner: string;
 }
 
-export interface Candidate extends Queue {
+export interface JobCandidate extends Queue {
   id: string;
   /** Unix milliseconds. */
   dueAt: number;
@@ -27,7 +27,7 @@ const FRONT = 500;
 const STEPS = 500;
 
 /** All that are due, the longest due first; undefined when they are too many to look at. */
-export async function dueJobs(transaction: Transaction, search: Search): Promise<Candidate[] | undefined> {
+export async function dueJobs(transaction: Transaction, search: Search): Promise<JobCandidate[] | undefined> {
   const rows = await transaction.all(
     `SELECT id, lane, owner, due_at FROM job
      WHERE kind = :kind AND late = :late AND due_at <= :until AND lease_until <= :now
@@ -72,14 +72,14 @@ export async function walkQueues(
   transaction: Transaction,
   search: Search,
   place: Queue | undefined,
-): Promise<{ heads: Candidate[]; end: Queue | undefined }> {
+): Promise<{ heads: JobCandidate[]; end: Queue | undefined }> {
   const steps = await transaction.all(place ? FROM_PLACE : FROM_START, { ...search, ...place, steps: STEPS });
   const last = steps.length < STEPS ? undefined : steps.at(-1);
   const heads = steps.filter((step) => step.id !== null).map(candidate);
   return { heads, end: last && queue(last) };
 }
 
-function candidate(row: Row): Candidate {
+function candidate(row: Row): JobCandidate {
   return { id: String(row.id), dueAt: Number(row.due_at), ...queue(row) };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Lease } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { type Candidate, dueJobs, type Queue, walkQueues } from './job-candidates.ts';
+import { dueJobs, type JobCandidate, type Queue, walkQueues } from './job-candidates.ts';
 
 export interface Claim {
   kind: string;
@@ -19,10 +19,10 @@ export interface Claim {
   lane: number;
   owner: number;
   /** Where the last claim left off in a backlog of early and of late jobs. */
-  places?: Places;
+  places?: QueueEnds;
 }
 
-export interface Places {
+export interface QueueEnds {
   early?: Queue;
   late?: Queue;
 }
@@ -41,7 +41,7 @@ export interface ClaimedJob extends Lease {
 
 export interface Claimed {
   jobs: ClaimedJob[];
-  places: Places;
+  places: QueueEnds;
 }
 
 /** Failures to reach the far end of a lane after which one job at once tries it. */
@@ -104,7 +104,7 @@ async function claimBacklog(transaction: Transaction, claim: Claim, tier: Tier):
 }
 
 /** The next walk begins behind the last one that got something, so that every queue has its turn. */
-function lastOf(heads: readonly Candidate[], chosen: readonly string[]): Queue | undefined {
+function lastOf(heads: readonly JobCandidate[], chosen: readonly string[]): Queue | undefined {
   const ids = new Set(chosen);
   const last = heads.findLast((job) => ids.has(job.id));
   return last && { lane: last.lane, owner: last.owner };
@@ -119,7 +119,7 @@ async function awaitTurn(transaction: Transaction, kind: string): Promise<void> 
 }
 
 /** Says whether there is room for a job, and takes it up. */
-type Room = (job: Candidate) => boolean;
+type Room = (job: JobCandidate) => boolean;
 
 async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Claim): Promise<Room> {
   const held = await transaction.all(
@@ -149,7 +149,7 @@ async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Clai
 }
 
 /** The first of every lane before the second of any; in a lane the longest due is the first. */
-function choose(found: readonly Candidate[], room: Room, slots: number): string[] {
+function choose(found: readonly JobCandidate[], room: Room, slots: number): string[] {
   const lanes = Map.groupBy(found, ({ lane }) => lane);
   const ranked = [...lanes.values()].flatMap((jobs) =>
     jobs.sort((one, other) => one.dueAt - other.dueAt).map((job, rank) => ({ job, rank })),

@@ -1,8 +1,8 @@
 /** API keys and what clients present to be recognised. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import { merged } from '../../core/merge.ts';
+import type { Json } from '../../core/json/json.ts';
+import { merged } from '../../core/json/merge.ts';
 import { type Author, addAudit } from '../audit-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { addSecret, type StoredSecret } from '../secret-rows.ts';

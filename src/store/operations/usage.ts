@@ -1,7 +1,8 @@
 /** What requests used: intents before they are sent, records after, sums, and what is kept of them. */
 
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { addUsage, GROUPINGS, type Grouping, replaceUsage, type UsageRow } from '../usage-rows.ts';
+import type { UsageRow } from '../usage-row.ts';
+import { addUsage, GROUPINGS, type Grouping, replaceUsage } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
 
 /** A request on its way, as it is stored. */
@@ -13,14 +14,14 @@ export interface InflightRow {
   record: string;
 }
 
-export interface Finished {
+export interface FinishedUsage {
   row: UsageRow;
   /** There is an intent of it; without, nobody else can have recorded it. */
   begun: boolean;
 }
 
 /** One flush: what has begun and what is finished since the last. May be repeated when nobody knows whether it was done. */
-export const recordUsage = writing<{ begun: InflightRow[]; finished: Finished[]; withdrawn?: string[] }, void>(
+export const recordUsage = writing<{ begun: InflightRow[]; finished: FinishedUsage[]; withdrawn?: string[] }, void>(
   'usage',
   async (transaction, { begun, finished, withdrawn = [] }) => {
     if (begun.length > 0) await transaction.insert('inflight', begun.map(plainRow), { ignoreDuplicates: true });

@@ -1,6 +1,6 @@
 /** What is no longer kept of video tasks: their media, their records, the keys of repeated requests. */
 
-import type { VideoTask } from '../../core/video-task.ts';
+import type { VideoTask } from '../../records/video-task.ts';
 import { removeDelivery } from '../delivery-rows.ts';
 import { reading, writing } from '../operation.ts';
 import { TASK_COLUMNS, taskOf } from '../video-rows.ts';

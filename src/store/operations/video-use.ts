@@ -1,10 +1,11 @@
 /** How what video tasks cost gets from the ledger to the records of use, and what they may still cost is held meanwhile. */
 
 import type { TaskErrorCode } from '../../core/video.ts';
-import type { TerminalStatus } from '../../core/video-task.ts';
+import type { TerminalStatus } from '../../records/video-task.ts';
 import { finishJob, type Lease, rescheduleJob } from '../job-rows.ts';
 import { reading, writing } from '../operation.ts';
-import { addUsage, correctUsage, type UsageRow } from '../usage-rows.ts';
+import type { UsageRow } from '../usage-row.ts';
+import { addUsage, correctUsage } from '../usage-rows.ts';
 
 /** A settled task and the latest figure of its ledger. Moments are Unix milliseconds. */
 export interface VideoUse {

@@ -1,8 +1,8 @@
 /** Video tasks, their submissions and what they cost. */
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import type { VideoRef } from '../../core/video.ts';
-import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../core/video-task.ts';
+import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../records/video-task.ts';
 import { addDelivery, forgetBody, type NewDelivery } from '../delivery-rows.ts';
 import { addJob, finishJob, hastenJob, type Lease, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';

@@ -32,7 +32,7 @@ export function createPool(url: string, connections: number): Pool {
   return pool;
 }
 
-export interface Answer {
+export interface QueryResult {
   command: string;
   rowCount: number | null;
   // biome-ignore lint/suspicious/noExplicitAny: the columns are those of the statement
@@ -47,9 +47,9 @@ export interface Question {
 
 /** Throws what `engineError` makes of a failure. */
 export async function ask(
-  asked: { query(question: Question): Promise<Answer> },
+  asked: { query(question: Question): Promise<QueryResult> },
   question: Question | string,
-): Promise<Answer> {
+): Promise<QueryResult> {
   try {
     return await asked.query(typeof question === 'string' ? { text: question } : question);
   } catch (error) {

@@ -3,16 +3,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { GatewayError } from '../../core/errors.ts';
-import type { Secret } from '../../core/secret.ts';
+import type { Secret } from '../../security/secret.ts';
 import { healthOf } from '../health.ts';
-import type { Database, Operation, Transaction } from '../operation.ts';
+import type { Database, StoreOperation, Transaction } from '../operation.ts';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createServerClock } from './clock.ts';
 import { Conflict, engineError } from './failure.ts';
 import { migrate } from './migrate.ts';
 import { hasCommitted, INCARNATION, type TransactionId } from './outcome.ts';
-import { type Answer, ask, createPool, type Question } from './pool.ts';
+import { ask, createPool, type QueryResult, type Question } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
 
 export interface PostgresOptions {
@@ -32,7 +32,7 @@ const ATTEMPTS = 5;
 
 export async function openPostgres({ url, operations: module, migrations, ...rest }: PostgresOptions): Promise<Store> {
   const { patience = PATIENCE } = rest;
-  const { operations }: { operations: Record<string, Operation<unknown, unknown>> } = await import(module.href);
+  const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(module.href);
   const pools = {
     state: createPool(url.reveal(), CONNECTIONS.state),
     usage: createPool(url.reveal(), CONNECTIONS.usage),
@@ -126,7 +126,7 @@ async function begin(client: PoolClient): Promise<TransactionId> {
     client,
     `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT CAST(pg_current_xact_id() AS text) AS id, ${INCARNATION} AS incarnation`,
   );
-  const [, { rows }] = answers as [Answer, Answer];
+  const [, { rows }] = answers as [QueryResult, QueryResult];
   return { id: String(rows[0]?.id), incarnation: String(rows[0]?.incarnation) };
 }
 
@@ -159,7 +159,7 @@ async function inTime<Result>(
   { name, patience }: { name: string; patience: number },
 ): Promise<Result> {
   let asked = 0;
-  const query = (question: Question): Promise<Answer> => {
+  const query = (question: Question): Promise<QueryResult> => {
     asked += 1;
     return client.query(question).finally(() => (asked -= 1));
   };

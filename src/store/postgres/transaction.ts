@@ -2,7 +2,7 @@
 
 import type { Row, Transaction, Value } from '../operation.ts';
 import { insertion, parseStatement, type Statement, valuesOf } from '../statement.ts';
-import { type Answer, ask, type Question } from './pool.ts';
+import { ask, type QueryResult, type Question } from './pool.ts';
 
 /** Statements prepared once a connection; operations have far fewer. */
 const PREPARED = 500;
@@ -10,7 +10,7 @@ const PREPARED = 500;
 const PARAMETERS = 65_535;
 
 interface Asked {
-  query(question: Question): Promise<Answer>;
+  query(question: Question): Promise<QueryResult>;
 }
 
 const prepared = new Map<string, Statement & { name: string }>();

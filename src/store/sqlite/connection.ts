@@ -2,7 +2,7 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
-import { PRIVATE_FILE } from '../../core/file-modes.ts';
+import { PRIVATE_FILE } from '../../security/file-modes.ts';
 
 /** The files that SQLite puts beside it get the same mode. */
 export function connect(path: string, options: DatabaseSyncOptions): DatabaseSync {

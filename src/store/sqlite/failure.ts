@@ -4,7 +4,7 @@ import { type ErrorCode, GatewayError } from '../../core/errors.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
 /** An error as a message between threads. */
-export type Failure =
+export type ThreadFailure =
   | { kind: 'refused'; code: ErrorCode; message: string; param?: string; retryAfter?: number }
   | { kind: 'unavailable'; problem: string }
   | { kind: 'defect'; message: string; stack?: string };
@@ -32,7 +32,7 @@ export function engineError(error: unknown): unknown {
   return words === undefined ? error : new StoreUnavailable(`${words} (${(error as Error).message})`, error);
 }
 
-export function encodeFailure(error: unknown): Failure {
+export function encodeFailure(error: unknown): ThreadFailure {
   if (error instanceof StoreUnavailable) return { kind: 'unavailable', problem: error.problem };
   if (error instanceof GatewayError) {
     const { code, message, param, retryAfter } = error;
@@ -42,7 +42,7 @@ export function encodeFailure(error: unknown): Failure {
   return { kind: 'defect', message, stack };
 }
 
-export function decodeFailure(failure: Failure): Error {
+export function decodeFailure(failure: ThreadFailure): Error {
   switch (failure.kind) {
     case 'refused':
       return new GatewayError(failure.code, failure.message, failure);

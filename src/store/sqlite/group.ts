@@ -1,19 +1,19 @@
 /** Group commit: what is asked for while the disk is busy shares the next transaction. */
 
 import type { DatabaseSync } from 'node:sqlite';
-import type { Operation, Transaction } from '../operation.ts';
-import { encodeFailure, engineError, type Failure } from './failure.ts';
+import type { StoreOperation, Transaction } from '../operation.ts';
+import { encodeFailure, engineError, type ThreadFailure } from './failure.ts';
 import type { Session } from './transaction.ts';
 
-export interface Call {
+export interface OperationCall {
   id: number;
   name: string;
   parameters: unknown;
 }
 
-export type Answer = { id: number } & ({ result: unknown } | { failure: Failure });
+export type OperationResult = { id: number } & ({ result: unknown } | { failure: ThreadFailure });
 
-export type AnyOperation = Operation<unknown, unknown>;
+export type AnyOperation = StoreOperation<unknown, unknown>;
 
 export interface GroupOptions {
   connection: DatabaseSync;
@@ -21,16 +21,16 @@ export interface GroupOptions {
   operation(name: string): AnyOperation;
 }
 
-export async function readGroup(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
-  const answers: Answer[] = [];
+export async function readGroup(calls: readonly OperationCall[], options: GroupOptions): Promise<OperationResult[]> {
+  const answers: OperationResult[] = [];
   for (const call of calls) answers.push(await settle(call, options.session.reading, options));
   return answers;
 }
 
 /** One transaction for all, durable or failed when it resolves; an operation that fails is taken back alone. */
-export async function writeGroup(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
+export async function writeGroup(calls: readonly OperationCall[], options: GroupOptions): Promise<OperationResult[]> {
   const { connection, session } = options;
-  const answers: Answer[] = [];
+  const answers: OperationResult[] = [];
   try {
     connection.exec('BEGIN IMMEDIATE');
     for (const call of calls) {
@@ -51,17 +51,17 @@ export async function writeGroup(calls: readonly Call[], options: GroupOptions):
   }
 }
 
-async function writeEach(calls: readonly Call[], options: GroupOptions): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function writeEach(calls: readonly OperationCall[], options: GroupOptions): Promise<OperationResult[]> {
+  const answers: OperationResult[] = [];
   for (const call of calls) answers.push(...(await writeGroup([call], options)));
   return answers;
 }
 
 async function settle(
-  { id, name, parameters }: Call,
+  { id, name, parameters }: OperationCall,
   transaction: Transaction,
   options: GroupOptions,
-): Promise<Answer> {
+): Promise<OperationResult> {
   const guarded = guard(transaction);
   try {
     const running = options.operation(name).run(guarded.transaction, parameters);

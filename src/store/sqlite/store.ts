@@ -3,14 +3,14 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GatewayError } from '../../core/errors.ts';
-import { PRIVATE_FOLDER } from '../../core/file-modes.ts';
+import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { healthOf } from '../health.ts';
 import { isVoid, lostStore } from '../lost.ts';
-import type { Database, Operation } from '../operation.ts';
+import type { Database, StoreOperation } from '../operation.ts';
 import type { OperationName, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { own } from './ownership.ts';
-import { createWorker, type Worker } from './worker.ts';
+import { createWorker, type StoreThread } from './worker.ts';
 
 /** Older ones may damage a file that two connections write to. */
 const OLDEST_SQLITE = [3, 51, 3];
@@ -33,7 +33,7 @@ export interface SqliteOptions {
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   refuseOldSqlite(process.versions.sqlite ?? '0');
   const folder = resolve(options.folder);
-  const { operations }: { operations: Record<string, Operation<unknown, unknown>> } = await import(
+  const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(
     options.operations.href
   );
   makeFolder(folder);
@@ -41,10 +41,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   // Before anything is opened: SQLite deletes the log of an empty file, from which it could still be restored.
   if (traces.length > 0 && isVoid(join(folder, 'state.db'))) throw lostStore(folder, traces);
   const ownership = options.role === 'owner' ? own(folder) : undefined;
-  const writers: Record<Database, Worker> = { state: worker('state', 'writer'), usage: worker('usage', 'writer') };
-  const readers: Record<Database, Worker> = { state: worker('state', 'reader'), usage: worker('usage', 'reader') };
+  const writers: Record<Database, StoreThread> = { state: worker('state', 'writer'), usage: worker('usage', 'writer') };
+  const readers: Record<Database, StoreThread> = { state: worker('state', 'reader'), usage: worker('usage', 'reader') };
 
-  function worker(database: Database, role: 'writer' | 'reader'): Worker {
+  function worker(database: Database, role: 'writer' | 'reader'): StoreThread {
     const { migrations, patience = PATIENCE, maxPages } = options;
     return createWorker({
       ...{ path: join(folder, `${database}.db`), database, role, patience, maxPages },

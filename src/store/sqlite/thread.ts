@@ -2,8 +2,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { type DatabaseOptions, openDatabase, openForReading } from './database.ts';
-import { encodeFailure, engineError, type Failure } from './failure.ts';
-import { type Answer, type AnyOperation, type Call, readGroup, writeGroup } from './group.ts';
+import { encodeFailure, engineError, type ThreadFailure } from './failure.ts';
+import { type AnyOperation, type OperationCall, type OperationResult, readGroup, writeGroup } from './group.ts';
 import { createSession } from './transaction.ts';
 
 export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
@@ -14,11 +14,11 @@ export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
   operations: string;
 }
 
-export type ToThread = { type: 'call'; call: Call } | { type: 'close' };
+export type ToThread = { type: 'call'; call: OperationCall } | { type: 'close' };
 export type FromThread =
   | { type: 'ready' }
-  | { type: 'unusable'; failure: Failure }
-  | { type: 'answers'; answers: Answer[] };
+  | { type: 'unusable'; failure: ThreadFailure }
+  | { type: 'answers'; answers: OperationResult[] };
 
 /** Most calls that are answered together. */
 const GROUP = 1000;
@@ -42,7 +42,7 @@ async function serve(options: ThreadOptions, tell: (message: FromThread) => void
   const connection = writes ? openDatabase({ ...options, migrations }) : openForReading(options);
   const session = createSession(connection);
   const runGroup = writes ? writeGroup : readGroup;
-  const queue: Call[] = [];
+  const queue: OperationCall[] = [];
   let running = false;
   let closing = false;
 

@@ -12,7 +12,7 @@ const LONGEST_PAUSE = 15_000;
 
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
-export interface Worker {
+export interface StoreThread {
   /** Resolves when the thread serves the file, or throws why it cannot. */
   ready(): Promise<void>;
   call(name: string, parameters: unknown): Promise<unknown>;
@@ -34,7 +34,7 @@ interface Thread {
 }
 
 /** Starts its thread when it is first needed. */
-export function createWorker(options: ThreadOptions): Worker {
+export function createWorker(options: ThreadOptions): StoreThread {
   let thread: Thread | undefined;
   let failures = 0;
   let notBefore = Number.NEGATIVE_INFINITY;

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
-import type { AssetSource, Kept } from '../mirror.ts';
+import type { AssetSource, MirroredFile } from '../mirror.ts';
 import { type ContentAnswer, type ContentRequest, headerOf, headersFor } from './answer.ts';
 import { type ByteRange, type MediaStore, nameIn } from './media-store.ts';
 import { mediaTypeOf } from './media-type.ts';
@@ -13,7 +13,7 @@ import type { Clients } from './source.ts';
 
 /** `refresh` asks the upstream for a fresh address when it refuses the old one. */
 export type Content =
-  | { type: 'kept'; kept: Kept }
+  | { type: 'kept'; kept: MirroredFile }
   | { type: 'upstream'; source: AssetSource; refresh?(): Promise<AssetSource | undefined> };
 
 /** Throws `video_content_expired` where the mirror's file is gone, `upstream_content_unavailable` where an upstream gives nothing. */
@@ -28,7 +28,7 @@ interface File {
   open(range: ByteRange | undefined): Promise<Readable | undefined>;
 }
 
-export function createReader(clients: Clients, storeOf: (kept: Kept) => MediaStore | undefined): OpenContent {
+export function createReader(clients: Clients, storeOf: (kept: MirroredFile) => MediaStore | undefined): OpenContent {
   return async (content, request) => {
     if (content.type === 'kept') {
       return await serve(keptFile(content.kept, storeOf(content.kept)), request);
@@ -69,7 +69,7 @@ function described(range: ByteRange | undefined, bytes: number, common: Record<s
   return { status: 206, headers: { ...common, ...span } };
 }
 
-function keptFile(kept: Kept, store: MediaStore | undefined): File {
+function keptFile(kept: MirroredFile, store: MediaStore | undefined): File {
   const name = nameIn(kept);
   return {
     ...kept,

@@ -5,12 +5,12 @@ import { FetchFailure } from '../../net/failure.ts';
 import type { TrustedAnswer } from '../../net/trusted.ts';
 import { watchIdle } from './idle.ts';
 import { HEAD_BYTES, mediaTypeOf } from './media-type.ts';
-import type { Part, Version } from './part.ts';
+import type { PartialFile, Version } from './part.ts';
 import type { Room } from './room.ts';
 import { type Clients, openSource, type RemoteSource } from './source.ts';
 import { Unfit } from './unfit.ts';
 
-export interface Limits {
+export interface DownloadLimits {
   /** Largest video in bytes. */
   maxBytes: number;
   /** Milliseconds without a byte. */
@@ -19,8 +19,8 @@ export interface Limits {
   total: number;
 }
 
-export interface Bounds {
-  limits: Limits;
+export interface DownloadBounds {
+  limits: DownloadLimits;
   room: Room;
   signal: AbortSignal;
 }
@@ -32,7 +32,12 @@ const LOOK_BYTES = 64 * 1024 * 1024;
  * Fills the part. Throws `Unfit` where no other try can help, else what went wrong (with `upstreamStatus` where the other
  * side refused); the part keeps what has arrived.
  */
-export async function download(clients: Clients, source: RemoteSource, part: Part, bounds: Bounds): Promise<void> {
+export async function download(
+  clients: Clients,
+  source: RemoteSource,
+  part: PartialFile,
+  bounds: DownloadBounds,
+): Promise<void> {
   if (part.bytes > 0 && part.bytes === part.version.total) return;
   const { limits } = bounds;
   const watch = watchIdle(limits.idle, bounds.signal);
@@ -50,13 +55,17 @@ export async function download(clients: Clients, source: RemoteSource, part: Par
   }
 }
 
-function requestHeaders({ bytes, version: { validator } }: Part): Record<string, string> {
+function requestHeaders({ bytes, version: { validator } }: PartialFile): Record<string, string> {
   const resumed = bytes > 0 && validator !== undefined && { range: `bytes=${bytes}-`, 'if-range': validator };
   return { accept: 'video/*, */*;q=0.5', ...resumed };
 }
 
 /** Brings the part in line with an answer whose body comes next. */
-async function prepare(part: Part, { status, headers }: TrustedAnswer, { limits, room }: Bounds): Promise<void> {
+async function prepare(
+  part: PartialFile,
+  { status, headers }: TrustedAnswer,
+  { limits, room }: DownloadBounds,
+): Promise<void> {
   if (status === 200) {
     const version = versionOf(headers);
     if ((version.total ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
@@ -69,7 +78,11 @@ async function prepare(part: Part, { status, headers }: TrustedAnswer, { limits,
   throw unavailable(`The upstream answered with status ${status} instead of a video.`, status);
 }
 
-async function receive(part: Part, body: AsyncIterable<Buffer>, { limits, room }: Bounds): Promise<void> {
+async function receive(
+  part: PartialFile,
+  body: AsyncIterable<Buffer>,
+  { limits, room }: DownloadBounds,
+): Promise<void> {
   let looked = part.bytes;
   for await (const chunk of body) {
     if (part.bytes + chunk.length > limits.maxBytes) throw tooLarge(limits.maxBytes);
@@ -85,7 +98,7 @@ async function receive(part: Part, body: AsyncIterable<Buffer>, { limits, room }
   checkVideo(part);
 }
 
-export function checkVideo({ head }: Part): void {
+export function checkVideo({ head }: PartialFile): void {
   if (mediaTypeOf(head) === undefined) throw new Unfit('it is not a video');
 }
 
@@ -100,7 +113,7 @@ function versionOf(headers: TrustedAnswer['headers']): Version {
 }
 
 /** Whether a partial answer begins where the part ends and belongs to the same version. */
-function continues({ bytes, version: { validator, total } }: Part, headers: TrustedAnswer['headers']): boolean {
+function continues({ bytes, version: { validator, total } }: PartialFile, headers: TrustedAnswer['headers']): boolean {
   const [, start, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(String(headers['content-range'])) ?? [];
   const isSame = headers.etag === undefined || !validator?.startsWith('"') || headers.etag === validator;
   const fits = total === undefined || size === '*' || Number(size) === total;

@@ -3,10 +3,10 @@
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PRIVATE_FOLDER } from '../../core/file-modes.ts';
-import type { Kept, Mirror } from '../mirror.ts';
+import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
+import type { Mirror, MirroredFile } from '../mirror.ts';
 import { createReader, type OpenContent } from './content.ts';
-import type { Limits } from './download.ts';
+import type { DownloadLimits } from './download.ts';
 import { createFileUrls, type FileUrlQuery, type FileUrls } from './file-urls.ts';
 import { createKeeper, type Log } from './keeper.ts';
 import { createLocalStore } from './local-store.ts';
@@ -32,7 +32,7 @@ export interface MirrorOptions {
   urlLifetime?: number;
   /** Milliseconds that media are kept; 7 days if absent. */
   keepMedia?: number;
-  limits?: Partial<Limits>;
+  limits?: Partial<DownloadLimits>;
   /** Bytes of the disk that stay free; by default a twentieth of it, and 10 GiB of a large one. */
   reserve?: number;
   /** Hears why a video is not mirrored. */
@@ -44,12 +44,12 @@ export interface MirrorOptions {
 export interface FullMirror extends Mirror, Retention {
   openContent: OpenContent;
   /** An address that needs no key; `base` is the gateway's own, for local files. The same for an hour, so that caches work. */
-  publicUrl(base: string, task: { id: string }, index: number, kept: Kept): string;
+  publicUrl(base: string, task: { id: string }, index: number, kept: MirroredFile): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;
 }
 
-const LIMITS: Limits = { maxBytes: 2 * 1024 ** 3, idle: 30_000, total: 600_000 };
+const LIMITS: DownloadLimits = { maxBytes: 2 * 1024 ** 3, idle: 30_000, total: 600_000 };
 const DAY = 24 * 3_600_000;
 
 export function createMirror(options: MirrorOptions): FullMirror {
@@ -60,7 +60,7 @@ export function createMirror(options: MirrorOptions): FullMirror {
   const local = createLocalStore(folder);
   const objects = options.store.type === 's3' ? s3(options.store, clients, limits, now) : undefined;
 
-  function storeOf(kept: Kept): MediaStore | undefined {
+  function storeOf(kept: MirroredFile): MediaStore | undefined {
     return kept.file.startsWith('s3:') ? objects?.store : local;
   }
 
@@ -84,7 +84,7 @@ export function createMirror(options: MirrorOptions): FullMirror {
   };
 }
 
-function s3(options: S3Options, { trusted }: Clients, { idle, total }: Limits, now: () => number) {
+function s3(options: S3Options, { trusted }: Clients, { idle, total }: DownloadLimits, now: () => number) {
   const requests = createS3Requests(options, now);
   return { requests, store: createS3Store({ requests, client: trusted, prefix: options.prefix ?? '', idle, total }) };
 }

@@ -2,13 +2,13 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PRIVATE_FILE } from '../../core/file-modes.ts';
-import type { AssetSource, Kept, Mirror } from '../mirror.ts';
-import { checkVideo, download, type Limits, tooLarge } from './download.ts';
+import { PRIVATE_FILE } from '../../security/file-modes.ts';
+import type { AssetSource, Mirror, MirroredFile } from '../mirror.ts';
+import { checkVideo, type DownloadLimits, download, tooLarge } from './download.ts';
 import { durationOf } from './duration.ts';
 import { type MediaStore, nameIn } from './media-store.ts';
 import { extensionOf, mediaTypeOf } from './media-type.ts';
-import { openPart, type Part, removePart } from './part.ts';
+import { openPart, type PartialFile, removePart } from './part.ts';
 import type { Room } from './room.ts';
 import type { Clients } from './source.ts';
 import { Unfit } from './unfit.ts';
@@ -20,7 +20,7 @@ export interface KeeperOptions {
   store: MediaStore;
   /** Stands before the name in `Kept.file`. */
   scheme: string;
-  limits: Limits;
+  limits: DownloadLimits;
   room: Room;
   log: Log;
 }
@@ -36,7 +36,7 @@ const SLICE = 4 * 256 * 1024;
 export function createKeeper({ clients, folder, store, scheme, limits, room, log }: KeeperOptions): Mirror['keep'] {
   const running = new Map<string, Promise<unknown>>();
 
-  async function keep(path: string, place: string, source: AssetSource, outer: AbortSignal): Promise<Kept> {
+  async function keep(path: string, place: string, source: AssetSource, outer: AbortSignal): Promise<MirroredFile> {
     const before = await readNote(path);
     if (before && (await store.holds(nameIn(before), before.bytes))) return before;
     await room.check(0);
@@ -57,12 +57,12 @@ export function createKeeper({ clients, folder, store, scheme, limits, room, log
     }
   }
 
-  async function fill(part: Part, source: AssetSource, signal: AbortSignal): Promise<void> {
+  async function fill(part: PartialFile, source: AssetSource, signal: AbortSignal): Promise<void> {
     if (source.type === 'data') await decode(part, source.data, limits.maxBytes);
     else await download(clients, source, part, { limits, room, signal });
   }
 
-  async function describe(part: Part, place: string): Promise<Kept> {
+  async function describe(part: PartialFile, place: string): Promise<MirroredFile> {
     const { sha256, bytes } = await part.finish();
     const mime = mediaTypeOf(part.head) ?? 'video/mp4';
     const seconds = await durationOf(part.path);
@@ -98,7 +98,7 @@ function noteOf(path: string): string {
   return `${path}.kept.json`;
 }
 
-async function readNote(path: string): Promise<Kept | undefined> {
+async function readNote(path: string): Promise<MirroredFile | undefined> {
   try {
     return JSON.parse(await readFile(noteOf(path), 'utf8'));
   } catch {
@@ -106,7 +106,7 @@ async function readNote(path: string): Promise<Kept | undefined> {
   }
 }
 
-async function decode(part: Part, base64: string, maxBytes: number): Promise<void> {
+async function decode(part: PartialFile, base64: string, maxBytes: number): Promise<void> {
   if (Buffer.byteLength(base64, 'base64') > maxBytes) throw tooLarge(maxBytes);
   await part.restart({});
   for (let at = 0; at < base64.length; at += SLICE) {

@@ -2,7 +2,7 @@
 
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { PRIVATE_FOLDER } from '../../core/file-modes.ts';
+import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
 
 export function createLocalStore(folder: string): MediaStore {

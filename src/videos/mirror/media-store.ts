@@ -1,7 +1,7 @@
 /** Where mirrored videos lie, whatever kind of place it is. */
 
 import type { Readable } from 'node:stream';
-import type { Kept } from '../mirror.ts';
+import type { MirroredFile } from '../mirror.ts';
 
 export interface ByteRange {
   start: number;
@@ -20,7 +20,7 @@ export interface StoredFile {
 /** Names are `videos/{task id}/{index}-{first 16 digits of the hash}.{extension}`. */
 export interface MediaStore {
   /** Durably; again with the same name is fine. The file at `path` may be gone afterwards. */
-  put(path: string, name: string, kept: Kept, signal: AbortSignal): Promise<void>;
+  put(path: string, name: string, kept: MirroredFile, signal: AbortSignal): Promise<void>;
   holds(name: string, bytes: number): Promise<boolean>;
   /** Undefined when it is gone. */
   open(name: string, range: ByteRange | undefined, bytes: number): Promise<Readable | undefined>;
@@ -36,6 +36,6 @@ export function taskOf(name: string): string | undefined {
 }
 
 /** `Kept.file` without the store. */
-export function nameIn({ file }: Kept): string {
+export function nameIn({ file }: MirroredFile): string {
   return file.slice(file.indexOf(':') + 1);
 }

@@ -3,7 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../core/file-modes.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { HEAD_BYTES } from './media-type.ts';
 
 /** The version of a resource that a server serves, by which a later request can say which one it began with. */
@@ -20,7 +20,7 @@ export interface Whole {
   bytes: number;
 }
 
-export interface Part {
+export interface PartialFile {
   readonly path: string;
   readonly bytes: number;
   readonly version: Version;
@@ -45,7 +45,7 @@ const CHECKPOINT_BYTES = 8 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 
 /** Goes on with what lies at the path, or begins a new file; makes its folder. */
-export async function openPart(path: string): Promise<Part> {
+export async function openPart(path: string): Promise<PartialFile> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
   const checkpointPath = `${path}.json`;
   let checkpoint = await readCheckpoint(checkpointPath);

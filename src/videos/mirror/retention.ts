@@ -4,7 +4,7 @@ import type { Clock } from '../../jobs/job.ts';
 import type { Log } from './keeper.ts';
 import type { MediaStore } from './media-store.ts';
 
-export interface RetentionOptions {
+export interface MirrorRetentionOptions {
   stores: readonly MediaStore[];
   /** Milliseconds that media are kept. */
   keepMedia: number;
@@ -21,7 +21,7 @@ export interface Retention {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-export function createRetention({ stores, keepMedia }: RetentionOptions): Retention {
+export function createRetention({ stores, keepMedia }: MirrorRetentionOptions): Retention {
   const limitOf = (name: string) => (/\.part(\.json)?(\.new)?$/.test(name) ? DAY : keepMedia + DAY);
 
   return {

@@ -4,7 +4,7 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { Secret } from '../../core/secret.ts';
+import type { Secret } from '../../security/secret.ts';
 import { expiry, LONGEST_LIFETIME } from './file-urls.ts';
 
 export interface S3Options {

@@ -14,7 +14,7 @@ export interface Clients {
 
 export type RemoteSource = Exclude<AssetSource, { type: 'data' }>;
 
-export interface OpenOptions {
+export interface OpenSourceOptions {
   headers: Record<string, string>;
   /** Milliseconds for all of it. */
   deadline: number;
@@ -30,7 +30,11 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
  * The first answer that is no redirect. Throws a `FetchFailure`, or `invalid_request` for an address that may not be
  * requested.
  */
-export async function openSource(clients: Clients, source: RemoteSource, options: OpenOptions): Promise<TrustedAnswer> {
+export async function openSource(
+  clients: Clients,
+  source: RemoteSource,
+  options: OpenSourceOptions,
+): Promise<TrustedAnswer> {
   let { url } = source;
   if (!URL.canParse(url)) throw new FetchFailure('blocked');
   let credential = source.type === 'path' ? source.headers : undefined;
@@ -49,7 +53,7 @@ function send(
   { guarded, trusted }: Clients,
   url: string,
   credential: Record<string, string> | undefined,
-  { headers, deadline, maxBytes, signal }: OpenOptions,
+  { headers, deadline, maxBytes, signal }: OpenSourceOptions,
 ): Promise<TrustedAnswer> {
   if (!credential) return guarded.request(url, { method: 'GET', headers, deadline, maxBytes, signal });
   const signals = [signal, AbortSignal.timeout(deadline)];

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import type { VideoTask } from '../../../src/core/video-task.ts';
+import type { VideoTask } from '../../../src/records/video-task.ts';
 import type { VideoCreation } from '../../../src/store/operations/videos.ts';
 import { providePostgres } from '../../store/postgres-server.ts';
 import { atLeast, type Figure, noted, notRun } from '../figures.ts';

@@ -1,7 +1,7 @@
 /** A restart with very many open tasks, all of them due. */
 
 import { randomUUID } from 'node:crypto';
-import { createCredentials } from '../../../src/inference/credentials.ts';
+import { createCredentials } from '../../../src/transport/credentials.ts';
 import { atMost, noted, percentile } from '../figures.ts';
 import { startFilms } from '../film-upstream.ts';
 import { ask, startGateway } from '../gateway.ts';

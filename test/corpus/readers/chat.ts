@@ -1,6 +1,6 @@
 /** Chat completions, as their clients read them. */
 
-import { type Json, read } from '../../../src/core/json.ts';
+import { type Json, read } from '../../../src/core/json/json.ts';
 import {
   type Answer,
   BROKEN,

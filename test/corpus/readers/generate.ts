@@ -1,6 +1,6 @@
 /** generateContent, as its clients read it. */
 
-import { type Json, read } from '../../../src/core/json.ts';
+import { type Json, read } from '../../../src/core/json/json.ts';
 import {
   type Answer,
   type Choice,

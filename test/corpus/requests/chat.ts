@@ -1,6 +1,6 @@
 /** A chat completions request, as its upstream reads it. */
 
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/json.ts';
 import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 import { canonicalText } from '../readers/chat.ts';
 

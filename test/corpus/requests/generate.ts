@@ -1,6 +1,6 @@
 /** A generateContent request, as its upstream reads it. */
 
-import { isObject, type Json } from '../../../src/core/json.ts';
+import { isObject, type Json } from '../../../src/core/json/json.ts';
 import { canonical } from '../answer.ts';
 import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 

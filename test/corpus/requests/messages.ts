@@ -1,6 +1,6 @@
 /** A messages request, as its upstream reads it. */
 
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/json.ts';
 import { canonical } from '../answer.ts';
 import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 

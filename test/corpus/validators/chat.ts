@@ -1,6 +1,6 @@
 /** What OpenAI refuses in a chat completions request, beyond what the gateway itself checks. */
 
-import { isObject, type Json, read } from '../../../src/core/json.ts';
+import { isObject, type Json, read } from '../../../src/core/json/json.ts';
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 

@@ -1,6 +1,6 @@
 /** What Google refuses in a generateContent request, beyond what the gateway itself checks. */
 
-import { isObject, type Json } from '../../../src/core/json.ts';
+import { isObject, type Json } from '../../../src/core/json/json.ts';
 
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/;
 const KINDS = [

@@ -1,6 +1,6 @@
 /** What Anthropic refuses in a messages request, beyond what the gateway itself checks. */
 
-import { isObject, type Json } from '../../../src/core/json.ts';
+import { isObject, type Json } from '../../../src/core/json/json.ts';
 
 const ID = /^[a-zA-Z0-9_-]+$/;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;

@@ -1,7 +1,7 @@
 /** The fates of the fields of requests, as tables. */
 
 import { GatewayError } from '../../../src/core/errors.ts';
-import { isObject, type Json } from '../../../src/core/json.ts';
+import { isObject, type Json } from '../../../src/core/json/json.ts';
 import type { Protocol } from '../../../src/core/protocol.ts';
 import { protocols } from '../../../src/protocols/index.ts';
 import { ALONE, REFUSED } from '../fates.ts';

@@ -1,6 +1,6 @@
 /** Asking an adapter without a server: answers in, results out. */
 
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/json.ts';
 import type { VideoAnswer, VideoRequest } from '../../../src/core/video.ts';
 
 export function answer(body: Json, status = 200, headers: VideoAnswer['headers'] = {}): VideoAnswer {

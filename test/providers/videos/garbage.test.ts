@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Json, read } from '../../../src/core/json.ts';
+import { type Json, read } from '../../../src/core/json/json.ts';
 import type { CancelResult, PollResult, VideoAnswer, VideoApi, VideoCall } from '../../../src/core/video.ts';
 import { sandboxVideo } from '../../../src/providers/sandbox/video/wire.ts';
 import { dashscope } from '../../../src/providers/videos/dashscope.ts';

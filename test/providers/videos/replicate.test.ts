@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/json/json.ts';
 import { replicate } from '../../../src/providers/videos/replicate.ts';
 import { answer, ask, context, DATA_URI, everything, image, imageUrl } from './calls.ts';
 import { cancelled, refused, testAdapter } from './table.ts';

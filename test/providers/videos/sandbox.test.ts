@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { LocalUpstream } from '../../../src/core/provider.ts';
 import type { PollResult, VideoAnswer, VideoCall, VideoRef, VideoRequest } from '../../../src/core/video.ts';
-import { createUpstream } from '../../../src/providers/sandbox/upstream.ts';
+import { createSandboxUpstream } from '../../../src/providers/sandbox/upstream.ts';
 import { decodeId } from '../../../src/providers/sandbox/video/task.ts';
 import { sandboxVideo } from '../../../src/providers/sandbox/video/wire.ts';
 import { readMovie } from './mp4.ts';
@@ -13,7 +13,7 @@ let now = 0;
 let local: LocalUpstream;
 
 function restart(): void {
-  local = createUpstream({ now: () => now, wait: async () => {} });
+  local = createSandboxUpstream({ now: () => now, wait: async () => {} });
 }
 
 beforeEach(() => {

@@ -2,14 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
-import { assertValid } from '../../../core/check.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Json } from '../../../core/json.ts';
+import { assertValid } from '../../../core/json/check.ts';
+import type { Json } from '../../../core/json/json.ts';
 import type { LocalAnswer, LocalRequest } from '../../../core/provider.ts';
-import type { Clock } from '../delivery.ts';
+import type { SandboxClock } from '../delivery.ts';
 import { film } from './film.ts';
 import { ASPECT_RATIOS, RESOLUTIONS, SIZES, sizeOf } from './sizes.ts';
-import { decodeId, encodeId, fateOf, MAX_COUNT, MAX_SECONDS, stateOf, type VideoTask } from './task.ts';
+import { decodeId, encodeId, fateOf, MAX_COUNT, MAX_SECONDS, type SandboxVideoTask, stateOf } from './task.ts';
 
 export const VIDEO_PATH = /^\/videos(?:\/(?<id>[^/]+)(?:\/(?<action>cancel|content)(?:\/(?<index>\d))?)?)?$/;
 
@@ -30,10 +30,10 @@ const FAILED = 'The sandbox fails, as asked.';
 /** A cancellation is all that the sandbox remembers, and only the latest. */
 const MAX_CANCELLED = 10_000;
 
-export function createVideoServer(clock: Clock): (request: LocalRequest) => LocalAnswer {
+export function createVideoServer(clock: SandboxClock): (request: LocalRequest) => LocalAnswer {
   const cancelled = new Set<string>();
 
-  function cancel(id: string, task: VideoTask): LocalAnswer {
+  function cancel(id: string, task: SandboxVideoTask): LocalAnswer {
     const { status } = stateOf(task, clock.now());
     if (status !== 'queued' && status !== 'in_progress') {
       throw new GatewayError('cancel_not_possible', `The task is ${status}.`);
@@ -44,7 +44,7 @@ export function createVideoServer(clock: Clock): (request: LocalRequest) => Loca
     return show(id, task);
   }
 
-  function show(id: string, task: VideoTask): LocalAnswer {
+  function show(id: string, task: SandboxVideoTask): LocalAnswer {
     const state = cancelled.has(id) ? { status: 'cancelled' } : stateOf(task, clock.now());
     return json({
       id,
@@ -54,7 +54,7 @@ export function createVideoServer(clock: Clock): (request: LocalRequest) => Loca
     });
   }
 
-  function content(id: string, task: VideoTask, index: number): LocalAnswer {
+  function content(id: string, task: SandboxVideoTask, index: number): LocalAnswer {
     if (index >= task.count) throw missing();
     if (cancelled.has(id) || stateOf(task, clock.now()).status !== 'completed') {
       throw new GatewayError('video_not_ready', 'The task has no video.');
@@ -90,7 +90,7 @@ function missing(): GatewayError {
   return new GatewayError('not_found', 'The sandbox has nothing here.');
 }
 
-function taskOf(bytes: Buffer, now: number): VideoTask {
+function taskOf(bytes: Buffer, now: number): SandboxVideoTask {
   const body = parse(bytes);
   const { prompt = '', seconds = 4, n = 1, attempt } = body;
   const [width = 0, height = 0] = body.size?.split('x').map(Number) ?? [];

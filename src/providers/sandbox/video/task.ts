@@ -1,7 +1,7 @@
 /** Video tasks without any memory: the id of a task holds all there is to know about it, and the clock does the rest. */
 
 import { type Static, Type } from 'typebox';
-import { problems } from '../../../core/check.ts';
+import { problems } from '../../../core/json/check.ts';
 
 export const MAX_SECONDS = 10;
 export const MAX_COUNT = 4;
@@ -21,7 +21,7 @@ const Task = Type.Object({
   fate: Type.Union([Type.Literal('complete'), Type.Literal('fail'), Type.Literal('hang'), Type.Literal('expire')]),
 });
 
-export type VideoTask = Static<typeof Task>;
+export type SandboxVideoTask = Static<typeof Task>;
 
 export type VideoState =
   | { status: 'queued' }
@@ -37,13 +37,13 @@ const HANGS_AT = 50;
 const ENDINGS = { complete: 'completed', fail: 'failed', expire: 'expired' } as const;
 
 /** What a prompt asks for with one of these words. */
-export function fateOf(prompt: string): VideoTask['fate'] {
+export function fateOf(prompt: string): SandboxVideoTask['fate'] {
   const word = /\b(fail|hang|expire)\b/i.exec(prompt)?.[1]?.toLowerCase();
   return word === 'fail' || word === 'hang' || word === 'expire' ? word : 'complete';
 }
 
 /** How a task stands at a moment in milliseconds. */
-export function stateOf({ created, fate }: VideoTask, now: number): VideoState {
+export function stateOf({ created, fate }: SandboxVideoTask, now: number): VideoState {
   const age = now - created;
   if (age < QUEUED) return { status: 'queued' };
   const progress = Math.min(99, Math.floor((100 * age) / READY));
@@ -53,16 +53,16 @@ export function stateOf({ created, fate }: VideoTask, now: number): VideoState {
 
 const PREFIX = 'video_';
 
-export function encodeId(task: VideoTask): string {
+export function encodeId(task: SandboxVideoTask): string {
   return PREFIX + Buffer.from(JSON.stringify(task)).toString('base64url');
 }
 
 /** Undefined for what is no id of a task. */
-export function decodeId(id: string): VideoTask | undefined {
+export function decodeId(id: string): SandboxVideoTask | undefined {
   if (!id.startsWith(PREFIX)) return undefined;
   try {
     const task: unknown = JSON.parse(Buffer.from(id.slice(PREFIX.length), 'base64url').toString('utf8'));
-    return problems(Task, task).length === 0 ? (task as VideoTask) : undefined;
+    return problems(Task, task).length === 0 ? (task as SandboxVideoTask) : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** How the gateway asks the sandbox for videos. */
 
-import type { Json } from '../../../core/json.ts';
+import type { Json } from '../../../core/json/json.ts';
 import { lookUp } from '../../../core/table.ts';
 import type {
   FindResult,

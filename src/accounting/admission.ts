@@ -1,0 +1,133 @@
+/** Opens the account of a call: what it may use is reserved of its key's limits, and nothing begins that cannot be recorded. */
+
+import { defined } from '../core/defined.ts';
+import { GatewayError } from '../core/errors.ts';
+import { expectedUsageOf } from '../inference/tokens/expected-usage.ts';
+import { reservationOf } from '../inference/tokens/reservation.ts';
+import type { Key } from '../keys/store.ts';
+import type { LimitKeeper } from '../limits/limits.ts';
+import type { RoutingDecision } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import type { Store } from '../store/store.ts';
+import { openUsageMeter, type UsageMeter } from '../usage/meter.ts';
+import type { Recorder } from '../usage/recorder.ts';
+import type { BudgetReservation } from '../videos/create.ts';
+
+export interface AdmissionControlOptions {
+  recorder: Recorder;
+  limits: LimitKeeper;
+  store: Pick<Store, 'call'>;
+  /** Unix milliseconds. */
+  now(): number;
+}
+
+export interface AdmittedCall {
+  account: UsageMeter;
+  /** `x-ratelimit-*`. */
+  headers: Record<string, string>;
+  /** What may be asked of an endpoint; absent where no budget bounds it. */
+  limitOf?: InferenceCall['limitOf'];
+  /** Gives back what is still reserved. */
+  discard(): void;
+}
+
+export interface AdmissionControl {
+  /** What a key's limits leave, as headers. */
+  rateLimitHeaders(key: Key, model?: string): Record<string, string>;
+  /** Takes one of a key's slots for requests at once; returns what gives it back. Throws `rate_limit_exceeded`. */
+  enter(key: Key): Promise<() => void>;
+  /**
+   * `onSettled` is called when the request is over and recorded, before the client hears its end. Throws
+   * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.
+   */
+  open(call: InferenceCall, key: Key, route: RoutingDecision, onSettled?: () => void): Promise<AdmittedCall>;
+  /** Holds what a task may cost until it is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
+  reserve(key: Key, task: ExpectedTask): Promise<BudgetReservation>;
+}
+
+export interface ExpectedTask {
+  id: string;
+  /** `<provider>/<model_id>`. */
+  model: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  /** In 1e-12 USD; undefined where nobody knows a price beforehand. */
+  cost: bigint | undefined;
+}
+
+/** Milliseconds after which the store may be back. */
+const RECORDER_PAUSE = 1000;
+/** What has no known price needs a budget of which anything is left. */
+const LEAST = 1n;
+
+export function createAdmissionControl({ recorder, limits, store, now }: AdmissionControlOptions): AdmissionControl {
+  return {
+    rateLimitHeaders: (key, model = '') => limits.rateLimitHeaders(key, model),
+
+    enter: (key) => limits.enter(key),
+
+    async open(call, key, route, onSettled = () => undefined) {
+      if (!recorder.ready) {
+        const message = 'The gateway cannot write down what requests use; try again in a moment.';
+        throw new GatewayError('unavailable', message, { retryAfter: RECORDER_PAUSE });
+      }
+      const free = call.action === 'count';
+      const expect = once(() => expectedUsageOf(call));
+      const most = once(() => reservationOf(call, route, expect()));
+      const {
+        headers,
+        cost,
+        settle: settleLimits,
+      } = await limits.admit({
+        ...{ key, model: route.model },
+        get tokens() {
+          return free ? 0 : most().tokens;
+        },
+        get cost() {
+          return free ? 0n : most().cost;
+        },
+        get leastCost() {
+          return free ? 0n : most().leastCost;
+        },
+      });
+      const settle: typeof settleLimits = (used) => {
+        settleLimits(used);
+        onSettled();
+      };
+      const request = {
+        ...{ id: call.requestId, startedAt: now(), keyId: key.id, model: route.requested },
+        ...{ protocolIn: call.protocol.id, stream: call.stream },
+      };
+      const account = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settle });
+      // A budget that costs nothing to keep needs no limit.
+      const limitOf = cost ? most().limitsFor(cost) : undefined;
+      return { account, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
+    },
+
+    async reserve(key, { id, model, createdAt, cost = LEAST }) {
+      const { headers, settle } = await limits.admit({ key, model, tokens: 0, cost });
+      const { budgets = {} } = key.settings;
+      if (cost === 0n || Object.keys(budgets).length === 0) {
+        settle({ tokens: 0, cost: 0n });
+        return { headers, release: async () => {} };
+      }
+      try {
+        await store.call('holdForTask', { taskId: id, keyId: key.id, amount: cost, createdAt });
+      } catch (error) {
+        settle({ tokens: 0, cost: 0n });
+        throw error;
+      }
+      // From here on the store counts it as spent.
+      settle({ tokens: 0, cost });
+      return { headers, release: () => store.call('releaseTask', { id }) };
+    },
+  };
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

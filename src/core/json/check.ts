@@ -1,0 +1,217 @@
+/** Checks values against TypeBox schemas and says in words what is wrong where, and what is allowed. */
+
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { GatewayError } from '../errors.ts';
+import { isObject, type Json } from './json.ts';
+
+export interface Problem {
+  /** Like `messages[2].content[0].type`; empty for the value itself. */
+  path: string;
+  /** What is wrong and what is allowed, e.g. `must be a number between 0 and 2`. */
+  message: string;
+  /** Set when the problem is a field that the schema doesn't know: the names it does. */
+  allowed?: string[];
+}
+
+const compiled = new WeakMap<TSchema, { Check(value: unknown): boolean }>();
+
+/** Everything wrong with a value; empty when it is valid. `null` in an optional field counts as the field's absence. */
+export function problems(schema: TSchema, value: unknown): Problem[] {
+  let validator = compiled.get(schema);
+  if (!validator) {
+    validator = Compile(schema);
+    compiled.set(schema, validator);
+  }
+  return validator.Check(value) ? [] : explain(schema as Json, value, '');
+}
+
+/** Throws `invalid_request` with the first problem, its path as `param`. */
+export function assertValid(schema: TSchema, value: unknown): void {
+  const [first] = problems(schema, value);
+  if (!first) return;
+  const message = first.path === '' ? `The body ${first.message}.` : `${first.path} ${first.message}.`;
+  throw new GatewayError('invalid_request', message, { param: first.path === '' ? undefined : first.path });
+}
+
+function explain(schema: Json, value: unknown, path: string): Problem[] {
+  if (schema.anyOf) return explainUnion(schema.anyOf, value, path);
+  if (schema.const !== undefined)
+    return value === schema.const ? [] : [{ path, message: `must be ${quoted(schema.const)}` }];
+  if (schema.enum) return schema.enum.includes(value) ? [] : [{ path, message: `must be one of ${list(schema.enum)}` }];
+  switch (schema.type) {
+    case 'object':
+      return isObject(value)
+        ? explainObject(schema, value, path)
+        : [{ path, message: `must be an object${not(value)}` }];
+    case 'array':
+      return Array.isArray(value)
+        ? explainArray(schema, value, path)
+        : [{ path, message: `must be an array${not(value)}` }];
+    case 'number':
+    case 'integer':
+      return explainNumber(schema, value, path);
+    case 'string':
+      return explainString(schema, value, path);
+    case 'boolean':
+      return typeof value === 'boolean' ? [] : [{ path, message: `must be true or false${not(value)}` }];
+    case 'null':
+      return value === null ? [] : [{ path, message: 'must be null' }];
+    default:
+      return [];
+  }
+}
+
+function explainObject(schema: Json, value: Record<string, Json>, path: string): Problem[] {
+  const found: Problem[] = [];
+  const properties: Record<string, Json> = schema.properties ?? {};
+  const required: string[] = schema.required ?? [];
+  for (const name of required) {
+    if (value[name] === undefined) found.push({ path: join(path, name), message: 'is required' });
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === undefined || (inner === null && !required.includes(name))) continue;
+    const property = Object.hasOwn(properties, name) ? properties[name] : patternFor(schema, name);
+    if (property) found.push(...explain(property, inner, join(path, name)));
+    else if (schema.additionalProperties === false) {
+      found.push({ path: join(path, name), message: 'is not a known field', allowed: Object.keys(properties) });
+    } else if (isObject(schema.additionalProperties)) {
+      found.push(...explain(schema.additionalProperties, inner, join(path, name)));
+    }
+  }
+  const count = Object.keys(value).length;
+  if (count > (schema.maxProperties ?? count))
+    found.push({ path, message: `must have at most ${schema.maxProperties} entries` });
+  return found;
+}
+
+function patternFor(schema: Json, name: string): Json {
+  for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
+    if (new RegExp(pattern, 'u').test(name)) return inner;
+  }
+  return undefined;
+}
+
+function explainArray(schema: Json, value: unknown[], path: string): Problem[] {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+  if (value.length < minItems) {
+    return [{ path, message: minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items` }];
+  }
+  if (value.length > maxItems) return [{ path, message: `must have at most ${maxItems} items` }];
+  return schema.items ? value.flatMap((item, index) => explain(schema.items, item, `${path}[${index}]`)) : [];
+}
+
+function explainNumber(schema: Json, value: unknown, path: string): Problem[] {
+  const { minimum, maximum, exclusiveMinimum } = schema;
+  const valid =
+    typeof value === 'number' &&
+    Number.isFinite(value) &&
+    (schema.type !== 'integer' || Number.isInteger(value)) &&
+    value >= (minimum ?? value) &&
+    value <= (maximum ?? value) &&
+    (exclusiveMinimum === undefined || value > exclusiveMinimum);
+  if (valid) return [];
+  const kind = schema.type === 'integer' ? 'an integer' : 'a number';
+  if (minimum !== undefined && maximum !== undefined) {
+    return [{ path, message: `must be ${kind} between ${minimum} and ${maximum}${not(value)}` }];
+  }
+  if (exclusiveMinimum !== undefined)
+    return [{ path, message: `must be ${kind} greater than ${exclusiveMinimum}${not(value)}` }];
+  if (minimum !== undefined) return [{ path, message: `must be ${kind} of at least ${minimum}${not(value)}` }];
+  if (maximum !== undefined) return [{ path, message: `must be ${kind} of at most ${maximum}${not(value)}` }];
+  return [{ path, message: `must be ${kind}${not(value)}` }];
+}
+
+function explainString(schema: Json, value: unknown, path: string): Problem[] {
+  if (typeof value !== 'string') return [{ path, message: `must be a string${not(value)}` }];
+  if (value.length < (schema.minLength ?? 0)) return [{ path, message: 'must not be empty' }];
+  if (value.length > (schema.maxLength ?? value.length)) {
+    return [{ path, message: `must be at most ${schema.maxLength} characters long` }];
+  }
+  if (schema.pattern && !new RegExp(schema.pattern, 'u').test(value)) {
+    return [{ path, message: schema.errorMessage ?? `must match ${schema.pattern}` }];
+  }
+  return [];
+}
+
+/** The problems of the branch the value is meant for: the one with its tag, else the one with its kind of value. */
+function explainUnion(branches: Json[], value: unknown, path: string): Problem[] {
+  const attempts = branches.map((branch) => ({ branch, found: explain(branch, value, path) }));
+  if (attempts.some(({ found }) => found.length === 0)) return [];
+  const constants = branches.filter((branch) => branch.const !== undefined).map((branch) => branch.const);
+  if (constants.length === branches.length)
+    return [{ path, message: `must be one of ${list(constants)}${not(value)}` }];
+
+  const tag = tagOf(branches);
+  if (tag && isObject(value)) {
+    const allowed = branches.flatMap((branch) => tagValues(branch, tag));
+    if (value[tag] === undefined) return [{ path: join(path, tag), message: `is required: one of ${list(allowed)}` }];
+    const meant = attempts.find(({ branch }) => tagValues(branch, tag).includes(value[tag]));
+    return meant
+      ? meant.found
+      : [{ path: join(path, tag), message: `must be one of ${list(allowed)}${not(value[tag])}` }];
+  }
+  const sameKind = attempts.filter(({ branch }) => kindMatches(branch, value));
+  const closest = sameKind.sort((one, other) => depth(other.found) - depth(one.found))[0];
+  if (closest) return closest.found;
+  return [{ path, message: `must be ${[...new Set(branches.map(kindName))].join(' or ')}${not(value)}` }];
+}
+
+/** The property that tells the object branches apart. */
+function tagOf(branches: Json[]): string | undefined {
+  const objects = branches.filter((branch) => branch.type === 'object');
+  if (objects.length < 2) return undefined;
+  return ['type', 'role'].find((name) => objects.every((branch) => tagValues(branch, name).length > 0));
+}
+
+function tagValues(branch: Json, tag: string): unknown[] {
+  const property = branch.properties?.[tag];
+  if (!property) return [];
+  if (property.const !== undefined) return [property.const];
+  return (
+    property.enum ??
+    (property.anyOf ?? []).map((inner: Json) => inner.const).filter((inner: Json) => inner !== undefined)
+  );
+}
+
+function kindMatches(branch: Json, value: unknown): boolean {
+  if (branch.const !== undefined) return false;
+  if (branch.enum) return typeof value === 'string';
+  if (branch.type === 'integer') return typeof value === 'number';
+  if (branch.type === 'array') return Array.isArray(value);
+  if (branch.type === 'object') return isObject(value);
+  return branch.type === typeof value;
+}
+
+function kindName(branch: Json): string {
+  if (branch.const !== undefined) return quoted(branch.const);
+  if (branch.enum) return `one of ${list(branch.enum)}`;
+  if (branch.type === 'null') return 'null';
+  return /^[aeio]/.test(branch.type) ? `an ${branch.type}` : `a ${branch.type}`;
+}
+
+function depth(found: Problem[]): number {
+  return found[0]?.path.length ?? 0;
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function quoted(value: unknown): string {
+  return typeof value === 'string' ? `"${value}"` : String(value);
+}
+
+function list(values: unknown[]): string {
+  return values.map(quoted).join(', ');
+}
+
+/** What came instead, where that is short enough to say. */
+function not(value: unknown): string {
+  if (value === undefined) return '';
+  if (value === null) return ', not null';
+  if (Array.isArray(value)) return ', not an array';
+  if (typeof value === 'object') return ', not an object';
+  const text = quoted(value);
+  return text.length <= 40 ? `, not ${text}` : `, not a ${typeof value}`;
+}

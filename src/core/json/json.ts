@@ -1,0 +1,294 @@
+/** JSON as bytes: guarding, reading without losing numbers, and replacing one value without touching the rest. */
+
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '../errors.ts';
+
+/** Decoded JSON of unknown shape; only decode functions look inside. */
+// biome-ignore lint/suspicious/noExplicitAny: the one place where wire data enters without a type.
+export type Json = any;
+
+/** Follows the objects of a text from outside in. Calls must nest as the text does. */
+export interface NameWatch {
+  open(isList: boolean): void;
+  /** `text` as it stands between the quotes, escapes included. Throws `invalid_request`. */
+  name(text: string): void;
+  close(): void;
+}
+
+export interface JsonLimits {
+  depth: number;
+  /** Commas and opening brackets: a bound on the number of values. */
+  values: number;
+  /** Bytes of white space between values. */
+  space: number;
+  /** Bytes of a number. */
+  number: number;
+}
+
+export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 100_000, space: 4 * 1024 * 1024, number: 1000 };
+
+/** Half-open byte range of a value, strings with their quotes. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const COMMA = 44;
+const SPACE = 32;
+const COLON = 58;
+
+/** The longest name of a member that is compared with others. */
+const NAME_BYTES = 1024;
+
+/** A walk through a text that may be taken in steps: where it stands, and what it holds the text to. */
+export interface Walk {
+  readonly limits: JsonLimits;
+  readonly watch: NameWatch | undefined;
+  /** What is thrown where the text breaks a limit. */
+  refuse(excess: string): GatewayError;
+  position: number;
+  depth: number;
+  /** How many values there were. */
+  values: number;
+  space: number;
+  /** The last byte that was no part of a number. */
+  mark: number;
+  /** The content of the last string. */
+  text: Span;
+}
+
+/** For the bytes of a client's body, whose names `watch` follows. */
+export function startWalk(limits: JsonLimits, watch?: NameWatch, refuse: Walk['refuse'] = tooMuch): Walk {
+  return { limits, watch, refuse, position: 0, depth: 0, values: 0, space: 0, mark: 0, text: { start: 0, end: 0 } };
+}
+
+/**
+ * How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
+ * too long numbers, and for names that `watch` refuses.
+ */
+export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?: NameWatch): number {
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
+  const walk = startWalk(limits, watch);
+  walkUntil(bytes, bytes.length, walk);
+  return walk.values;
+}
+
+/** How many values the bytes hold. Throws what `refuse` makes of the limit that they break. */
+export function countValues(bytes: Buffer, limits: JsonLimits, refuse: Walk['refuse']): number {
+  const walk = startWalk(limits, undefined, refuse);
+  walkUntil(bytes, bytes.length, walk);
+  return walk.values;
+}
+
+/** Takes a walk to the byte `end`, or to the end of the string that it stands in. The bytes must be UTF-8. */
+export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
+  const { limits, watch, refuse } = walk;
+  let { position, depth, values, space, mark } = walk;
+  let { start: textStart, end: textEnd } = walk.text;
+  for (; position < end; position++) {
+    const byte = bytes[position] as number;
+    if (byte > COMMA && byte < COLON) {
+      if (position - mark > limits.number) throw refuse(`holds a number of more than ${limits.number} digits`);
+      continue;
+    }
+    mark = position;
+    if (byte === QUOTE) {
+      textStart = position + 1;
+      mark = position = textEnd = stringEnd(bytes, position) - 1;
+    } else if (byte === COLON) {
+      // No reader knows a longer name, however it is escaped.
+      if (watch && textEnd - textStart <= NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      values++;
+      if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);
+      watch?.open(byte === OPEN_BRACKET);
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--;
+      watch?.close();
+    } else if (byte === COMMA) values++;
+    else if (byte <= SPACE) space++;
+    if (values > limits.values) throw refuse(`holds more than ${limits.values} values`);
+    if (space > limits.space) throw refuse(`holds more than ${limits.space} bytes of white space`);
+  }
+  Object.assign(walk, { position, depth, values, space, mark, text: { start: textStart, end: textEnd } });
+}
+
+function tooMuch(what: string): GatewayError {
+  return new GatewayError('invalid_request', `The body ${what}.`);
+}
+
+/** Parses a body. Numbers that a double cannot hold survive as raw JSON, so that writing gives the same digits again. */
+export function read(bytes: Buffer | string): Json {
+  const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
+  return LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+}
+
+export function isObject(value: unknown): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
+}
+
+const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
+
+/** The engine sometimes knows no source, depending on what it parsed before; the number stands for itself then. */
+function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === 'number' && context?.source !== undefined ? keepNumber(value, context.source) : value;
+}
+
+/** The number, or its text as raw JSON where the number has lost digits. */
+export function keepNumber(value: number, source: string): unknown {
+  if (sameNumber(value, source)) return value;
+  return RAW_JSON.rawJSON(source);
+}
+
+/** In the language since 2025, not yet in its types. */
+const RAW_JSON = JSON as unknown as { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
+
+function sameNumber(value: number, source: string): boolean {
+  if (String(value) === source) return true;
+  return Number.isFinite(value) && !/^-?\d{16,}$/.test(source) && source.replace(/[^0-9]/g, '').length <= 17;
+}
+
+/** A number that `read` kept as its digits. */
+export function isRawNumber(value: unknown): boolean {
+  return RAW_JSON.isRawJSON(value);
+}
+
+/** A copy that may be changed all the way down; `structuredClone` would turn raw numbers into ordinary objects. */
+export function copyJson(value: Json): Json {
+  if (Array.isArray(value)) return value.map(copyJson);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
+}
+
+/** Nothing but what JSON takes for white space. */
+export function isBlank(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text);
+}
+
+/** The value that `path` leads to through objects, or undefined. */
+export function valueAt(value: Json, path: readonly string[]): Json {
+  return path.reduce((holder, name) => (isObject(holder) ? holder[name] : undefined), value);
+}
+
+/** Undefined for anything but text that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */
+export function parseObject(text: string): Record<string, Json> | undefined {
+  if (isBlank(text)) return {};
+  try {
+    const value = read(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The members of the top-level object of a well-formed text, in their order. */
+export function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
+  let position = bytes.indexOf(OPEN_BRACE) + 1;
+  while (position > 0 && position < bytes.length) {
+    const keyStart = bytes.indexOf(QUOTE, position);
+    if (keyStart < 0) break;
+    const keyEnd = stringEnd(bytes, keyStart);
+    const start = skipSpace(bytes, bytes.indexOf(COLON, keyEnd) + 1);
+    const end = valueEnd(bytes, start);
+    yield { name: unquoted(bytes.toString('utf8', keyStart, keyEnd)), start, end };
+    position = skipSpace(bytes, end);
+    if (bytes[position] !== COMMA) break;
+    position++;
+  }
+}
+
+/** The spans of the named members of the top-level object of a well-formed text; of a repeated name, the last. */
+export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span> {
+  const wanted = [...membersOf(bytes)].filter(({ name }) => names.includes(name));
+  return new Map(wanted.map(({ name, ...span }) => [name, span]));
+}
+
+/** The text of a key; as it stands where its escapes are broken, which no wanted name has. */
+function unquoted(text: string): string {
+  try {
+    return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
+  } catch {
+    return text;
+  }
+}
+
+/** The span of the member that `path` leads to through objects, or undefined. */
+export function spanAt(bytes: Buffer, path: readonly string[]): Span | undefined {
+  let offset = 0;
+  let span: Span | undefined;
+  for (const name of path) {
+    const inside: Buffer = span ? bytes.subarray(span.start, span.end) : bytes;
+    offset = span?.start ?? 0;
+    const found = inside[skipSpace(inside, 0)] === OPEN_BRACE ? spans(inside, [name]).get(name) : undefined;
+    if (!found) return undefined;
+    span = { start: offset + found.start, end: offset + found.end };
+  }
+  return span;
+}
+
+/** The bytes with one range replaced. */
+export function splice(bytes: Buffer, span: Span, replacement: string): Buffer {
+  return Buffer.concat([bytes.subarray(0, span.start), Buffer.from(replacement), bytes.subarray(span.end)]);
+}
+
+/** The index of the next byte that is no white space. */
+export function skipSpace(bytes: Buffer, from: number): number {
+  let position = from;
+  while (position < bytes.length && (bytes[position] as number) <= 32) position++;
+  return position;
+}
+
+/** Short strings are walked byte by byte; in longer ones the next quote is searched for. */
+const WALK = 256;
+
+/** The index after the closing quote of the string that opens at `open`; the end of the bytes when it never closes. */
+export function stringEnd(bytes: Buffer, open: number): number {
+  let position = open + 1;
+  while (position < bytes.length) {
+    const limit = Math.min(position + WALK, bytes.length);
+    while (position < limit) {
+      const byte = bytes[position];
+      if (byte === QUOTE) return position + 1;
+      position += byte === BACKSLASH ? 2 : 1;
+    }
+    const quote = bytes.indexOf(QUOTE, position);
+    if (quote < 0) return bytes.length;
+    let escapes = quote;
+    while (escapes > position && bytes[escapes - 1] === BACKSLASH) escapes--;
+    position = quote;
+    if ((quote - escapes) % 2 === 0) return quote + 1;
+    position++;
+  }
+  return bytes.length;
+}
+
+function valueEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] === QUOTE) return stringEnd(bytes, start);
+  let depth = 0;
+  let position = start;
+  while (position < bytes.length) {
+    const byte = bytes[position] as number;
+    if (byte === QUOTE) {
+      position = stringEnd(bytes, position);
+      continue;
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === 0) return position;
+      if (--depth === 0) return position + 1;
+    } else if (depth === 0 && (byte === COMMA || byte <= 32)) return position;
+    position++;
+  }
+  return position;
+}

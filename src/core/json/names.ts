@@ -1,0 +1,174 @@
+/**
+ * Names of members that readers of JSON tell apart differently: of a name given twice some take the first and some the
+ * last, and some don't tell upper from lower case. Both are refused, so that all readers see what was checked.
+ */
+
+import type { TSchema } from 'typebox';
+import { GatewayError } from '../errors.ts';
+import type { Json, NameWatch } from './json.ts';
+
+/** The names that a wire format knows in one object. */
+export interface KnownNames {
+  /** By each accepted spelling. */
+  spelled: Map<string, KnownName>;
+  /** By the folded form. */
+  folded: Map<string, KnownName>;
+}
+
+export interface KnownName {
+  folded: string;
+  spellings: readonly string[];
+  /** Of the objects and lists under the name. */
+  inside: KnownNames | undefined;
+}
+
+export type Spell = (name: string) => readonly string[];
+
+/** All names that the schemas mention, object by object; `spell` gives the accepted spellings of each. */
+export function knownNames(schemas: readonly TSchema[], spell: Spell = (name) => [name]): KnownNames {
+  const known = noNames();
+  for (const schema of schemas) learn(known, schema, spell);
+  return known;
+}
+
+function noNames(): KnownNames {
+  return { spelled: new Map(), folded: new Map() };
+}
+
+function learn(known: KnownNames, schema: Json, spell: Spell): void {
+  for (const alternative of schema.anyOf ?? []) learn(known, alternative, spell);
+  if (schema.items) learn(known, schema.items, spell);
+  for (const [name, inner] of Object.entries<Json>(schema.properties ?? {})) {
+    const folded = fold(name);
+    const entry = known.folded.get(folded) ?? { folded, spellings: [], inside: undefined };
+    entry.spellings = [...new Set([...entry.spellings, ...spell(name)])];
+    const inside = entry.inside ?? noNames();
+    learn(inside, inner, spell);
+    if (inside.folded.size > 0) entry.inside = inside;
+    known.folded.set(folded, entry);
+    for (const spelling of entry.spellings) known.spelled.set(spelling, entry);
+  }
+}
+
+/**
+ * Equal for names that some reader takes for one: Go's folds `ſ` and the Kelvin sign, Java's the dotted and the dotless i,
+ * and protobuf's takes `max_tokens` and `maxTokens` for one.
+ */
+export function fold(name: string): string {
+  if (PLAIN.test(name)) return name;
+  return name
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/_|\u0307/g, '');
+}
+
+const PLAIN = /^[a-z0-9]*$/;
+
+function lookUp({ spelled, folded }: KnownNames, name: string): KnownName | undefined {
+  return spelled.get(name) ?? folded.get(fold(name));
+}
+
+interface Frame {
+  isList: boolean;
+  known: KnownNames | undefined;
+  /** What is known of the value that stands here next. */
+  inside: KnownNames | undefined;
+  /** Names so far; a set from `FEW` on. */
+  few: string[];
+  many: Set<string> | undefined;
+  /** The name that was given last. */
+  at: string;
+}
+
+const FEW = 24;
+/** Of one object: more take a hundred times their length of memory. */
+const MAX_MEMBERS = 10_000;
+
+export function createNameWatch(root: KnownNames | undefined): NameWatch {
+  const frames: Frame[] = [];
+  let depth = 0;
+
+  function isRepeated(frame: Frame, key: string): boolean {
+    if (frame.many ? frame.many.has(key) : frame.few.includes(key)) return true;
+    if (frame.many) {
+      frame.many.add(key);
+      if (frame.many.size > MAX_MEMBERS) refuseMembers();
+    } else if (frame.few.push(key) > FEW) frame.many = new Set(frame.few);
+    return false;
+  }
+
+  function refuseMembers(): never {
+    throw new GatewayError('invalid_request', `The body has an object with more than ${MAX_MEMBERS} members.`);
+  }
+
+  function refuse(name: string, problem: string): never {
+    const shown = name.slice(0, SHOWN_CHARACTERS);
+    const holders = frames.slice(0, depth - 1).map(({ isList, at }) => (isList ? '[]' : `.${at}`));
+    const path = `${holders.join('')}.${shown}`.slice(1);
+    throw new GatewayError('invalid_request', `${path} ${problem}.`, { param: path });
+  }
+
+  return {
+    open(isList) {
+      const known = depth === 0 ? root : frames[depth - 1]?.inside;
+      frames[depth] ??= emptyFrame();
+      const frame = frames[depth] as Frame;
+      depth++;
+      frame.isList = isList;
+      frame.known = isList ? undefined : known;
+      frame.inside = isList ? known : undefined;
+      frame.few.length = 0;
+      frame.many = undefined;
+      frame.at = '';
+    },
+    name(text) {
+      const frame = frames[depth - 1];
+      if (!frame || frame.isList) return;
+      const name = unescaped(text);
+      frame.at = name;
+      const meant = frame.known && lookUp(frame.known, name);
+      frame.inside = meant?.inside;
+      if (meant && !meant.spellings.includes(name)) refuse(name, `must be written ${meant.spellings.join(' or ')}`);
+      if (isRepeated(frame, frame.known ? (meant?.folded ?? fold(name)) : name))
+        refuse(name, 'is given twice; give it once');
+    },
+    close() {
+      if (depth > 0) depth--;
+    },
+  };
+}
+
+const SHOWN_CHARACTERS = 100;
+
+function emptyFrame(): Frame {
+  return { isList: false, known: undefined, inside: undefined, few: [], many: undefined, at: '' };
+}
+
+/** As it stands where its escapes are broken: the text is no JSON then. */
+function unescaped(text: string): string {
+  if (!text.includes('\\')) return text;
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    return text;
+  }
+}
+
+/** Follows the names of a value that was parsed already. Throws `invalid_request`, with `path` before the name at fault. */
+export function checkNames(value: Json, known: KnownNames | undefined, path: string): void {
+  if (!known || typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) checkNames(item, known, path);
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const meant = lookUp(known, name);
+    if (!meant) continue;
+    const shown = name.slice(0, SHOWN_CHARACTERS);
+    const param = path === '' ? shown : `${path}.${shown}`;
+    if (!meant.spellings.includes(name)) {
+      throw new GatewayError('invalid_request', `${param} must be written ${meant.spellings.join(' or ')}.`, { param });
+    }
+    checkNames(inner, meant.inside, param);
+  }
+}

@@ -1,0 +1,29 @@
+/** The admin API of a running gateway, where the configuration has a token for it. */
+
+import type { AddressInfo } from 'node:net';
+import type { AdminConfig } from '../config/resolved.ts';
+import { GatewayError } from '../core/errors.ts';
+import { createAdminApp } from '../http/admin/app.ts';
+import type { AdminOptions } from '../http/admin/route.ts';
+
+export interface RunningAdmin {
+  address: { host: string; port: number };
+  close(): Promise<void>;
+}
+
+/** Throws `unavailable` in words for the operator where the address cannot be had. */
+export async function startAdmin(
+  { token, host, port }: AdminConfig,
+  options: Omit<AdminOptions, 'token'>,
+): Promise<RunningAdmin> {
+  const app = createAdminApp({ ...options, token });
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
+    throw new GatewayError('unavailable', `admin: ${host}:${port} cannot be listened on: ${reason}.`, { cause });
+  }
+  const { address, port: chosen } = app.server.address() as AddressInfo;
+  return { address: { host: address, port: chosen }, close: () => app.close() };
+}

@@ -1,0 +1,39 @@
+/** What is encrypted in the store, and the keys that it is encrypted with. */
+
+import { loadEncryptionKeys } from '../config/encryption-key.ts';
+import type { Config } from '../config/resolved.ts';
+import { GatewayError } from '../core/errors.ts';
+import { createCipher, keyId } from '../security/cipher.ts';
+import type { Store } from '../store/store.ts';
+import { createSecrets, type WebhookSecrets } from '../webhooks/secrets.ts';
+
+export interface OpenedSecrets {
+  webhooks: WebhookSecrets;
+  /** The first one encrypts. */
+  keys: [Buffer, ...Buffer[]];
+}
+
+/**
+ * A new encryption key where there is none is only good for a store that has none yet, and all gateways on a store need the
+ * one that the store has. Throws `invalid_request` in words for the operator.
+ */
+export async function openSecrets({ config, store }: { config: Config; store: Store }): Promise<OpenedSecrets> {
+  const encrypted = await store.call('scanSecrets', { after: '', limit: 1 });
+  const recorded = await store.call('readEncryptionKey', {});
+  const mayCreate = encrypted.length === 0 && recorded === undefined;
+  const [first, ...others] = loadEncryptionKeys({ ...config.encryption, data: config.data, mayCreate });
+  if (!first) throw new GatewayError('invalid_request', 'The encryption key file is empty.');
+  const keys: OpenedSecrets['keys'] = [first, ...others];
+  const cipher = createCipher(keys);
+  const standing = recorded ?? (await store.call('claimEncryption', { keyId: keyId(first) }));
+  if (!keys.map(keyId).includes(standing)) throw foreign();
+  return { keys, webhooks: createSecrets({ store, cipher, fallback: config.callbacks.secret }) };
+}
+
+function foreign(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'The store was encrypted with another key; give every gateway the same encryption.key, or the same file ' +
+      'encryption.key in its data folder. A key that was replaced belongs in encryption.previous_keys.',
+  );
+}

@@ -1,0 +1,227 @@
+/** Builds a running gateway from a configuration: the only place that knows how the pieces fit. */
+
+import { setMaxListeners } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { isLoopback, localUrl } from '../config/host.ts';
+import type { AdminConfig, Config } from '../config/resolved.ts';
+import { createApp } from '../http/app.ts';
+import { createBodyBudget, defaultBodyMemory } from '../http/body-budget.ts';
+import type { DispatchOptions } from '../inference/dispatch.ts';
+import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
+import { createStateMemory } from '../inference/state/memory.ts';
+import type { Clock } from '../jobs/job.ts';
+import type { KeyStore } from '../keys/store.ts';
+import type { FetchBytes } from '../net/fetch.ts';
+import { protocolOf, protocols } from '../protocols/index.ts';
+import { createRoutingState } from '../routing/state.ts';
+import { Secret } from '../security/secret.ts';
+import type { Store } from '../store/store.ts';
+import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
+import { openAccounting } from './accounting.ts';
+import { type RunningAdmin, startAdmin } from './admin.ts';
+import { createModels, type LiveModels, type ProviderState } from './provider-registry.ts';
+import { createTasks } from './video-tasks.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  keys: KeyStore;
+  store: Store;
+  log: Logger;
+  version: string;
+  /** Gets media that a client names by URL; as the configuration allows if absent. */
+  fetchBytes?: FetchBytes;
+  /** What moves tasks on, and lets endpoints recover. */
+  clock?: Clock;
+}
+
+/** Milliseconds that steps of tasks get to finish when the gateway stops; the next one that runs goes on with them. */
+const TASK_GRACE = 5000;
+
+export interface RunningGateway {
+  address: { host: string; port: number };
+  /** Of the admin API, where there is one. */
+  admin: { host: string; port: number } | undefined;
+  providers(): ProviderState[];
+  /** Takes over providers, models and deadlines at once; names what needs a restart instead. */
+  reload(config: Config): string[];
+  /** Stops accepting, ends requests that run for more than `grace` milliseconds, and resolves when the last is done. */
+  close(grace?: number): Promise<void>;
+}
+
+interface Parts {
+  config: Config;
+  upstream: UpstreamClient;
+  models: LiveModels;
+}
+
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const { config, keys, store, log, version, clock } = options;
+  const userAgent = `polygate/${version}`;
+  let parts = assemble(config);
+
+  function assemble(next: Config): Parts {
+    const upstream = createUpstreamClient(next.server.deadlines);
+    return {
+      config: next,
+      upstream,
+      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, now: clock?.now }),
+    };
+  }
+
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  const memory = createStateMemory();
+  const telemetry = await openTelemetry({
+    ...{ ...config.telemetry, version, log },
+    storeWritable: async () => (await store.health()).writable,
+    usageWaiting: () => accounting.recorder.waiting,
+    usageLost: () => accounting.recorder.lost,
+    usageRefused: () => accounting.recorder.refused,
+  });
+  const state = createRoutingState({
+    cooldown: () => parts.config.routing.cooldown,
+    now: clock?.now,
+    onCooldown: (id) => tellRest(telemetry, id),
+  });
+  const dispatch = (): DispatchOptions => ({
+    memory,
+    state,
+    total: parts.config.server.deadlines.total,
+    upstream: parts.upstream,
+    keepAlive: parts.config.server.keepAlive,
+    userAgent,
+    stopping: stopping.signal,
+    async prepare(request, { provider }, signal) {
+      await refusePrivateUrls(request);
+      await inlineMedia(
+        request,
+        { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal },
+        options.fetchBytes ?? tasks.fetchBytes,
+      );
+    },
+  });
+
+  const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
+  const bodyBudget = createBodyBudget(config.server.bodyMemory ?? defaultBodyMemory(bodyLimit));
+  let address: RunningGateway['address'] = { host, port };
+  const models = () => parts.models;
+  const tasks = await createTasks({
+    ...{ config, store, log, userAgent, models, clock, events: telemetry.metrics.events },
+    upstream: () => parts.upstream,
+    baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
+  });
+  const accounting = await openAccounting({
+    ...{ store, log, config: () => parts.config },
+    now: clock?.now ?? (() => store.now()),
+  });
+  const app = createApp({
+    accounts: accounting.accounts,
+    recorder: accounting.recorder,
+    protocols,
+    prefixes,
+    version,
+    bodyLimit,
+    bodyBudget,
+    connectionsPerAddress,
+    trustedProxies,
+    keys,
+    store,
+    models,
+    dispatch,
+    videos: tasks.video,
+    log,
+    watch: telemetry.watch,
+    metrics: { metrics: telemetry.metrics, token: config.admin?.token, local: isLoopback(host) },
+  });
+  let admin: RunningAdmin | undefined;
+
+  async function close(grace?: number): Promise<void> {
+    parts.models.close();
+    const timer = grace === undefined ? undefined : setTimeout(() => stopping.abort(), grace);
+    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
+    clearTimeout(timer);
+    await accounting.close();
+    await parts.upstream.close();
+    await telemetry.close();
+  }
+
+  try {
+    await app.listen({ host, port });
+    address = addressOf(app.server);
+    admin = config.admin && (await administer(config.admin));
+    await tasks.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  function administer(settings: AdminConfig): Promise<RunningAdmin> {
+    const { secrets, video } = tasks;
+    const now = clock?.now ?? store.now;
+    const options = {
+      keys,
+      secrets,
+      store,
+      protocol: protocolOf('chat'),
+      log,
+      now,
+      bodyBudget,
+      replay: video.deliveries.replay,
+    };
+    return startAdmin(settings, options);
+  }
+
+  return {
+    address,
+    admin: admin?.address,
+    providers: () => parts.models.states(),
+    reload(next) {
+      const before = parts;
+      parts = assemble(next);
+      before.models.close();
+      // Its upstream stays for calls that are on their way; unused connections end by themselves.
+      return needsRestart(before.config, next);
+    },
+    close,
+  };
+}
+
+/** Endpoints are told apart without their credentials. */
+function tellRest({ metrics }: Telemetry, id: string): void {
+  const [endpoint = ''] = id.split('#');
+  metrics.events.endpointRested(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
+}
+
+function addressOf(server: Server): RunningGateway['address'] {
+  const { address: host, port } = server.address() as AddressInfo;
+  return { host, port };
+}
+
+function needsRestart(before: Config, next: Config): string[] {
+  const changed: string[] = [];
+  if (before.server.host !== next.server.host) changed.push('server.host');
+  if (before.server.port !== next.server.port) changed.push('server.port');
+  if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
+  if (before.server.bodyMemory !== next.server.bodyMemory) changed.push('server.body_memory');
+  if (before.server.connectionsPerAddress !== next.server.connectionsPerAddress)
+    changed.push('server.connections_per_address');
+  if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
+  if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
+  if (before.data !== next.data) changed.push('data');
+  if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
+  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin'] as const) {
+    if (revealed(before[section]) !== revealed(next[section])) changed.push(section);
+  }
+  return changed;
+}
+
+/** As JSON with its secrets, which otherwise all look alike. */
+function revealed(section: object | undefined): string | undefined {
+  return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
+    const own = this[name];
+    return own instanceof Secret ? own.reveal() : value;
+  });
+}

@@ -1,0 +1,248 @@
+/** The models of all configured providers as they are now: bundled, configured, or asked of the upstream. */
+
+import type { Logger } from 'pino';
+import { bundledModels, customModel } from '../catalog/bundled.ts';
+import { type Catalog, createCatalog } from '../catalog/catalog.ts';
+import { discoveredModels } from '../catalog/discovered.ts';
+import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
+import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
+import { createByteCollector } from '../core/byte-collector.ts';
+import { GatewayError } from '../core/errors.ts';
+import { readAtOnce } from '../core/json/answer.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { ProviderType } from '../core/provider.ts';
+import { providerTypes } from '../providers/index.ts';
+import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
+import { createCredentials } from '../transport/credentials.ts';
+import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
+
+export interface ProviderState {
+  id: string;
+  state: 'ready' | 'waiting';
+  /** How many models it lists at the moment. */
+  models: number;
+  /** The environment variables of which one would switch it on. */
+  waitingFor?: string[];
+  /** Why its models could not be learned. */
+  problem?: string;
+}
+
+export interface LiveModels extends ModelDirectory {
+  states(): ProviderState[];
+  /** Ends asking upstreams for their models. */
+  close(): void;
+}
+
+interface Context {
+  upstream: UpstreamClient;
+  log: Logger;
+  userAgent: string;
+  /** What the operator says of names of models. */
+  routes?: ConfiguredModels;
+  /** Unix milliseconds. */
+  now?: () => number;
+}
+
+const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), fallbackModels: [] };
+
+/** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
+const REFRESH = 60 * 60 * 1000;
+const RETRY = 30 * 1000;
+/** Milliseconds between two looks on behalf of calls for unknown models. */
+const LOOK_INTERVAL = 1000;
+/** Milliseconds that a list of models may take: calls for a model that is not known yet wait for it. */
+const PATIENCE = 10 * 1000;
+/** Ten times the longest list there is. */
+const MAX_LIST_BYTES = 16 * 1024 * 1024;
+
+interface Listed extends ActiveProvider {
+  config: ReadyProvider;
+  type: ProviderType;
+  models: CatalogModel[];
+  problem?: string;
+  timer?: NodeJS.Timeout;
+  asking?: Promise<void>;
+  /** When it was last asked for its models. */
+  asked: number;
+}
+
+export function createModels(configs: readonly ProviderConfig[], context: Context): LiveModels {
+  const listed = new Map<string, Listed>();
+  const { routes = NO_ROUTES } = context;
+  const slugs = new Set([...providerTypes.keys(), ...configs.map(({ id }) => id)]);
+  let catalog: Catalog;
+  let closed = false;
+
+  for (const config of configs) {
+    if (config.state === 'ready') listed.set(config.id, activate(config, context.now));
+  }
+  rebuild();
+  for (const entry of listed.values()) {
+    if (listsOf(entry).length === 0) continue;
+    void discover(entry);
+    entry.learn = async () => {
+      if (entry.asking || performance.now() - entry.asked > LOOK_INTERVAL) await discover(entry);
+    };
+  }
+
+  function rebuild(): void {
+    const entries = [...listed].map(([provider, { models }]) => ({ provider, models }));
+    const known = new Set(entries.flatMap(({ models }) => models.map(({ id }) => id)));
+    const routed = routedModels(routes, listed).filter(({ models: [model] }) => model && !known.has(model.id));
+    catalog = createCatalog([...entries, ...routed], routes.aliases);
+  }
+
+  function discover(entry: Listed): Promise<void> {
+    clearTimeout(entry.timer);
+    entry.asking ??= ask(entry).finally(() => {
+      entry.asking = undefined;
+    });
+    return entry.asking;
+  }
+
+  async function ask(entry: Listed): Promise<void> {
+    entry.asked = performance.now();
+    try {
+      for (const list of listsOf(entry)) {
+        const body = await askModels(entry, list, context);
+        if (closed) return;
+        entry.models = merge(entry.models, list.read(entry.config.id, body, entry.type.catalog));
+        rebuild();
+      }
+      entry.problem = undefined;
+    } catch (error) {
+      entry.problem = error instanceof GatewayError ? error.message : 'Its list of models could not be read.';
+      context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
+    }
+    if (closed) return;
+    entry.timer = setTimeout(() => void discover(entry), entry.problem ? RETRY : REFRESH).unref();
+  }
+
+  return {
+    providers: listed,
+    catalog: () => catalog,
+    routes,
+    slugs,
+    states: () => configs.map((config) => stateOf(config, listed.get(config.id))),
+    close() {
+      closed = true;
+      for (const { timer } of listed.values()) clearTimeout(timer);
+    },
+  };
+}
+
+function activate(config: ReadyProvider, now?: () => number): Listed {
+  const type = providerTypes.get(config.type);
+  if (!type) throw new Error(`no provider type ${config.type}`);
+  const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
+  const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
+  const credentials = createCredentials(
+    config.apiKeys.map((key) => key.reveal()),
+    now,
+  );
+  const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
+  const custom = Array.isArray(config.models)
+    ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
+    : [];
+  const listed: Listed = {
+    ...{ config, type, typeId: type.id, provider, credentials, headers, asked: 0 },
+    models: merge(models, custom),
+    modelOf: (upstreamId) => modelOf(listed, upstreamId),
+  };
+  return listed;
+}
+
+interface ModelList {
+  /** Below the base URL. */
+  path: string;
+  /** Servers without it have no such models. */
+  optional: boolean;
+  read(provider: string, body: unknown, vendor?: string): CatalogModel[];
+}
+
+function listsOf({ config, type }: Listed): ModelList[] {
+  if (Array.isArray(config.models)) return [];
+  const asked = config.models === 'discover' || (type.catalog === undefined && type.modelsPath !== undefined);
+  const videos = type.videoModelsPath;
+  return [
+    ...(asked ? [{ path: type.modelsPath ?? '/models', optional: false, read: discoveredModels }] : []),
+    ...(videos === undefined ? [] : [{ path: videos, optional: true, read: discoveredVideoModels }]),
+  ];
+}
+
+/** Models that the operator names and gives endpoints; what is known of the first endpoint's model holds for them. */
+function routedModels(
+  { models }: ConfiguredModels,
+  listed: ReadonlyMap<string, Listed>,
+): { provider: string; models: CatalogModel[] }[] {
+  return [...models].flatMap(([id, endpoints]) => {
+    const first = endpoints.find(({ provider }) => listed.has(provider));
+    const model = first && listed.get(first.provider)?.modelOf(first.model);
+    const provider = id.slice(0, id.indexOf('/'));
+    return model ? [{ provider, models: [{ ...model, id, pricing: first.pricing ?? model.pricing }] }] : [];
+  });
+}
+
+/** One that is not listed is taken at the operator's word. */
+function modelOf({ config, type, models }: Listed, upstreamId: string): CatalogModel {
+  const known = models.find((model) => model.upstreamId === upstreamId || model.id === `${config.id}/${upstreamId}`);
+  return known ?? customModel(config.id, { id: upstreamId }, type.catalog);
+}
+
+function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {
+  return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
+}
+
+function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderState {
+  if (config.state === 'waiting') return { id: config.id, state: 'waiting', models: 0, waitingFor: config.waitingFor };
+  return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
+}
+
+async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }: Context): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const asked = new Promise<unknown>((resolve, reject) => {
+    const collector = createByteCollector();
+    let status = 0;
+
+    function giveUp(error: GatewayError): void {
+      exchange.abort();
+      reject(error);
+    }
+
+    const exchange = upstream.send(listRequest(entry, list.path, userAgent), {
+      head: (code) => {
+        status = code;
+      },
+      data: (chunk) => {
+        collector.add(chunk);
+        if (collector.size > MAX_LIST_BYTES)
+          giveUp(new GatewayError('upstream_error', 'Its list of models has no end.'));
+      },
+      end: () => {
+        try {
+          resolve(status === 404 && list.optional ? {} : readList(status, collector.take()));
+        } catch (error) {
+          reject(error);
+        }
+      },
+      fail: reject,
+    });
+    const late = new GatewayError('timeout', 'It did not list its models in time.');
+    timer = setTimeout(() => giveUp(late), PATIENCE).unref();
+  });
+  return asked.finally(() => clearTimeout(timer));
+}
+
+function listRequest({ provider, credentials, headers }: Listed, path: string, userAgent: string): UpstreamRequest {
+  const own = provider.headers(credentials.pick('models').key);
+  return {
+    method: 'GET',
+    url: provider.baseUrl + path,
+    headers: { accept: 'application/json', 'user-agent': userAgent, ...own, ...headers },
+  };
+}
+
+function readList(status: number, bytes: Buffer): unknown {
+  if (status === 200) return readAtOnce(bytes);
+  throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`);
+}

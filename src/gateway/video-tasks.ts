@@ -1,0 +1,157 @@
+/** Everything behind video tasks: the mirror, the task machine, webhooks, and the scheduler that drives them. */
+
+import type { Logger } from 'pino';
+import type { Config } from '../config/resolved.ts';
+import { GatewayError } from '../core/errors.ts';
+import { createRate } from '../http/rate.ts';
+import type { VideoOptions } from '../http/video-options.ts';
+import { createClock } from '../jobs/clock.ts';
+import type { Clock, Scheduler } from '../jobs/job.ts';
+import { createScheduler } from '../jobs/scheduler.ts';
+import { createGuardedClient, type FetchBytes } from '../net/fetch.ts';
+import { type AddressPolicy, createAddressPolicy } from '../net/policy.ts';
+import { createLookup } from '../net/resolver.ts';
+import { createTrustedClient } from '../net/trusted.ts';
+import type { ModelDirectory } from '../routing/model-directory.ts';
+import { type Gateways, watchGateways } from '../store/instance.ts';
+import type { Store } from '../store/store.ts';
+import type { Events } from '../telemetry/watch.ts';
+import type { UpstreamClient } from '../transport/upstream-client.ts';
+import { createMirror, expireHourly, type FullMirror } from '../videos/mirror/index.ts';
+import { encodeTask, type ObjectOptions } from '../videos/task-object.ts';
+import { createVideos } from '../videos/videos.ts';
+import { checkCallbackUrl } from '../webhooks/callback-url.ts';
+import { createDeliveryHandler } from '../webhooks/delivery.ts';
+import { deliveriesOf, replayDelivery } from '../webhooks/delivery-log.ts';
+import type { WebhookSecrets } from '../webhooks/secrets.ts';
+import { openSecrets } from './encryption.ts';
+
+export interface TasksOptions {
+  config: Config;
+  store: Store;
+  log: Logger;
+  userAgent: string;
+  models(): ModelDirectory;
+  upstream(): UpstreamClient;
+  /** How callers reach the gateway, without a slash at the end. */
+  baseUrl(): string;
+  clock?: Clock;
+  /** Hears what becomes of tasks and webhooks. */
+  events?: Events;
+}
+
+export interface Tasks {
+  /** What the video routes are made of. */
+  video: VideoOptions;
+  /** What webhooks are signed with. */
+  secrets: WebhookSecrets;
+  /** Gets what lies at addresses of others, as the configuration allows. */
+  fetchBytes: FetchBytes;
+  start(): Promise<void>;
+  /** Claims nothing more and gives back what is not done within `grace` milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+/** Nothing is done before `start`. Throws `invalid_request` and `unavailable` in words for the operator. */
+export async function createTasks(options: TasksOptions): Promise<Tasks> {
+  const { config, store, log, userAgent, clock = createClock(store) } = options;
+  const { keys, webhooks: secrets } = await openSecrets(options);
+  const policy = policyOf(config);
+  const lookup = createLookup(policy, config.network.dnsServers);
+  const clients = {
+    guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca }),
+    trusted: createTrustedClient(),
+  };
+  const mirror = createMirror({
+    ...{ folder: config.data, store: config.videos.mirror, clients, secrets: keys, now: clock.now, log },
+    ...{ urlLifetime: config.videos.urlLifetime, keepMedia: config.videos.keepMedia },
+    limits: { maxBytes: config.videos.maxSize },
+  });
+  const object = objectOptions(options, mirror);
+  let scheduler: Scheduler | undefined;
+  let stopExpiring = () => {};
+  const wake = (kind: string) => scheduler?.wake(kind);
+  let gateways: Gateways | undefined;
+  const videos = createVideos({
+    gateways: () => gateways?.count() ?? 1,
+    ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake, events: eventsOf(options) },
+    ...{
+      providers: () => options.models().providers,
+      upstream: { send: (...call) => options.upstream().send(...call) },
+    },
+    fetchBytes: clients.guarded.fetchBytes,
+  });
+  const replayRate = createRate({ ...REPLAY_RATE, now: clock.now });
+  const { timeout, honorRetryAfter, standardHeaders } = config.callbacks;
+  const delivery = createDeliveryHandler({
+    ...{ store, client: clients.guarded, secrets, log, clock, userAgent },
+    ...{ timeout, honorRetryAfter, standardHeaders, events: options.events },
+  });
+  return {
+    video: {
+      ...{ videos, models: options.models, openContent: mirror.openContent, checkFileUrl: mirror.checkFileUrl, policy },
+      encode: (task) => encodeTask(task, object),
+      async checkCallbackUrl(url, key) {
+        const checked = await checkCallbackUrl(url, policy, lookup);
+        await secrets.prepare(key);
+        return checked;
+      },
+      deliveries: {
+        of: (owner, taskId) => deliveriesOf(store, { owner, taskId }),
+        async replay(owner, taskId) {
+          refuseHaste(replayRate(owner));
+          await replayDelivery({ store, scheduler: { wake }, owner, taskId });
+        },
+      },
+      now: clock.now,
+    },
+    secrets,
+    fetchBytes: clients.guarded.fetchBytes,
+    async start() {
+      await secrets.verify();
+      await videos.start();
+      scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
+      stopExpiring = expireHourly(mirror, clock, log);
+      gateways = watchGateways(store, log);
+    },
+    async stop(grace) {
+      stopExpiring();
+      gateways?.close();
+      await scheduler?.stop(grace);
+      await clients.trusted.close();
+    },
+  };
+}
+
+/** How often one key may ask for replays, of whatever webhook. */
+const REPLAY_RATE = { rate: 0.5, burst: 30 };
+
+function refuseHaste(wait: number): void {
+  if (wait === 0) return;
+  throw new GatewayError('rate_limit_exceeded', 'Too many webhooks are sent again with this key; slow down.', {
+    retryAfter: wait,
+  });
+}
+
+/** Where nothing is mirrored, nothing fails to be. */
+function eventsOf({ config, events }: TasksOptions): Events | undefined {
+  return events && config.videos.mirror.type === 'off' ? { ...events, videoUnmirrored() {} } : events;
+}
+
+/** Asked anew each time, because a gateway that lets the system choose its port learns it late. */
+function objectOptions({ config, baseUrl }: TasksOptions, mirror: FullMirror): ObjectOptions {
+  return {
+    get baseUrl() {
+      return baseUrl();
+    },
+    mirrorUrls: (task) =>
+      task.assets.flatMap(({ kept }, index) => (kept ? [mirror.publicUrl(baseUrl(), task, index, kept)] : [])),
+    exposeUpstreamUrls: config.videos.exposeUpstreamUrls,
+  };
+}
+
+function policyOf({ callbacks, server }: Config): AddressPolicy {
+  const { allowCidrs, allowHosts, denyCidrs } = callbacks;
+  const own = server.publicUrl === undefined ? [] : [new URL(server.publicUrl).hostname];
+  return createAddressPolicy({ allowCidrs, allowHosts, denyCidrs, denyHosts: own });
+}

@@ -1,0 +1,126 @@
+/** What the holder of a key may see of it: its use, one request of it, and what it may still use. */
+
+import { requestIdOf } from '../core/answer-id.ts';
+import { GatewayError } from '../core/errors.ts';
+import { decimalOf } from '../core/money.ts';
+import type { Key } from '../keys/store.ts';
+import type { Store } from '../store/store.ts';
+import { encodeGeneration } from '../usage/generation.ts';
+import { readReportQuery, reportUse } from '../usage/report.ts';
+import { spendingOf } from '../usage/spending.ts';
+import { RESETS } from './admin/settings.ts';
+
+export interface AccountRouteOptions {
+  store: Pick<Store, 'call'>;
+  /** Unix milliseconds. */
+  now?(): number;
+}
+
+type Answer = (key: Key, query: URLSearchParams, options: AccountRouteOptions) => Promise<object>;
+
+/** By their paths. */
+export const ACCOUNT_ROUTES: ReadonlyMap<string, { name: string; answer: Answer }> = new Map([
+  ['/v1/usage', { name: 'own.usage', answer: usage }],
+  ['/v1/generation', { name: 'own.generation', answer: generation }],
+  ['/v1/key', { name: 'own.key', answer: facts }],
+  ['/v1/credits', { name: 'own.credits', answer: credits }],
+]);
+
+export interface AccountRoute {
+  /** In logs and figures. */
+  name: string;
+  answer: Answer;
+}
+
+/** Undefined for all other paths. Throws `method_not_allowed`. */
+export function accountRoute(method: string, path: string): AccountRoute | undefined {
+  const route = ACCOUNT_ROUTES.get(path);
+  if (!route || method === 'GET' || method === 'HEAD') return route;
+  throw new GatewayError('method_not_allowed', `${path} takes GET, HEAD, not ${method}.`, { allow: 'GET, HEAD' });
+}
+
+async function usage(
+  key: Key,
+  query: URLSearchParams,
+  { store, now = Date.now }: AccountRouteOptions,
+): Promise<object> {
+  const [from, to, by] = ['from', 'to', 'by'].map((name) => query.get(name) ?? undefined);
+  return reportUse(store, readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now()), key.id);
+}
+
+async function generation(key: Key, query: URLSearchParams, { store }: AccountRouteOptions): Promise<object> {
+  const id = query.get('id');
+  if (!id) throw new GatewayError('invalid_request', 'id is required: that of a request.', { param: 'id' });
+  // No database text holds a NUL, and neither does an id.
+  const names = id.includes('\0') ? [] : [id, requestIdOf(id)].filter((name) => name !== undefined);
+  for (const name of names) {
+    const found = await store.call('usageRecord', { id: name, keyId: key.id });
+    if (found) return { data: encodeGeneration(found) };
+  }
+  throw new GatewayError('not_found', 'This key has made no request with this id, or its record is no longer kept.', {
+    param: 'id',
+  });
+}
+
+/** OpenRouter's shape, which knows one limit: of several budgets the one of which least is left. */
+async function facts(
+  key: Key,
+  _query: URLSearchParams,
+  { store, now = Date.now }: AccountRouteOptions,
+): Promise<object> {
+  const { spent, period, limit, left } = await spendingOf(store, key, now());
+  const { budgets = {}, limits = {} } = key.settings;
+  return {
+    data: {
+      label: `${key.prefix}…`,
+      name: key.name,
+      limit: limit === undefined ? null : dollars(limit),
+      limit_remaining: left === undefined ? null : dollars(left),
+      limit_reset: period === undefined ? null : RESETS[period],
+      usage: dollars(spent.total),
+      usage_daily: dollars(spent.day),
+      usage_weekly: dollars(spent.week),
+      usage_monthly: dollars(spent.month),
+      budgets,
+      limits,
+      is_free_tier: false,
+      ...ELSEWHERE,
+      read_only: key.settings.readOnly ?? false,
+      expires_at: key.expires === undefined ? null : new Date(key.expires).toISOString(),
+    },
+  };
+}
+
+/** What only OpenRouter's accounts have and its clients require. */
+const ELSEWHERE = {
+  allowed_data_regions: ['global'],
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  include_byok_in_limit: false,
+  creator_user_id: null,
+  organization_id: null,
+  workspace_id: null,
+  is_management_key: false,
+  is_provisioning_key: false,
+  free_model_daily_requests: { used: 0, limit: 0, remaining: 0 },
+  rate_limit: { requests: -1, interval: '10s', note: 'See limits.' },
+};
+
+/** What the tightest budget of the key holds and how much of it is used, as OpenRouter says it of an account. */
+async function credits(
+  key: Key,
+  _query: URLSearchParams,
+  { store, now = Date.now }: AccountRouteOptions,
+): Promise<object> {
+  const { limit, left } = await spendingOf(store, key, now());
+  if (limit === undefined || left === undefined) {
+    throw new GatewayError('not_found', 'This key has no budget, so that it has no credits either; see /v1/key.');
+  }
+  return { data: { total_credits: dollars(limit), total_usage: dollars(limit - left) } };
+}
+
+function dollars(money: bigint): number {
+  return Number(decimalOf(money));
+}

@@ -1,0 +1,45 @@
+/** Routes of the admin API: their shape and what handlers get. */
+
+import type { Logger } from 'pino';
+import type { Json } from '../../core/json/json.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import type { KeyStore } from '../../keys/store.ts';
+import type { Secret } from '../../security/secret.ts';
+import type { Author } from '../../store/audit-rows.ts';
+import type { Store } from '../../store/store.ts';
+import type { WebhookSecrets } from '../../webhooks/secrets.ts';
+import type { BodyBudget } from '../body-budget.ts';
+
+export interface AdminOptions {
+  token: Secret;
+  keys: KeyStore;
+  secrets: WebhookSecrets;
+  store: Pick<Store, 'call'>;
+  /** Sends the webhook of a task once more. Throws `not_found` and `delivery_in_flight`. */
+  replay(owner: string, taskId: string): Promise<void>;
+  /** In whose shape errors are told. */
+  protocol: Protocol;
+  /** Of all bodies under way, those of clients included. */
+  bodyBudget: BodyBudget;
+  log: Logger;
+  /** Unix milliseconds. */
+  now(): number;
+}
+
+/** A request of the operator's. */
+export interface AdminRequest {
+  parameters: Partial<Record<string, string>>;
+  query: URLSearchParams;
+  /** An empty object where there is none. */
+  body: Json;
+  author: Author;
+}
+
+export interface AdminRoute {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With `:name` for what is a parameter. */
+  path: string;
+  answer(request: AdminRequest): Promise<Json>;
+  /** 200 unless it says otherwise. */
+  status?: number;
+}

@@ -1,0 +1,94 @@
+/** Request context: one request as its handlers see it, and the parts of the gateway that they use. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { AdmissionControl } from '../accounting/admission.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Prefixes, Protocol } from '../core/protocol.ts';
+import type { DispatchOptions } from '../inference/dispatch.ts';
+import type { DispatchOutcome } from '../inference/outcome.ts';
+import type { Key, KeyStore } from '../keys/store.ts';
+import type { RoutingDecision } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import type { ModelDirectory } from '../routing/model-directory.ts';
+import type { Secret } from '../security/secret.ts';
+import type { Store } from '../store/store.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Watch } from '../telemetry/watch.ts';
+import type { Recorder } from '../usage/recorder.ts';
+import type { BodyBudget, BodyReservation } from './body-budget.ts';
+import type { RequestHold } from './request-hold.ts';
+import type { VideoOptions } from './video-options.ts';
+
+export interface AppOptions {
+  protocols: readonly Protocol[];
+  prefixes: Prefixes;
+  version: string;
+  /** Largest request body in bytes. */
+  bodyLimit: number;
+  /** Of all bodies under way. */
+  bodyBudget: BodyBudget;
+  /** Connections of one client address at once. */
+  connectionsPerAddress: number;
+  keys: Pick<KeyStore, 'authenticate'>;
+  /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies?: readonly string[];
+  store: Pick<Store, 'health' | 'call'>;
+  /** Opens the account of every call for a model. */
+  accounts: AdmissionControl;
+  /** Says whether requests can be accounted for. */
+  recorder?: Pick<Recorder, 'ready'>;
+  models(): ModelDirectory;
+  dispatch(): DispatchOptions;
+  /** Follows every request. */
+  watch?: Watch;
+  metrics?: Omit<MetricsRouteOptions, 'log'>;
+  videos: VideoOptions;
+  log: Logger;
+}
+
+/** One request as the handlers see it. */
+export interface RequestContext {
+  requestId: string;
+  protocol: Protocol;
+  path: string;
+  query: URLSearchParams;
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** Headers of every answer. */
+  common: Record<string, string>;
+  observation: Observation;
+  hold: RequestHold;
+  /** Room for the body, where there is one. */
+  body?: BodyReservation;
+}
+
+export interface Observation {
+  /** Which of our routes it is, e.g. `videos.create`. */
+  route: string;
+  /** The id of the client's key. */
+  key?: string;
+  /** What the client was told. */
+  error?: ErrorCode;
+  /** An upstream is about to be asked; the headers go along. */
+  attempt(): Record<string, string>;
+  /** Gives the call's outcome once that is told; the request is not over before. */
+  follow(call: FollowedCall, outcome: Promise<DispatchOutcome>): Promise<DispatchOutcome>;
+}
+
+export interface MetricsRouteOptions {
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  /** Opens them; absent leaves them to those who can reach a gateway that listens on loopback. */
+  token?: Secret;
+  /** Whether only this machine reaches the gateway. */
+  local: boolean;
+  log: Pick<Logger, 'info'>;
+}
+
+export interface FollowedCall {
+  call: InferenceCall;
+  key: Key;
+  route: RoutingDecision;
+  /** In 1e-12 USD. */
+  costOf(outcome: DispatchOutcome): bigint | undefined;
+}

@@ -1,0 +1,170 @@
+/** One attempt: carries a call to an endpoint and its answer back. */
+
+import type { Usage } from '../core/chat.ts';
+import { GatewayError } from '../core/errors.ts';
+import { decimalOf } from '../core/money.ts';
+import type { Cost } from '../core/protocol.ts';
+import type { Endpoint } from '../routing/endpoint.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import type {
+  UpstreamClient,
+  UpstreamExchange,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../transport/upstream-client.ts';
+import type { Prepare } from './request/plan.ts';
+import type { Plan } from './request/planned-request.ts';
+import { answerBudget } from './response/answer-budget.ts';
+import { createResponseAssembler } from './response/assembler.ts';
+import type { AttemptResult, ResponseContext } from './response/context.ts';
+import { encoderOptions } from './response/encoder-options.ts';
+import { createReceiver } from './response/receiver.ts';
+import type { StateMemory } from './state/memory.ts';
+
+export interface AttemptOptions {
+  upstream: UpstreamClient;
+  prepare: Prepare;
+  memory: StateMemory;
+  /** Milliseconds of silence after which a stream gets a comment or ping. */
+  keepAlive: number;
+  userAgent: string;
+  /** Aborted when the gateway can wait no longer for what is under way. */
+  stopping?: AbortSignal;
+}
+
+const STOPPED = 'The gateway was stopped before the end; try again.';
+
+/** One attempt: a body for an endpoint, and where its answer goes. */
+export interface AttemptContext
+  extends Pick<ResponseContext, 'call' | 'endpoint' | 'planned' | 'reply' | 'routingHeaders' | 'charge'> {
+  /** A request goes out, for the first time or again. */
+  onSent(): void;
+  onStatus(status: number): void;
+  /** Called once, with the first byte of the answer's body. */
+  onFirstByte(): void;
+  /** The gateway waits no longer for an answer that is under way. */
+  onHangUp(): void;
+}
+
+export interface AttemptBounds {
+  /** Aborted when the client leaves: the upstream hears of it at once. */
+  client: AbortSignal;
+  /** The moment, by `performance.now()`, at which the answer must be complete. */
+  until: number;
+}
+
+/** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
+export function runAttempt(
+  carried: AttemptContext,
+  options: AttemptOptions,
+  { client, until }: AttemptBounds,
+): Promise<AttemptResult> {
+  const { call, endpoint, planned } = carried;
+  const { memory, keepAlive, upstream } = options;
+  let stop: ((error: GatewayError) => void) | undefined;
+  const onLeft = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
+  const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
+  const share = answerBudget.open();
+  return new Promise<AttemptResult>((resolve, reject) => {
+    let exchange: UpstreamExchange | undefined;
+    const request = upstreamRequest(call, endpoint, planned, options.userAgent);
+    const send = (body: Buffer): void => {
+      exchange = upstream.send({ ...request, body, total: until - performance.now() }, watched(receiver, carried));
+      receiver.attach(exchange);
+    };
+    const hides = planned.request?.reasoning?.visible === false;
+    const rounds = createResponseAssembler(planned);
+    const receiver = createReceiver({
+      ...{ ...carried, memory, keepAlive, rounds, share },
+      resolve(relayed) {
+        carried.reply.onDone(share.close);
+        resolve(relayed);
+      },
+      reject(error) {
+        share.close();
+        reject(error);
+      },
+      options: encoderOptions(call, endpoint, {
+        hideReasoning: hides,
+        costOf: (usage) => costOf(usage, rounds.facts().finish, carried),
+      }),
+      continueUpstream: send,
+      abortUpstream: () => exchange?.abort(),
+    });
+    stop = (error) => {
+      carried.onHangUp();
+      exchange?.abort();
+      receiver.fail(error);
+    };
+    send(planned.body);
+    client.addEventListener('abort', onLeft);
+    options.stopping?.addEventListener('abort', onStopping);
+  }).finally(() => {
+    client.removeEventListener('abort', onLeft);
+    options.stopping?.removeEventListener('abort', onStopping);
+  });
+}
+
+const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, reportedCost: undefined };
+
+function costOf(usage: Usage, finish: string | undefined, { charge }: AttemptContext): Cost | undefined {
+  const total = charge({ usage, finish });
+  if (total === undefined) return undefined;
+  const input = charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
+  return { total: dollars(total), input: dollars(input) };
+}
+
+function dollars(cost: bigint): number {
+  return Number(decimalOf(cost));
+}
+
+function watched(
+  receiver: UpstreamReceiver,
+  { onSent, onStatus, onFirstByte, onHangUp }: AttemptContext,
+): UpstreamReceiver {
+  let started = false;
+  return {
+    ...receiver,
+    sent: onSent,
+    head(status, headers) {
+      onStatus(status);
+      receiver.head(status, headers);
+    },
+    data(chunk) {
+      if (!started) onFirstByte();
+      started = true;
+      receiver.data(chunk);
+    },
+    fail(error) {
+      // The transport's own word for a deadline that passed.
+      if (error.code === 'timeout') onHangUp();
+      receiver.fail(error);
+    },
+  };
+}
+
+function upstreamRequest(
+  call: InferenceCall,
+  endpoint: Endpoint,
+  planned: Plan,
+  userAgent: string,
+): Omit<UpstreamRequest, 'body'> {
+  const { provider } = endpoint;
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: call.stream ? 'text/event-stream' : 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': userAgent,
+    ...provider.headers(endpoint.credential.key),
+    ...endpoint.headers,
+    ...call.onAttempt?.(),
+  };
+  if (planned.path !== 'translated') {
+    for (const [from, to] of Object.entries(call.protocol.forwardedHeaders)) {
+      const value = call.headers[from];
+      if (typeof value === 'string') headers[to] = value;
+    }
+  }
+  const path = planned.upstream.upstreamPath(planned.target.model, call.action, call.stream);
+  return { method: 'POST', url: provider.baseUrl + path, headers, local: provider.local };
+}

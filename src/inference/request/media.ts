@@ -1,0 +1,137 @@
+/** Media behind URLs: what a target won't fetch itself is fetched here, and what it would fetch must not be a private address. */
+
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
+import { type ErrorCode, GatewayError } from '../../core/errors.ts';
+import { mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
+import type { FetchBytes, Fetched } from '../../net/fetch.ts';
+import { createGate } from '../../net/gate.ts';
+import { type AddressPolicy, createAddressPolicy } from '../../net/policy.ts';
+import { checkUrl } from '../../net/url.ts';
+
+export interface MediaNeeds {
+  /** The id of the target's protocol; `generate` wants the media type of every URL. */
+  protocol: string;
+  /** The target fetches no URLs. */
+  inline: boolean;
+  signal?: AbortSignal;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const MAX_BYTES = 20 * MEBIBYTE;
+const MAX_TOTAL_BYTES = 64 * MEBIBYTE;
+const PARALLEL = 4;
+/** Addresses that are checked before others get their turn. */
+const ADDRESSES_AT_ONCE = 500;
+
+/** Fetched by the upstream, so plain http is between it and the client. */
+const PASSED_ON = createAddressPolicy({ allowHttp: true });
+
+/** Storage and videos that only the provider itself can open. */
+const PROVIDERS_OWN =
+  /^(gs|s3):\/\/|^https:\/\/(generativelanguage\.googleapis\.com|(www\.|m\.)?youtube\.com|youtu\.be)(\/|$)/i;
+
+/**
+ * Puts into the request what its target can't get: the content of URLs (at most 20 MiB each, 64 MiB together) in place of
+ * them, and media types that can be told. Throws `invalid_request` naming the URL that can't be fetched or is something else.
+ */
+export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetchBytes: FetchBytes): Promise<void> {
+  const parts = [...mediaOf(request)];
+  for (const part of parts) tellType(part);
+  const wanted = Map.groupBy(
+    parts.filter((part) => mustFetch(part, needs)),
+    (part) => part.url ?? '',
+  );
+  const gate = createGate(PARALLEL);
+  const stop = new AbortController();
+  const signal = needs.signal ? AbortSignal.any([needs.signal, stop.signal]) : stop.signal;
+  let total = 0;
+
+  async function inline(url: string, [first, ...others]: MediaPart[]): Promise<void> {
+    if (!first) return;
+    const fetched = await fetchBytes(url, { maxBytes: MAX_BYTES, signal }).catch((thrown) => fail(first, thrown));
+    total += fetched.bytes.length;
+    if (total > MAX_TOTAL_BYTES)
+      refuse(first, `all fetched media together exceed ${MAX_TOTAL_BYTES} bytes.`, 'payload_too_large');
+    for (const part of [first, ...others]) fill(part, fetched);
+  }
+
+  try {
+    await Promise.all([...wanted].map(([url, places]) => gate(() => inline(url, places), signal)));
+  } catch (thrown) {
+    if (needs.signal?.aborted) throw new GatewayError('client_closed', 'The request was cancelled.', { cause: thrown });
+    throw thrown;
+  } finally {
+    stop.abort();
+  }
+}
+
+/** Throws `invalid_request` for a URL that a target would be asked to fetch from a private, local or metadata address. */
+export async function refusePrivateUrls(request: ChatRequest, policy: AddressPolicy = PASSED_ON): Promise<void> {
+  let checked = 0;
+  for (const part of mediaOf(request)) {
+    if (part.url === undefined || PROVIDERS_OWN.test(part.url)) continue;
+    if (++checked % ADDRESSES_AT_ONCE === 0) await breathe();
+    try {
+      checkUrl(part.url, policy);
+    } catch (thrown) {
+      fail(part, thrown);
+    }
+  }
+}
+
+function* mediaOf(request: ChatRequest): Generator<MediaPart> {
+  for (const turn of request.turns) yield* mediaIn(turn.parts);
+}
+
+function* mediaIn(parts: readonly Part[]): Generator<MediaPart> {
+  for (const part of parts) {
+    if (part.type === 'media') yield part;
+    if (part.type === 'result') yield* mediaIn(part.parts);
+  }
+}
+
+function tellType(part: MediaPart): void {
+  if (part.mime !== undefined) return;
+  const mime = part.data === undefined ? mimeOfName(part.url ?? '') : sniffBase64(part.data);
+  if (mime !== undefined && fits(part.kind, mime)) part.mime = mime;
+}
+
+function mustFetch(part: MediaPart, needs: MediaNeeds): boolean {
+  if (part.url === undefined) return false;
+  if (needs.inline) return true;
+  return needs.protocol === 'generate' && part.mime === undefined && !PROVIDERS_OWN.test(part.url);
+}
+
+/** Bytes tell more than a server's claim, and that more than a name. */
+function fill(part: MediaPart, { bytes, type }: Fetched): void {
+  const claimed = type === 'application/octet-stream' ? undefined : type;
+  const found = sniffMime(bytes) ?? claimed ?? part.mime;
+  // MP4, Ogg and WebM hold either.
+  const mime = part.kind === 'audio' ? found?.replace(/^video\//, 'audio/') : found;
+  if (mime === undefined) refuse(part, 'its media type cannot be told.');
+  if (!fits(part.kind, mime)) refuse(part, `the content is ${mime}.`);
+  part.mime = mime;
+  if (mime === 'text/plain') part.text = bytes.toString('utf8');
+  else part.data = bytes.toString('base64');
+  delete part.url;
+}
+
+function fits(kind: MediaPart['kind'], mime: string): boolean {
+  return kind === 'document' || mime.startsWith(`${kind}/`);
+}
+
+function fail(part: MediaPart, thrown: unknown): never {
+  if (!(thrown instanceof GatewayError) || thrown.code === 'client_closed') throw thrown;
+  refuse(part, thrown.message, thrown.code, thrown);
+}
+
+/** Names the URL without what may be secret in it. */
+function refuse(part: MediaPart, message: string, code: ErrorCode = 'invalid_request', cause?: unknown): never {
+  const url = (part.url ?? '')
+    .slice(0, 1000)
+    .replace(/[?#].*$/s, '')
+    .replace(/\/\/[^/]*@/, '//')
+    .slice(0, 100);
+  throw new GatewayError(code, `${part.kind} URL ${url}: ${message}`, { cause });
+}

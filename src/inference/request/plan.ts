@@ -1,0 +1,43 @@
+/** Decides which of the three ways a request takes to an endpoint, and makes its upstream body. */
+
+import { answerIdOf } from '../../core/answer-id.ts';
+import type { ChatRequest } from '../../core/chat.ts';
+import type { Target } from '../../core/protocol.ts';
+import { protocolOf } from '../../protocols/index.ts';
+import { type Endpoint, originOf, rulesOf } from '../../routing/endpoint.ts';
+import type { InferenceCall } from '../../routing/inference-call.ts';
+import type { StateMemory } from '../state/memory.ts';
+import { planPassthrough } from './passthrough.ts';
+import type { Plan } from './planned-request.ts';
+import { planTranslation } from './translation.ts';
+
+/** A change to the decoded request that needs I/O, such as fetching an image that the upstream won't. */
+export type Prepare = (request: ChatRequest, endpoint: Endpoint, signal: AbortSignal) => Promise<void>;
+
+export interface PlanOptions {
+  prepare: Prepare;
+  memory: StateMemory;
+  /** Aborted when the client leaves. */
+  signal: AbortSignal;
+}
+
+/** Throws `unsupported_*` or `invalid_request`, in the client's terms, when the endpoint cannot do what is asked. */
+export async function plan(
+  call: InferenceCall,
+  endpoint: Endpoint,
+  { prepare, memory, signal }: PlanOptions,
+): Promise<Plan> {
+  const upstream = protocolOf(endpoint.provider.protocol);
+  const target: Target = {
+    origin: originOf(endpoint),
+    model: endpoint.model.upstreamId,
+    rules: rulesOf(endpoint),
+    answerId: answerIdOf(call.requestId),
+  };
+  if (upstream === call.protocol) return planPassthrough(call, endpoint, { target, memory });
+  const complete = async (request: ChatRequest): Promise<void> => {
+    memory.restore(call.owner, target.origin, request.turns);
+    await prepare(request, endpoint, signal);
+  };
+  return planTranslation(call, endpoint, { upstream, target, complete });
+}

@@ -1,0 +1,89 @@
+/** A request to an upstream of another protocol: decoded to the hub, completed, encoded. */
+
+import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
+import { copyJson } from '../../core/json/json.ts';
+import type { OutputLimit } from '../../core/output.ts';
+import type { EncodedRequest, Protocol, Target } from '../../core/protocol.ts';
+import { settleResults } from '../../core/results.ts';
+import type { Endpoint } from '../../routing/endpoint.ts';
+import type { InferenceCall } from '../../routing/inference-call.ts';
+import { addOptions } from '../../routing/provider-options.ts';
+import { textOfParts } from '../response/assembler.ts';
+import { estimateOutput } from '../tokens/estimate.ts';
+import { keepWithin } from './output-limit.ts';
+import type { Plan } from './planned-request.ts';
+import { renameTools } from './tool-names.ts';
+
+export interface Translation {
+  upstream: Protocol;
+  target: Target;
+  /** Gives the decoded request what it needs beyond what the client sent. */
+  complete(request: ChatRequest): Promise<void>;
+}
+
+/** Throws errors of the target's encoder in the client's own words. */
+export async function planTranslation(
+  call: InferenceCall,
+  endpoint: Endpoint,
+  { upstream, target, complete }: Translation,
+): Promise<Plan> {
+  call.protocol.check(call.body, call.action);
+  const own = copyJson(call.body);
+  await yieldIfLarge(call.bytes.length);
+  const request = call.protocol.decodeRequest(own);
+  request.stream = call.stream;
+  const limit = call.limitOf?.(endpoint);
+  if (limit?.isSaid) request.maxTokens ??= limit.tokens;
+  const asClient = request.tools.map((tool) => ({ ...tool }));
+  const toolNames = renameTools(request, upstream.toolName);
+
+  function encode(asked: ChatRequest): EncodedRequest {
+    const encoded = upstream.encodeRequest(asked, target);
+    addOptions(encoded.body, endpoint);
+    const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
+    if (limit) keepWithin(encoded.body, limit, { protocol: upstream, rules: target.rules });
+    const body = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
+    return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
+  }
+
+  try {
+    const settled = settleResults(request.turns, { counted: call.action === 'count' });
+    request.turns = settled.turns;
+    await complete(request);
+    await yieldIfLarge(call.bytes.length);
+    const { body: wire, dropped } = encode(request);
+    await yieldIfLarge(call.bytes.length);
+    const body = await writeBody(wire, call.bytes.length);
+    const names = [...settled.dropped, ...dropped].map((name) => call.protocol.parameterName(name));
+    const continueWith = (parts: OpenPart[], finish: Finish) =>
+      Buffer.from(JSON.stringify(encode(continued(request, parts, finish, limit)).body));
+    const all = [...new Set([...request.dropped, ...names])];
+    return {
+      path: 'translated',
+      upstream,
+      target,
+      body,
+      dropped: all,
+      request: { ...request, tools: asClient },
+      toolNames,
+      continueWith,
+    };
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.param === undefined) throw error;
+    throw new GatewayError(error.code, error.message, {
+      ...error,
+      param: call.protocol.parameterName(error.param),
+      cause: error,
+    });
+  }
+}
+
+/** The same request once more: with the token of the answer so far, or with the answer so far as its last turn. */
+function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish, limit?: OutputLimit): ChatRequest {
+  // All rounds together have the limit of one.
+  const rest = limit && { maxTokens: Math.max(1, limit.tokens - estimateOutput(textOfParts(parts))) };
+  if (token !== undefined) return { ...request, ...rest, continuation: token };
+  return { ...request, ...rest, turns: [...request.turns, { role: 'assistant', parts }] };
+}

@@ -1,0 +1,157 @@
+/** An upstream's answer as the client must see it: one message, also where it came in rounds, in the client's own tools. */
+
+import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { createFolder } from '../../core/fold.ts';
+import type { AnswerFacts } from '../../core/protocol.ts';
+import type { Plan } from '../request/planned-request.ts';
+import { restoreName } from '../request/tool-names.ts';
+import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';
+import { createUnwrapper } from './custom-tools.ts';
+import { boundFacts } from './facts.ts';
+
+/** After so many rounds the answer ends where it is. */
+const MAX_ROUNDS = 8;
+
+export interface ResponseAssembler {
+  /** The events as those of one message; none for what only separates two rounds. */
+  join(event: ChatEvent): ChatEvent[];
+  /** The body of the next round, after all events of one that paused. */
+  next(): Buffer | undefined;
+  /** What the first candidate has said so far. */
+  parts(): OpenPart[];
+  /** What the upstream called the first round, and why the last one ended. */
+  facts(): AnswerFacts;
+  /** The usage so far by our own count, for a translated request. */
+  estimate(): Usage | undefined;
+  /** The whole answer; throws `upstream_error` before its end. */
+  response(): ChatResponse;
+}
+
+export function createResponseAssembler({ request, target, toolNames, continueWith }: Plan): ResponseAssembler {
+  const unwrap = createUnwrapper(request);
+  const whole = createFolder();
+  let paused: Finish | undefined;
+  let facts: AnswerFacts = {};
+  let usage: Usage | undefined;
+  let round = 1;
+  let offset = 0;
+  let count = 0;
+  let candidates = 1;
+
+  function pauses({ reason, token }: Finish): boolean {
+    if (!continueWith || round >= MAX_ROUNDS) return false;
+    return reason === 'paused' || (reason === 'continuation' && token !== undefined);
+  }
+
+  function estimate(): Usage | undefined {
+    if (!request) return undefined;
+    const parts = Array.from({ length: candidates }, (_, index) => whole.parts(index)).flat();
+    const output = estimateOutput(textOfParts(parts));
+    return { input: estimateTokens(request), output, estimated: true };
+  }
+
+  /** An upstream that counted none of its output has reported nothing. */
+  function counted(): Usage | undefined {
+    if (usage && usage.output > 0) return usage;
+    const own = estimate();
+    return usage && !own?.output ? usage : own && { ...own, ...usage, output: own.output };
+  }
+
+  /** A part's event with its index in the whole message. */
+  function moved<Event extends { index: number }>(event: Event): Event {
+    count = Math.max(count, offset + event.index + 1);
+    return offset === 0 ? event : { ...event, index: event.index + offset };
+  }
+
+  function joined(event: ChatEvent): ChatEvent | undefined {
+    switch (event.type) {
+      case 'message-start':
+        facts.id ??= event.id || undefined;
+        facts.model ??= event.model;
+        return round === 1 ? { ...event, id: target.answerId ?? event.id } : undefined;
+      case 'part-start':
+        candidates = Math.max(candidates, event.candidate + 1);
+        return moved(event);
+      case 'part-delta':
+      case 'part-end':
+        return moved(event);
+      case 'candidate-end':
+        if (event.candidate === 0) facts = { ...facts, finish: event.finish.raw };
+        paused = event.candidate === 0 && pauses(event.finish) ? event.finish : paused;
+        return paused ? undefined : event;
+      case 'message-end':
+        usage = sum(usage, event.usage);
+        return paused ? undefined : { ...event, usage: counted() };
+      case 'ping':
+      case 'error':
+        return event;
+    }
+  }
+
+  return {
+    join(event) {
+      if (event.type === 'part-start') assertCallable(event.part);
+      const result = joined(event);
+      const events = result ? unwrap(restoreName(result, toolNames)) : [];
+      for (const one of events) whole.add(one);
+      return events;
+    },
+    next() {
+      if (!paused || !continueWith) return undefined;
+      const body = continueWith(whole.parts(0), paused);
+      paused = undefined;
+      offset = count;
+      round++;
+      return body;
+    },
+    parts: () => whole.parts(0),
+    facts: () => boundFacts(facts),
+    estimate,
+    response: whole.response,
+  };
+}
+
+/** No client can answer a call of no tool, or one that it cannot name. */
+function assertCallable(part: OpenPart): void {
+  if (part.type !== 'call' || (part.id && part.name)) return;
+  const missing = part.name ? 'id' : 'name';
+  throw new GatewayError('upstream_error', `The upstream sent a tool call without its ${missing}.`);
+}
+
+/** Everything that was said, as far as it is text. */
+export function textOfParts(parts: readonly OpenPart[]): string {
+  return parts.map(wordsIn).join(' ');
+}
+
+function wordsIn(part: OpenPart): string {
+  if (part.type === 'call') return `${part.name} ${part.args}`;
+  return part.type === 'text' || part.type === 'reasoning' || part.type === 'refusal' ? part.text : '';
+}
+
+function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (!one || !other) return one ?? other;
+  const total: Usage = { ...one, ...other };
+  for (const name of COUNTS) {
+    if (one[name] !== undefined || other[name] !== undefined) total[name] = (one[name] ?? 0) + (other[name] ?? 0);
+  }
+  return total;
+}
+
+const COUNTS = [
+  'input',
+  'output',
+  'cached',
+  'cachedAudio',
+  'cachedImage',
+  'cacheWrite',
+  'cacheWrite1h',
+  'reasoning',
+  'toolInput',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
+  'searches',
+  'reportedCost',
+] as const satisfies (keyof Usage)[];

@@ -1,0 +1,19 @@
+/** Options of the encoder that writes an answer for the client. */
+
+import type { EncoderOptions } from '../../core/protocol.ts';
+import type { Endpoint } from '../../routing/endpoint.ts';
+import type { InferenceCall } from '../../routing/inference-call.ts';
+
+export function encoderOptions(
+  call: InferenceCall,
+  endpoint: Endpoint,
+  more: Pick<EncoderOptions, 'hideReasoning' | 'costOf'>,
+): EncoderOptions {
+  return {
+    model: endpoint.model.id,
+    created: Math.floor(Date.now() / 1000),
+    includeUsage: call.protocol.streamUsage?.asked(call.body) ?? true,
+    array: call.array,
+    ...more,
+  };
+}

@@ -1,0 +1,34 @@
+/** Members of an upstream's JSON that its clients can't do with or without, put in or taken out of its bytes. */
+
+import { type Json, splice } from '../../core/json/json.ts';
+
+/** The text of `body` with the `required` members that it lacks. */
+export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>> = {}): Buffer {
+  const missing = Object.entries(required).filter(([name]) => body[name] === undefined);
+  if (missing.length === 0) return bytes;
+  const members = missing.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
+  const start = bytes.indexOf('{') + 1;
+  const comma = Object.keys(body).length > 0 ? ',' : '';
+  return splice(bytes, { start, end: start }, members + comma);
+}
+
+/**
+ * Takes `"name":null` and its comma out of frames of JSON. In a text of the JSON its quotes would be escaped, so that no
+ * parser is needed.
+ */
+export function createNullRemover(name: string): (frame: Buffer) => Buffer {
+  const mark = Buffer.from(JSON.stringify(name));
+  return (frame) => {
+    const at = frame.indexOf(mark);
+    if (at < 0) return frame;
+    const found = NULL.exec(frame.toString('latin1', at + mark.length, at + mark.length + LONGEST_NULL));
+    if (!found) return frame;
+    const end = at + mark.length + found[0].length;
+    if (found[1] === ',') return splice(frame, { start: at, end }, '');
+    const comma = frame.subarray(0, at).toString('latin1').trimEnd();
+    return splice(frame, { start: comma.endsWith(',') ? comma.length - 1 : at, end }, '');
+  };
+}
+
+const NULL = /^[ ]?:[ ]?null[ ]?(,?)/;
+const LONGEST_NULL = ' : null ,'.length;

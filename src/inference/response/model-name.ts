@@ -1,0 +1,53 @@
+/** The gateway's name for a model in the bytes of an upstream's answer. */
+
+import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
+import type { Protocol } from '../../core/protocol.ts';
+
+/** A whole body with the model's name replaced wherever the protocol has it, also where a name is there twice. */
+export function nameModel(bytes: Buffer, protocol: Protocol, model: string): Buffer {
+  return spliceAll(bytes, everySpanAt(bytes, protocol.modelPaths), JSON.stringify(model));
+}
+
+/** How the letters of a name may be written besides: all of them have codes below 256. */
+const ESCAPED_LETTER = Buffer.from('\\u00');
+
+/**
+ * Does the same for the frames of one stream, whose JSON begins at `brace`. Most streams repeat everything up to the
+ * name: where a frame begins with the bytes of the last one that had it, the name is known to stand there again.
+ */
+export function createRenamer(
+  protocol: Protocol,
+  model: string,
+): (frame: Buffer, brace: number, out: (Buffer | string)[]) => void {
+  const name = Buffer.from(JSON.stringify(model));
+  const marks = [...new Set(protocol.modelPaths.map((path) => path.at(-1) ?? ''))].map((key) =>
+    Buffer.from(`"${key}"`),
+  );
+  marks.push(ESCAPED_LETTER);
+  let known: Buffer = name.subarray(0, 0);
+  let begin: Buffer = known;
+
+  function mayHoldName(bytes: Buffer, from: number): boolean {
+    return marks.some((mark) => bytes.indexOf(mark, from) >= 0);
+  }
+
+  return (frame, brace, out) => {
+    const repeated =
+      known.length > 0 && frame.length >= known.length && frame.compare(known, 0, known.length, 0, known.length) === 0;
+    if (repeated && !mayHoldName(frame, known.length)) {
+      out.push(begin, name, frame.subarray(known.length));
+      return;
+    }
+    const json = frame.subarray(brace);
+    const spans = mayHoldName(frame, brace) ? everySpanAt(json, protocol.modelPaths) : [];
+    const [span] = spans;
+    if (!span || spans.length > 1) {
+      if (span) out.push(frame.subarray(0, brace));
+      out.push(span ? spliceAll(json, spans, name.toString()) : frame);
+      return;
+    }
+    known = frame.subarray(0, brace + span.end);
+    begin = frame.subarray(0, brace + span.start);
+    out.push(begin, name, frame.subarray(known.length));
+  };
+}

@@ -1,0 +1,10 @@
+/** Token counts for models whose upstream cannot count. */
+
+import type { InferenceCall } from '../../routing/inference-call.ts';
+import { estimateTokens } from './estimate.ts';
+
+/** An estimate of the input tokens of a call; see `estimateTokens` for how far off it may be. */
+export function countByEstimate(call: InferenceCall): number {
+  call.protocol.check(call.body, 'count');
+  return estimateTokens(call.protocol.decodeRequest(call.body));
+}

@@ -1,0 +1,165 @@
+/** How many tokens a request or a text has, where its upstream doesn't count: an estimate by character classes, without a tokenizer. */
+
+import type { ChatRequest, MediaPart, Part, Tool } from '../../core/chat.ts';
+
+/**
+ * Input tokens of a request. Relative error against the usage that 30 providers reported for 452 recorded requests
+ * without media: median 35 %, 90th percentile 97 %. Of the 193 without tools or schema: 11 % and 76 % (the latter are of
+ * some ten tokens). With tools 50 % and 111 %: what a provider writes around them is its own, from nothing to 600 tokens.
+ */
+export function estimateTokens(request: ChatRequest): number {
+  let tokens = PER_REQUEST;
+  const counted = createCounter();
+  const ofPart = (part: Part): number => tokensOfPart(part, counted);
+  for (const turn of request.turns) tokens += PER_TURN + sum(turn.parts, ofPart);
+  tokens += sum(request.tools, tokensOfTool);
+  if (request.format?.type === 'schema') tokens += tokensOfJson(request.format.schema) * FORMAT_SHARE;
+  return Math.ceil(tokens);
+}
+
+/**
+ * Output tokens of an answer's text, for an upstream that reported none. Relative error on 323 recorded answers of text
+ * only: median 11 %, 90th percentile 60 %; on the 61 with at least 100 tokens 5 % and 14 %.
+ */
+export function estimateOutput(text: string): number {
+  return text === '' ? 0 : Math.max(1, Math.round(tokensOfText(text)));
+}
+
+const PER_REQUEST = 4;
+const PER_TURN = 3;
+const PER_CALL = 8;
+const PER_RESULT = 8;
+const PER_TOOL = 40;
+/** Some providers show the schema of the answer to the model, others only enforce it. */
+const FORMAT_SHARE = 0.5;
+
+/** What a run of characters of one class costs: its first UTF-16 unit, and each further one. */
+export interface RunCost {
+  first: number;
+  more: number;
+}
+
+const LETTER: RunCost = { first: 0.6, more: 0.08 };
+const ACCENTED: RunCost = { first: 1, more: 0.3 };
+/** Alphabets from Greek to Thai and Georgian. */
+const FOREIGN: RunCost = { first: 0.6, more: 0.35 };
+/** Chinese, Japanese, Korean. */
+const WIDE: RunCost = { first: 0.8, more: 0.7 };
+const DIGIT: RunCost = { first: 1.5, more: 0.63 };
+const SPACE: RunCost = { first: 0.12, more: 0.1 };
+const LINE: RunCost = { first: 0.85, more: 0.1 };
+const MARK: RunCost = { first: 1, more: 0.3 };
+/** Emoji and rare characters, two units each. */
+const PAIR: RunCost = { first: 0.8, more: 0.8 };
+
+const ASCII: readonly RunCost[] = Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if (/[a-z]/i.test(character)) return LETTER;
+  if (/\d/.test(character)) return DIGIT;
+  if (/[ \t]/.test(character)) return SPACE;
+  return /[\r\n]/.test(character) ? LINE : MARK;
+});
+
+/** `code`: a UTF-16 unit. */
+export function costOf(code: number): RunCost {
+  const ascii = ASCII[code];
+  if (ascii) return ascii;
+  if (code < 0xc0) return MARK;
+  if (code < 0x250) return ACCENTED;
+  if (code < 0x2000) return FOREIGN;
+  if (code < 0x2e80) return MARK;
+  return code >= 0xd800 && code < 0xe000 ? PAIR : WIDE;
+}
+
+/** Of longer texts this many pieces of this many UTF-16 units stand for the whole: a book must not hold up the others. */
+const SAMPLES = 8;
+const SAMPLE_LENGTH = 16 * 1024;
+
+function tokensOfText(text: string): number {
+  if (text.length <= SAMPLES * SAMPLE_LENGTH) return tokensOfPiece(text);
+  let tokens = 0;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const start = Math.floor((sample * text.length) / SAMPLES);
+    tokens += tokensOfPiece(text.slice(start, start + SAMPLE_LENGTH));
+  }
+  return (tokens * text.length) / (SAMPLES * SAMPLE_LENGTH);
+}
+
+function tokensOfPiece(text: string): number {
+  let tokens = 0;
+  let run: RunCost | undefined;
+  for (let index = 0; index < text.length; index++) {
+    const cost = costOf(text.charCodeAt(index));
+    tokens += cost === run ? cost.more : cost.first;
+    run = cost;
+  }
+  return tokens;
+}
+
+/** Characters of a request that are counted one by one, however many texts they are in. */
+const COUNTED_CHARACTERS = 2 * 1024 * 1024;
+
+/** Counts the texts of one request: those beyond the bound are taken to be like the ones before. */
+function createCounter(): (text: string) => number {
+  let characters = 0;
+  let tokens = 0;
+  return (text) => {
+    if (characters >= COUNTED_CHARACTERS) return (text.length * tokens) / characters;
+    const own = tokensOfText(text);
+    characters += Math.min(text.length, SAMPLES * SAMPLE_LENGTH);
+    tokens += (own * Math.min(text.length, SAMPLES * SAMPLE_LENGTH)) / Math.max(1, text.length);
+    return own;
+  };
+}
+
+function tokensOfJson(value: unknown): number {
+  return value === undefined ? 0 : tokensOfText(JSON.stringify(value));
+}
+
+function tokensOfTool(tool: Tool): number {
+  return (
+    PER_TOOL +
+    tokensOfText(`${tool.name} ${tool.description ?? ''}`) +
+    tokensOfJson(tool.parameters ?? tool.custom?.format)
+  );
+}
+
+function tokensOfPart(part: Part, tokensOfText: (text: string) => number): number {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+      return tokensOfText(part.text);
+    case 'call':
+      return PER_CALL + tokensOfText(part.name) + tokensOfText(part.args);
+    case 'result':
+      return PER_RESULT + sum(part.parts, (inner) => tokensOfPart(inner, tokensOfText));
+    case 'media':
+      return tokensOfMedia(part);
+    case 'native':
+      return tokensOfJson(part.value);
+  }
+}
+
+/** Between the flat 258 of one provider and the 1,600 of another for a picture of a megapixel. */
+const IMAGE_TOKENS = { low: 85, auto: 800, high: 1_000, original: 1_600 };
+
+/** Bytes a token, from pages of 100 kB and 2,000 tokens, and from compressed sound at 32 and video at 300 tokens a second. */
+const BYTES_PER_TOKEN = { document: 50, audio: 500, video: 1_000 };
+
+/** For content that is not here: a PDF of some pages, half a minute of sound, a short clip. */
+const UNSEEN_TOKENS = { document: 5_000, audio: 1_000, video: 5_000 };
+
+const TEXT_BYTES_PER_TOKEN = 4;
+
+export function tokensOfMedia(part: MediaPart): number {
+  if (part.text !== undefined) return tokensOfText(part.text);
+  if (part.kind === 'image') return IMAGE_TOKENS[part.detail ?? 'auto'];
+  if (part.data === undefined) return UNSEEN_TOKENS[part.kind];
+  const bytes = (part.data.length * 3) / 4;
+  return bytes / (part.mime?.startsWith('text/') ? TEXT_BYTES_PER_TOKEN : BYTES_PER_TOKEN[part.kind]);
+}
+
+function sum<Item>(items: readonly Item[], tokensOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + tokensOf(item), 0);
+}

@@ -1,0 +1,71 @@
+/** Every endpoint that a model has, credential by credential, as a candidate of the choice. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { Candidate } from './candidate.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type ActiveProvider, findModel, type ModelDirectory, type RoutedEndpoint } from './model-directory.ts';
+
+/** A candidate, and the endpoint that it is; a candidate that is not usable has none. */
+export interface EndpointCandidate extends Candidate {
+  endpoint?: Endpoint;
+}
+
+/** Throws `model_not_found`, and `invalid_request` for a model that only makes videos. `rank` is where the model stands among those that may be used. */
+export async function candidatesFor(models: ModelDirectory, name: string, rank: number): Promise<EndpointCandidate[]> {
+  const { aliases, models: routes } = models.routes;
+  const meant = aliases.get(name) ?? name;
+  const model = routes.has(meant) ? undefined : await findModel(models, meant);
+  const id = model?.id ?? meant;
+  const routed = routes.get(id);
+  if (routed) return routed.flatMap((entry) => routedPlaces(models, id, entry)).map((place) => ({ ...place, rank }));
+  if (!model) return [];
+  const active = models.providers.get(model.provider);
+  if (!active) return [];
+  const plain = { provider: model.provider, model: model.upstreamId, priority: 0, facts: {} };
+  return credentialPlaces(active, model, plain).map((place) => ({ ...place, rank }));
+}
+
+function routedPlaces(models: ModelDirectory, id: string, entry: RoutedEndpoint): EndpointCandidate[] {
+  const active = models.providers.get(entry.provider);
+  if (active) {
+    const model = active.modelOf(entry.model);
+    return credentialPlaces(active, { ...model, id, pricing: entry.pricing ?? model.pricing }, entry);
+  }
+  return [
+    {
+      ...candidateOf(entry, id),
+      id: `${entry.provider}/${entry.model}`,
+      type: entry.provider,
+      pricing: entry.pricing ?? {},
+      siblings: 1,
+      unusable: `the provider "${entry.provider}" is not ready`,
+    },
+  ];
+}
+
+function credentialPlaces(active: ActiveProvider, model: CatalogModel, entry: RoutedEndpoint): EndpointCandidate[] {
+  const { provider, headers, typeId } = active;
+  checkAnswers(model);
+  const credentials = active.credentials.all();
+  return credentials.map((credential) => ({
+    ...candidateOf(entry, model.id),
+    id: `${provider.id}/${model.upstreamId}#${credential.id}`,
+    type: typeId,
+    pricing: model.pricing,
+    siblings: credentials.length,
+    ...(credentials.length > 1 && { credential: credential.number }),
+    endpoint: { provider, headers, model, credential },
+  }));
+}
+
+function checkAnswers({ id, outputModalities }: CatalogModel): void {
+  if (outputModalities.some((modality) => modality !== 'video')) return;
+  throw new GatewayError('invalid_request', `The model "${id}" makes videos: ask for them at POST /v1/videos.`, {
+    param: 'model',
+  });
+}
+
+function candidateOf({ provider, model, priority, weight, facts }: RoutedEndpoint, name: string) {
+  return { model: name, rank: 0, provider, upstreamModel: model, priority, weight, facts };
+}

@@ -1,0 +1,44 @@
+/** The members that a client wants the body of one provider to have besides. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import { checkNames, fold } from '../core/json/names.ts';
+import { refuseModelMembers } from '../core/model-members.ts';
+import { protocolOf } from '../protocols/index.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** What would let an option reach what a key may not, or change how the answer is read. */
+const RESERVED = ['model', 'models', 'stream', 'streamoptions'];
+
+/** Throws `invalid_request` for options that no request may have, and `permission_denied` for those this key may not use. */
+export function checkOptions({ options, provider }: Endpoint, isRestricted: boolean): void {
+  if (!options) return;
+  const path = pathOf(provider);
+  checkNames(options, protocolOf(provider.protocol).names, path);
+  for (const name of Object.keys(options)) {
+    if (RESERVED.includes(fold(name))) refuse(path, name);
+  }
+  if (isRestricted) refuseModelMembers(options, `${path}.`);
+}
+
+/** Adds the options to the body for their provider. Throws `invalid_request` for one that is there already. */
+export function addOptions(body: Json, { options, provider }: Endpoint): boolean {
+  if (!options) return false;
+  const present = new Set(Object.keys(body).map(fold));
+  for (const [name, value] of Object.entries(options)) {
+    if (present.has(fold(name))) refuse(pathOf(provider), name);
+    body[name] = value;
+  }
+  return Object.keys(options).length > 0;
+}
+
+function pathOf({ id }: Endpoint['provider']): string {
+  return `provider.options.${id}`;
+}
+
+function refuse(path: string, name: string): never {
+  const param = `${path}.${name.slice(0, SHOWN_CHARACTERS)}`;
+  throw new GatewayError('invalid_request', `${param} must be given in the request itself.`, { param });
+}
+
+const SHOWN_CHARACTERS = 100;

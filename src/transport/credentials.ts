@@ -1,0 +1,85 @@
+/**
+ * Which of a provider's credentials a call uses. State of a model (signatures, encrypted reasoning, cached prompts) is bound
+ * to the account that made it, so a conversation stays with one credential as long as that is healthy.
+ */
+
+import { createHash } from 'node:crypto';
+import { monotonicNow } from '../core/clock.ts';
+import type { GatewayError } from '../core/errors.ts';
+
+export interface Credential {
+  /** Names it without telling it: a digest of its key. */
+  id: string;
+  /** Counts from 1 in the order of the configuration. */
+  number: number;
+  key: string | undefined;
+  /** Hears of the failure of a call that used it. */
+  failed(error: GatewayError): void;
+  /** Milliseconds that it still rests; 0 when it may be used. */
+  cooldown(): number;
+}
+
+export interface Credentials {
+  /** The credential of a conversation: always the same among the healthy ones, evenly spread over conversations. */
+  pick(conversation: string): Credential;
+  /** By its id; undefined when it is no longer configured. */
+  find(id: string): Credential | undefined;
+  /** All of them, healthy ones first. */
+  all(): Credential[];
+}
+
+/** Milliseconds that a credential rests, by the upstream's status; a limit that says how long rests that long. */
+const REST: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
+
+/** Without keys there is one credential, which has none. */
+export function createCredentials(keys: readonly string[], now: () => number = monotonicNow): Credentials {
+  const entries = (keys.length > 0 ? keys : [undefined]).map((key, index) => ({
+    id: digestOf(key),
+    key,
+    index,
+    restsUntil: 0,
+  }));
+  const [only] = entries;
+
+  function credential(entry: (typeof entries)[number]): Credential {
+    return {
+      id: entry.id,
+      number: entry.index + 1,
+      key: entry.key,
+      failed({ upstreamStatus, retryAfter }) {
+        const rest = REST[upstreamStatus ?? 0];
+        if (rest !== undefined) entry.restsUntil = now() + (retryAfter ?? rest);
+      },
+      cooldown: () => Math.max(0, entry.restsUntil - now()),
+    };
+  }
+
+  return {
+    pick(conversation) {
+      if (entries.length === 1 && only) return credential(only);
+      const healthy = entries.filter(({ restsUntil }) => restsUntil <= now());
+      const candidates = healthy.length > 0 ? healthy : entries;
+      const [best] = candidates.toSorted((one, other) =>
+        weight(conversation, other.index).localeCompare(weight(conversation, one.index)),
+      );
+      return credential(best ?? (only as (typeof entries)[number]));
+    },
+    find(id) {
+      const entry = entries.find((candidate) => candidate.id === id);
+      return entry && credential(entry);
+    },
+    all: () => entries.toSorted((one, other) => one.restsUntil - other.restsUntil).map(credential),
+  };
+}
+
+function digestOf(key: string | undefined): string {
+  return createHash('sha256')
+    .update(`credential ${key ?? ''}`)
+    .digest('hex')
+    .slice(0, 12);
+}
+
+/** Rendezvous hashing: when one credential rests, only its own conversations move. */
+function weight(conversation: string, index: number): string {
+  return createHash('sha256').update(`${index} ${conversation}`).digest('hex');
+}

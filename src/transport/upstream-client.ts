@@ -1,0 +1,254 @@
+/** The HTTP client to upstreams: pushes bytes, obeys deadlines, stops at once when told to. */
+
+import { Agent, type Dispatcher } from 'undici';
+import { GatewayError } from '../core/errors.ts';
+import type { LocalUpstream } from '../core/provider.ts';
+import { type Deadline, watch } from './deadlines.ts';
+
+/** All in milliseconds. */
+export interface Deadlines {
+  connect: number;
+  /** From sending the request to the first byte of the answer's body. */
+  firstByte: number;
+  /** Between two chunks of the answer. */
+  idle: number;
+  total: number;
+}
+
+export interface UpstreamRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Absolute; for a local upstream only its path counts. */
+  url: string;
+  headers: Record<string, string>;
+  body?: Buffer;
+  local?: LocalUpstream;
+  /** A new connection for it alone: one that has been idle may break just as it is used, and then nobody knows what arrived. */
+  alone?: boolean;
+  /** Milliseconds until the end of the answer, where they are fewer than the deadline's. */
+  total?: number;
+}
+
+/** Hears of an answer as it comes: `head` once, `data` any number of times, then `end` or `fail` once. */
+export interface UpstreamReceiver {
+  /** A connection stands and the request goes out; what fails before that was never sent. */
+  sent?(): void;
+  head(status: number, headers: Record<string, string | undefined>): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  fail(error: GatewayError): void;
+}
+
+/** A running request. After `abort` the receiver hears nothing more. */
+export interface UpstreamExchange {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+export interface UpstreamClient {
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamExchange;
+  close(): Promise<void>;
+}
+
+/** How a transport reports: the same as a receiver, and the error as it was thrown. */
+interface Transport {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+interface TransportEvents {
+  sent(): void;
+  head(status: number, headers: Record<string, string | undefined>): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  fail(cause: unknown): void;
+}
+
+export function createUpstreamClient(deadlines: Deadlines): UpstreamClient {
+  const common = { connect: { timeout: deadlines.connect }, headersTimeout: 0, bodyTimeout: 0 };
+  const shared = new Agent({ ...common, keepAliveTimeout: 10_000, pipelining: 1 });
+  // Undici's word for connections that are closed after a request.
+  const single = new Agent({ ...common, pipelining: 0 });
+  return {
+    send: (request, receiver) => supervise(request, receiver, deadlines, request.alone ? single : shared),
+    async close() {
+      await Promise.all([shared.close(), single.close()]);
+    },
+  };
+}
+
+/** Runs a transport under the deadlines and makes sure that the receiver hears exactly one ending. */
+function supervise(
+  request: UpstreamRequest,
+  receiver: UpstreamReceiver,
+  deadlines: Deadlines,
+  agent: Agent,
+): UpstreamExchange {
+  let over = false;
+  let paused = false;
+  let transport: Transport | undefined;
+  let started = false;
+
+  function finish(): boolean {
+    if (over) return false;
+    over = true;
+    progress.cancel();
+    total.cancel();
+    return true;
+  }
+
+  function expire(what: string): void {
+    if (!finish()) return;
+    transport?.abort();
+    receiver.fail(new GatewayError('timeout', `The upstream ${what}.`));
+  }
+
+  const progress: Deadline = watch(() =>
+    expire(started ? 'stopped sending in the middle of its answer' : 'did not start its answer in time'),
+  );
+  const total = watch(() => expire('did not finish its answer in time'));
+  progress.in(deadlines.firstByte);
+  total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
+
+  const events: TransportEvents = {
+    sent: () => receiver.sent?.(),
+    head: (status, headers) => {
+      if (!over) receiver.head(status, headers);
+    },
+    data: (chunk) => {
+      if (over) return;
+      started = true;
+      if (!paused) progress.in(deadlines.idle);
+      receiver.data(chunk);
+    },
+    end: () => {
+      if (finish()) receiver.end();
+    },
+    fail: (cause) => {
+      if (finish()) receiver.fail(connectionError(cause, started));
+    },
+  };
+  transport = request.local ? runLocal(request, request.local, events) : runNetwork(request, agent, events);
+
+  return {
+    pause() {
+      if (over || paused) return;
+      paused = true;
+      progress.in(Number.POSITIVE_INFINITY);
+      transport.pause();
+    },
+    resume() {
+      if (over || !paused) return;
+      paused = false;
+      progress.in(deadlines.idle);
+      transport.resume();
+    },
+    abort() {
+      if (finish()) transport.abort();
+    },
+  };
+}
+
+function connectionError(cause: unknown, started: boolean): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  const code = (cause as { code?: string } | undefined)?.code;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
+  const message = started
+    ? 'The upstream broke off its answer.'
+    : 'The upstream could not be reached or closed the connection.';
+  return new GatewayError('upstream_error', message, { cause });
+}
+
+function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEvents): Transport {
+  const url = new URL(request.url);
+  let controller: Dispatcher.DispatchController | undefined;
+  let aborted = false;
+  let paused = false;
+
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      controller = started;
+      if (aborted) started.abort(new Error('aborted'));
+      else events.sent();
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status >= 200) events.head(status, firstValues(headers));
+      if (paused) controller?.pause();
+    },
+    onResponseData(_controller, chunk) {
+      events.data(chunk);
+    },
+    onResponseEnd() {
+      events.end();
+    },
+    onResponseError(_controller, error) {
+      events.fail(error);
+    },
+  };
+  const options = {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: request.method,
+    body: request.body ?? null,
+  };
+  agent.dispatch({ ...options, headers: request.headers }, handler);
+
+  return {
+    pause() {
+      paused = true;
+      controller?.pause();
+    },
+    resume() {
+      paused = false;
+      controller?.resume();
+    },
+    abort() {
+      aborted = true;
+      controller?.abort(new Error('aborted'));
+    },
+  };
+}
+
+/** Nothing that is read of an upstream's headers has a meaning when it comes twice. */
+function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]));
+}
+
+function runLocal(request: UpstreamRequest, local: LocalUpstream, events: TransportEvents): Transport {
+  const stop = new AbortController();
+  let release: (() => void) | undefined;
+  let held: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    const { pathname } = new URL(request.url);
+    events.sent();
+    const { headers, body = Buffer.alloc(0) } = request;
+    const answer = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
+    events.head(answer.status, answer.headers);
+    for await (const chunk of answer.body) {
+      if (held) await held;
+      if (stop.signal.aborted) return;
+      events.data(chunk);
+    }
+    events.end();
+  }
+  run().catch(events.fail);
+
+  return {
+    pause() {
+      held ??= new Promise((resolve) => {
+        release = resolve;
+      });
+    },
+    resume() {
+      release?.();
+      held = undefined;
+    },
+    abort() {
+      stop.abort();
+      release?.();
+    },
+  };
+}

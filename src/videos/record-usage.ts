@@ -1,0 +1,45 @@
+/** Carries what a task cost from the ledger to the records of use of its key, once, however often it is tried. */
+
+import type { Handler } from '../jobs/job.ts';
+import type { VideoUse } from '../store/operations/video-use.ts';
+import type { UsageStatus } from '../store/usage-row.ts';
+import type { VideoContext } from './context.ts';
+import type { TerminalStatus } from './task.ts';
+
+const LIMITS = { total: 32, lane: 32 };
+const PATIENCE = 60_000;
+
+export function createUseHandler({ store, clock }: VideoContext): Handler {
+  return {
+    kind: 'video-use',
+    limits: LIMITS,
+    patience: PATIENCE,
+    async run(job) {
+      const lease = { id: job.id, lease: job.lease };
+      const use = await store.call('readVideoUse', { id: job.ref });
+      if (!use) return store.call('finishVideoJob', { lease });
+      await store.call('recordTask', { row: rowOf(job.ref, use), held: use.open });
+      await store.call('finishVideoUse', { lease, id: job.ref, revision: use.revision, now: clock.now() });
+    },
+  };
+}
+
+const STATUSES: Record<TerminalStatus, UsageStatus> = {
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  expired: 'failed',
+};
+
+function rowOf(id: string, use: VideoUse) {
+  const { owner, model, provider, createdAt, settledAt, status, errorCode, cost, revision } = use;
+  return {
+    ...{ id, started_at: createdAt, key_id: owner, model },
+    ...{ endpoint_provider: provider, endpoint_model: model.slice(model.indexOf('/') + 1) },
+    ...{ protocol_in: 'videos', protocol_out: 'videos', stream: 0, status: STATUSES[status] },
+    ...{ error_code: errorCode ?? null, finish: null, estimated: 0, attempts: 1 },
+    ...{ input_tokens: 0, output_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
+    ...{ audio_tokens: 0, searches: 0, cost, first_byte_ms: null, total_ms: settledAt - createdAt },
+    ...{ upstream_id: null, revision },
+  };
+}

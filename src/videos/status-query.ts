@@ -1,0 +1,84 @@
+/** Asks an upstream about a task that exists: what every provider means alike is decided here, the rest by its adapter. */
+
+import type { VideoCall } from '../core/video.ts';
+import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
+import type { VideoAttempt } from './task.ts';
+import { exchange, prepareCall } from './upstream-call.ts';
+
+/** `missing`: it does not know the task. `silence`: nothing was learned, and nothing may be concluded from that. */
+export type Finding<Result> =
+  | { type: 'read'; result: Result; retryAfter?: number }
+  | { type: 'missing' }
+  | { type: 'silence'; retryAfter?: number };
+
+interface Readable {
+  type: string;
+}
+
+type Follow<Result> = { type: 'follow'; call: VideoCall<Result> };
+type Unreadable = { type: 'unreadable' };
+
+/** Answers that need another question, in a row. */
+const FOLLOWS = 3;
+
+/** Rejects with the signal's reason on abort. */
+export async function ask<Result extends Readable>(
+  context: VideoContext,
+  attempt: VideoAttempt,
+  question: (target: VideoTarget) => VideoCall<Result>,
+  signal: AbortSignal,
+): Promise<Finding<Exclude<Result, Follow<Result> | Unreadable>>> {
+  const target = targetOf(context, attempt);
+  if (!target) {
+    const { provider, taskId } = attempt;
+    context.log.error({ provider, task: taskId }, 'the provider or key that made a video task is no longer configured');
+    return { type: 'silence' };
+  }
+  let call = attempted(context, target, () => question(target));
+  for (let follows = 0; call && follows <= FOLLOWS; follows++) {
+    const asked = call;
+    const outcome = await exchange(context, await prepareCall(context, target, asked), { signal });
+    if (outcome.type !== 'answered') return { type: 'silence' };
+    const { answer, retryAfter } = outcome;
+    if (answer.status === 404) return { type: 'missing' };
+    if (saysNothing(answer.status)) {
+      report(context, target, answer.status);
+      return { type: 'silence', retryAfter };
+    }
+    const result = attempted(context, target, () => asked.read(answer));
+    if (!result || isUnreadable(result)) return { type: 'silence', retryAfter };
+    if (!isFollow(result)) {
+      return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };
+    }
+    call = result.call;
+  }
+  return { type: 'silence' };
+}
+
+/** A mistake in an adapter must not keep a task from its deadline. */
+function attempted<Result>(context: VideoContext, { provider }: VideoTarget, run: () => Result): Result | undefined {
+  try {
+    return run();
+  } catch (error) {
+    context.log.error({ err: error, provider: provider.id }, 'the adapter of a provider failed');
+    return undefined;
+  }
+}
+
+function isFollow<Result extends Readable>(result: Result | Follow<Result>): result is Follow<Result> {
+  return result.type === 'follow';
+}
+
+function isUnreadable(result: Readable): boolean {
+  return result.type === 'unreadable';
+}
+
+function saysNothing(status: number): boolean {
+  return status === 401 || status === 403 || status === 408 || status === 429 || status >= 500;
+}
+
+function report(context: VideoContext, { provider, credential }: VideoTarget, status: number): void {
+  if (status !== 401 && status !== 403) return;
+  const fields = { provider: provider.id, credential: credential.id, status };
+  context.log.error(fields, 'an upstream refuses the key that made its video tasks; they wait for it');
+}

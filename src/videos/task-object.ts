@@ -1,0 +1,67 @@
+/** The task as callers see it: nothing null, nothing invented. */
+
+import { defined } from '../core/defined.ts';
+import type { Json } from '../core/json/json.ts';
+import { decimalOf } from '../core/money.ts';
+import { isTerminal, type TaskAsset, type VideoTask } from './task.ts';
+
+export interface ObjectOptions {
+  /** How callers reach the gateway, without a slash at the end. */
+  baseUrl: string;
+  /** Signed addresses of what the mirror keeps of a task, in order. */
+  mirrorUrls(task: VideoTask): string[];
+  /** Whether callers may see the addresses that upstreams gave. */
+  exposeUpstreamUrls: boolean;
+}
+
+/** Fields that have no value are left out. */
+export function encodeTask(task: VideoTask, options: ObjectOptions): Json {
+  const { details } = task;
+  const completed = task.status === 'completed';
+  const url = `${options.baseUrl}/v1/videos/${task.id}`;
+  return defined({
+    id: task.id,
+    object: 'video',
+    status: task.status,
+    model: task.model,
+    prompt: task.prompt,
+    unsigned_urls: completed ? task.assets.map((asset, index) => addressOf(asset, index, { url, options })) : [],
+    mirror_urls: completed ? options.mirrorUrls(task) : [],
+    usage: isTerminal(task.status) ? encodeUsage(task) : undefined,
+    created_at: seconds(task.createdAt),
+    updated_at: seconds(task.updatedAt),
+    polling_url: url,
+    progress: completed ? 100 : task.progress,
+    seconds: details.duration === undefined ? undefined : String(details.duration),
+    size: details.size,
+    resolution: details.resolution,
+    aspect_ratio: details.aspectRatio,
+    seed: details.seed,
+    completed_at: completed && task.settledAt !== undefined ? seconds(task.settledAt) : undefined,
+    expires_at: completed && task.mediaExpiresAt !== undefined ? seconds(task.mediaExpiresAt) : undefined,
+    error: task.error?.message,
+    error_code: task.error?.code,
+    cancel_requested: task.cancelRequested || undefined,
+    metadata: details.metadata,
+  });
+}
+
+/** What needs our credential, and what was never at an address, is had from us. */
+function addressOf(
+  { source }: TaskAsset,
+  index: number,
+  { url, options }: { url: string; options: ObjectOptions },
+): string {
+  if ('url' in source && options.exposeUpstreamUrls) return source.url;
+  return `${url}/content?index=${index}`;
+}
+
+/** `cost` is the same figure as a number, for clients that read no other. */
+function encodeUsage({ seconds = 0, cost = 0n }: VideoTask): Json {
+  const decimal = decimalOf(cost);
+  return { video_seconds: seconds, video_cost: decimal, cost: Number(decimal) };
+}
+
+function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}
