@@ -1,15 +1,29 @@
-/** Every line of the conformance checklist is named by a test, or listed with a reason why not. */
+/** docs/conformance.md: every statement is named by the tests beside it, or is open with a reason. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LATER } from './later.ts';
+import { tableRows } from '../docs/markdown.ts';
 
-const LINES = 89;
+const STATEMENTS = 89;
 const FOLDER = join(import.meta.dirname, '..');
 /** In a name: `checklist 7`, `checklist 23-26, 31`. */
 const MENTION = /^.*['"`].*checklist (\d+(?:(?:-|, )\d+)*)/gm;
+
+interface Statement {
+  line: number;
+  /** Test files, relative to `test`. */
+  tests: string[];
+  isOpen: boolean;
+}
+
+const statements: Statement[] = tableRows('docs/conformance.md').flatMap(([line = '', text = '', tests = '']) => {
+  if (!/^\d+$/.test(line)) return [];
+  assert.notEqual(text, '');
+  const named = [...tests.matchAll(/`([^`]+)`/g)].map(([, file = '']) => file);
+  return [{ line: Number(line), tests: named, isOpen: /^Open: .+/.test(tests) }];
+});
 
 function linesIn(text: string): number[] {
   return [...text.matchAll(MENTION)].flatMap(([, list = '']) =>
@@ -21,23 +35,31 @@ function linesIn(text: string): number[] {
 }
 
 const files = globSync('**/*.test.ts', { cwd: FOLDER, exclude: ['**/node_modules', '**/coverage.test.ts'] });
-const named = new Set(files.flatMap((file) => linesIn(readFileSync(join(FOLDER, file), 'utf8'))));
+const linesOf = new Map(files.map((file) => [file.replaceAll('\\', '/'), linesIn(textOf(file))]));
+const named = new Set([...linesOf.values()].flat());
 
-test('every line of the checklist is named or listed', () => {
-  const listed = new Set(LATER.map(({ line }) => line));
-  const missing = Array.from({ length: LINES }, (_, index) => index + 1).filter(
-    (line) => !named.has(line) && !listed.has(line),
+function textOf(file: string): string {
+  return readFileSync(join(FOLDER, file), 'utf8');
+}
+
+test('statements are numbered without a gap', () => {
+  assert.deepEqual(
+    statements.map(({ line }) => line),
+    Array.from({ length: STATEMENTS }, (_, index) => index + 1),
   );
-  assert.deepEqual(missing, []);
 });
 
-test('no test names a line that does not exist', () => {
+test('every statement is named by each test beside it', () => {
+  for (const { line, tests, isOpen } of statements) {
+    assert.equal(tests.length > 0, !isOpen, `statement ${line} has tests or a reason why it is open`);
+    for (const file of tests) assert.ok(linesOf.get(file)?.includes(line), `${file} names statement ${line}`);
+  }
+});
+
+test('no test names a statement that does not exist or is open', () => {
+  const known = new Set(statements.filter(({ isOpen }) => !isOpen).map(({ line }) => line));
   assert.deepEqual(
-    [...named].filter((line) => line < 1 || line > LINES),
+    [...named].filter((line) => !known.has(line)),
     [],
   );
-});
-
-test('what is open altogether has no test, and what is open in part has one', () => {
-  for (const { line, part } of LATER) assert.equal(named.has(line), part !== 'all', `line ${line}`);
 });

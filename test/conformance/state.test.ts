@@ -5,9 +5,10 @@ import { describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import { checkChatStream } from '../validators/chat.ts';
-import { MODELS, streamed, TOOLS, useRig, whole } from './rig.ts';
+import { MODELS, speak, streamed, TOOLS, useRig, whole } from './rig.ts';
 
 const rig = useRig({
+  yaml: `models: { house/m: { endpoints: [{ provider: b, model: m }, { provider: c, model: m, priority: 1 }] } }`,
   providers: `
   b2: { type: anthropic, base_url: "URL", api_key: k, models: [{ id: m }] }
   c2: { type: google, base_url: "URL", api_key: k, models: [{ id: m }] }
@@ -40,16 +41,14 @@ async function answered(model: string, stream: boolean): Promise<Json> {
 async function goOn(model: string, message: Json): Promise<Json> {
   rig.upstream.calls.length = 0;
   const calls: Json[] = message.tool_calls.map((call: Json) => ({ ...call, id: `${call.id}_own` }));
-  const change = {
-    ...TOOLS.chat,
-    messages: [
-      { role: 'user', content: 'go' },
-      { ...message, tool_calls: calls },
-      ...calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' })),
-    ],
-  };
+  const change = { ...TOOLS.chat, ...chatHistoryOf({ ...message, tool_calls: calls }) };
   await whole(rig, { protocol: 'chat', model, change });
   return rig.sent().body;
+}
+
+function chatHistoryOf(message: Json): Json {
+  const results = message.tool_calls.map(({ id }: Json) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
+  return { messages: [{ role: 'user', content: 'go' }, message, ...results] };
 }
 
 for (const stream of [false, true]) {
@@ -117,6 +116,21 @@ describe('state of another', () => {
     for (const model of ['b/m', 'c/m']) {
       assert.ok(!JSON.stringify(await goOn(model, message)).includes(SIGNATURE), model);
     }
+  });
+
+  test('checklist 72: a fallback to another provider brings nothing along', async () => {
+    rig.say({ reasoning: 'Hmm.', signature: SIGNATURE, calls: [CALL] });
+    const message = await answered('house/m', false);
+    rig.answer((call, response) => {
+      if (call.path.includes('/messages')) response.writeHead(500).end();
+      else speak({ text: 'Hello' })(call, response);
+    });
+    rig.upstream.calls.length = 0;
+    await whole(rig, { protocol: 'chat', model: 'house/m', change: { ...TOOLS.chat, ...chatHistoryOf(message) } });
+    const [failed, answering] = rig.upstream.calls.map(({ body }) => JSON.stringify(body));
+    assert.ok(failed?.includes(SIGNATURE), 'its owner gets it back');
+    assert.ok(answering?.includes('done') && !answering.includes(SIGNATURE), answering);
+    assert.ok(!answering?.includes('eyJwb2x5Z2F0ZSI6'), answering);
   });
 
   const relayed: [protocol: ProtocolId, foreign: string][] = [

@@ -32,7 +32,7 @@ function framesOf(text: string): Json[] {
     .map((line) => JSON.parse(line.slice('data: '.length)));
 }
 
-describe('3.1 #1', () => {
+describe('failure 1', () => {
   for (const upstream of IDS) {
     for (const client of IDS) {
       test(`large arguments from ${upstream} to ${client} are whole`, async () => {
@@ -45,7 +45,7 @@ describe('3.1 #1', () => {
   }
 });
 
-describe('3.1 #12', () => {
+describe('failure 12', () => {
   const names = ['zeta', 'alpha', 'mid', 'Beta', '_first'];
   const lists: Record<ProtocolId, Json> = {
     chat: { tools: names.map((name) => ({ type: 'function', function: { name } })) },
@@ -67,7 +67,7 @@ describe('3.1 #12', () => {
   }
 });
 
-describe('3.1 #16', () => {
+describe('failure 16', () => {
   const limits: Record<ProtocolId, Json> = {
     chat: { max_completion_tokens: 100_000 },
     messages: { max_tokens: 100_000 },

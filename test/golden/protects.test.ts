@@ -1,24 +1,24 @@
 /**
- * `protects.json` says which cases stand for what users of gateways complained about (3.1, 18 kinds) and for the traps between
- * two protocols (4.10; A is chat, B messages, C generate). An entry is a golden case, or `<file under test>: <words of a test>`.
+ * `protects.json` says which cases guard against each trap of docs/conformance.md. An entry is a golden case, or
+ * `<file under test>: <words of a test>`.
  */
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { tableRows } from '../docs/markdown.ts';
 
 const tests = join(import.meta.dirname, '..');
 const protects: Record<string, string[]> = JSON.parse(readFileSync(join(import.meta.dirname, 'protects.json'), 'utf8'));
 
-const EXPECTED = [
-  ...Array.from({ length: 18 }, (_, index) => `3.1 #${index + 1} `),
-  ...Object.entries({ 'A<->B': 13, 'A<->C': 11, 'B<->C': 7 }).flatMap(([pair, count]) =>
-    Array.from({ length: count }, (_, index) => `4.10 ${pair} (${index + 1}) `),
-  ),
-];
+/** How many traps there are of each kind. */
+const COUNTS = { failure: 18, 'chat-messages': 13, 'chat-generate': 11, 'messages-generate': 7 };
+const EXPECTED = Object.entries(COUNTS).flatMap(([kind, count]) =>
+  Array.from({ length: count }, (_, index) => `${kind} ${index + 1}: `),
+);
 
-test('every complaint and every trap is there once', () => {
+test('every trap is there once', () => {
   const keys = Object.keys(protects);
   const found = EXPECTED.map((start) => keys.filter((key) => key.startsWith(start)).length);
   assert.deepEqual(
@@ -28,8 +28,15 @@ test('every complaint and every trap is there once', () => {
   assert.equal(keys.length, EXPECTED.length);
 });
 
-for (const [what, cases] of Object.entries(protects)) {
-  test(`${what}: its cases exist`, () => {
+test('docs/conformance.md lists the same traps', () => {
+  const listed = tableRows('docs/conformance.md').flatMap(([name = '', text]) =>
+    name.startsWith('`') ? [`${name.replaceAll('`', '')}: ${text}`] : [],
+  );
+  assert.deepEqual(listed, Object.keys(protects));
+});
+
+for (const [trap, cases] of Object.entries(protects)) {
+  test(`${trap}: its cases exist`, () => {
     assert.ok(cases.length > 0, 'no case');
     assert.deepEqual(
       cases.filter((name) => !exists(name)),
