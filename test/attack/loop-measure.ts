@@ -32,7 +32,9 @@ export async function startMeasuredGateway(yaml = ''): Promise<MeasuredGateway> 
     const path = (request.url ?? '').toLowerCase();
     const protocol = (['messages', 'generate'] as const).find((name) => path.includes(name)) ?? 'chat';
     request.resume().on('end', () => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WIRES[protocol].whole));
+      const counts = path.includes('count');
+      const body = counts ? { input_tokens: 1, totalTokens: 1 } : WIRES[protocol].whole;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
   });
   await once(upstream.listen(0, '127.0.0.1'), 'listening');

@@ -53,7 +53,8 @@ async function cost(sent: readonly Sent[]): Promise<string> {
     const { holdMs, bytes } = await gateway.measure(
       async () => {
         const status = await send(one);
-        assert.notEqual(status, 500, `${one.method} ${one.path.slice(0, 80)}`);
+        // An endpoint that rests after failures would be asked nothing.
+        assert.ok(status < 500, `${status} for ${one.method} ${one.path.slice(0, 80)}`);
         statuses.add(status);
       },
       (measured) => measured.holdMs < HOLD_MS && measured.bytes < within,
