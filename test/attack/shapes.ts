@@ -5,8 +5,6 @@ import type { ProtocolId } from '../gateway/harness.ts';
 
 const MEBIBYTE = 1024 * 1024;
 export const BODY_BYTES = 19 * MEBIBYTE;
-/** Just below the limit of values. */
-const MANY_VALUES = 99_000;
 
 export interface Shape {
   step: 'guard' | 'check' | 'schema' | 'estimate' | 'conversation' | 'media' | 'tool names' | 'error text';
@@ -150,7 +148,8 @@ export const SHAPES: readonly Shape[] = [
   {
     step: 'guard',
     name: 'short members',
-    make: (protocol) => filled(protocol, `{${times(MANY_VALUES, (index) => `"${index}":1`).join()}}`),
+    make: (protocol) =>
+      filled(protocol, `[${times(9, () => `{${times(9_900, (index) => `"${index}":1`).join()}}`).join()}]`),
   },
   {
     step: 'guard',
@@ -251,12 +250,12 @@ export const SHAPES: readonly Shape[] = [
   {
     step: 'schema',
     name: '3,000 references to one large definition',
-    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: manyReferences(3_000, 20_000) }])),
+    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: manyReferences(3_000, 9_000) }])),
   },
   {
     step: 'schema',
     name: 'a chain of definitions',
-    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: chain(20_000) }])),
+    make: (protocol) => body(protocol, tools(protocol, [{ name: 'f', schema: chain(9_000) }])),
   },
   {
     step: 'schema',
@@ -296,7 +295,7 @@ export const SHAPES: readonly Shape[] = [
               properties: {
                 [longName]: {
                   type: 'object',
-                  properties: Object.fromEntries(times(10_000, (index) => [`p${index}`, { foo: 1 }])),
+                  properties: Object.fromEntries(times(9_900, (index) => [`p${index}`, { foo: 1 }])),
                 },
               },
             },
@@ -311,7 +310,7 @@ export const SHAPES: readonly Shape[] = [
       body(
         protocol,
         tools(protocol, [
-          { name: 'f', schema: { type: 'object', ...Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])) } },
+          { name: 'f', schema: { type: 'object', ...Object.fromEntries(times(9_900, (index) => [`k${index}`, 1])) } },
         ]),
       ),
   },
@@ -325,11 +324,11 @@ export const SHAPES: readonly Shape[] = [
           ? {
               tools: [
                 {
-                  functionDeclarations: [{ name: 'f', parameters: { type: 'OBJECT', properties: properties(40_000) } }],
+                  functionDeclarations: [{ name: 'f', parameters: { type: 'OBJECT', properties: properties(9_900) } }],
                 },
               ],
             }
-          : tools(protocol, [{ name: 'f', schema: { type: 'object', properties: properties(40_000) } }]),
+          : tools(protocol, [{ name: 'f', schema: { type: 'object', properties: properties(9_900) } }]),
       ),
   },
   {
@@ -536,7 +535,7 @@ export const SHAPES: readonly Shape[] = [
   {
     step: 'error text',
     name: 'many unknown members',
-    make: (protocol) => body(protocol, Object.fromEntries(times(90_000, (index) => [`x${index}`, 1]))),
+    make: (protocol) => body(protocol, Object.fromEntries(times(9_900, (index) => [`x${index}`, 1]))),
   },
   {
     step: 'error text',
