@@ -20,7 +20,7 @@ const HOLD_MS = 50;
 /** Where an expression is made from a text, and why its input cannot make it slow. */
 const MADE: Record<string, string> = {
   'catalog/rules.ts': 'globs of the bundled catalog, with few stars, for ids of models',
-  'core/check.ts': 'patterns of our own schemas, which are checked below as `pattern`',
+  'core/json/check.ts': 'patterns of our own schemas, which are checked below as `pattern`',
   'protocols/chat/index.ts': 'TOOL_NAME, anchored classes of 64 characters',
   'providers/sandbox/pattern-sample.ts': 'a class or an escape for a single character',
   'videos/mirror/s3-store.ts': 'a name of ours between two tags',
