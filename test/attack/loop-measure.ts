@@ -77,7 +77,7 @@ ${yaml}`;
   };
 }
 
-const TRIES = 3;
+const TRIES = 5;
 
 async function order(child: ChildProcess, order: Order): Promise<Measured> {
   const answer = once(child, 'message');
