@@ -1,21 +1,25 @@
 /**
- * `npm test`: installs everything, then checks types, lint, format and behaviour. `npm test -- WORD ...` runs only the
- * test files with a word in their path; `npm run golden` writes the golden files anew.
+ * `npm test`: installs everything, then checks types, lint, format and, with the fast suites, behaviour. `npm run test:all`
+ * adds the slow suites, and `npm run test:all -- --slow` runs only those. `npm test -- WORD ...` runs only the test files
+ * with a word in their path, whichever suite they belong to; `npm run golden` writes the golden files anew.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { suiteOf, suites, testFiles } from './suites.mjs';
 
 /** What `--golden` writes. */
 const GOLDEN = ['test/golden/', 'test/config/schema.test.ts'];
 /** The runner's counts, kept for the very end. */
 const COUNT = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /;
 
-const words = process.argv.slice(2).filter((argument) => argument !== '--golden');
-const golden = process.argv.includes('--golden');
+const FLAGS = ['--golden', '--all', '--slow'];
+const flags = new Set(process.argv.slice(2).filter((argument) => FLAGS.includes(argument)));
+const words = process.argv.slice(2).filter((argument) => !flags.has(argument));
+const golden = flags.has('--golden');
 const results = [];
 
 try {
@@ -28,15 +32,16 @@ try {
 async function main() {
   await step('install', install);
   const node = await nodeProgram();
-  const files = testFiles();
+  const files = chosenFiles();
   if (files.length === 0) throw new Error(`No test file has ${words.join(' or ')} in its path.`);
-  if (words.length === 0 && !golden) {
+  if (words.length === 0 && !golden && !flags.has('--slow')) {
     await step('types', () => run(node, [bin('typescript', 'tsc')]));
     await step('lint and format', () => run(node, [bin('@biomejs/biome', 'biome'), 'check', '.']));
   }
   const counts = [];
   await step('tests', () => runTests(node, files, counts));
   summarise(counts);
+  if (words.length === 0 && flags.size === 0) showSlowSuites();
   return results.some(({ code }) => code !== 0) ? 1 : 0;
 }
 
@@ -53,20 +58,13 @@ async function step(name, work) {
   results.push({ name, code, seconds: (performance.now() - start) / 1000 });
 }
 
-/** Paths from the root with forward slashes, in alphabetical order. */
-function testFiles() {
+/** Files with one of the words in their path, or those of the suites that are asked for. */
+function chosenFiles() {
   const chosen = golden ? GOLDEN : words;
-  return testsIn('test').filter((path) => chosen.length === 0 || chosen.some((word) => path.includes(word)));
-}
-
-function testsIn(folder) {
-  const entries = readdirSync(join(root, folder), { withFileTypes: true });
-  const paths = entries.flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testsIn(path);
-    return entry.name.endsWith('.test.ts') ? [path] : [];
-  });
-  return paths.sort();
+  if (chosen.length > 0) return testFiles().filter((path) => chosen.some((word) => path.includes(word)));
+  return testFiles().filter((path) =>
+    suiteOf(path).slow ? flags.has('--all') || flags.has('--slow') : !flags.has('--slow'),
+  );
 }
 
 /** Passes the report on as it comes, but for the counts. */
@@ -80,14 +78,14 @@ async function runTests(node, files, counts) {
       else process.stdout.write(`${line}\n`);
     }
   };
-  const flags = [
+  const options = [
     '--import=./test/seed.ts',
     '--test',
     '--test-reporter=spec',
     '--test-timeout=120000',
     `--test-concurrency=${availableParallelism()}`,
   ];
-  return run(node, [...flags, ...files], {
+  return run(node, [...options, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...environment, ...(golden && { GOLDEN: 'update' }), ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
     onOutput,
@@ -100,6 +98,13 @@ function summarise(counts) {
       `${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds.toFixed(1).padStart(6)} s`,
   );
   process.stdout.write(`\n${lines.join('\n')}\n\n${counts.join('\n')}\n`);
+}
+
+function showSlowSuites() {
+  const slow = suites.filter((suite) => suite.slow);
+  const width = Math.max(...slow.map(({ path }) => path.length));
+  const lines = slow.map(({ path, purpose }) => `  ${path.padEnd(width)}  ${purpose}`);
+  process.stdout.write(`\nNot run; npm run test:all adds:\n${lines.join('\n')}\n`);
 }
 
 function bin(name, program) {

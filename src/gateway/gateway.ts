@@ -6,12 +6,13 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { isLoopback, localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
+import type { Clock } from '../core/clock.ts';
 import { createApp } from '../http/app.ts';
 import { createBodyBudget, defaultBodyMemory } from '../http/body-budget.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
-import type { Clock } from '../jobs/job.ts';
+import { createClock } from '../jobs/clock.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { FetchBytes } from '../net/fetch.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
@@ -19,6 +20,7 @@ import { createRoutingState } from '../routing/state.ts';
 import { Secret } from '../security/secret.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
@@ -33,7 +35,7 @@ export interface GatewayOptions {
   version: string;
   /** Gets media that a client names by URL; as the configuration allows if absent. */
   fetchBytes?: FetchBytes;
-  /** What moves tasks on, and lets endpoints recover. */
+  /** That of the store and this machine if absent. */
   clock?: Clock;
 }
 
@@ -58,16 +60,17 @@ interface Parts {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, store, log, version, clock } = options;
+  const { config, keys, store, log, version, clock = createClock(store) } = options;
   const userAgent = `polygate/${version}`;
+  const timer = createDeadlineTimer(clock);
   let parts = assemble(config);
 
   function assemble(next: Config): Parts {
-    const upstream = createUpstreamClient(next.server.deadlines);
+    const upstream = createUpstreamClient(next.server.deadlines, timer);
     return {
       config: next,
       upstream,
-      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, now: clock?.now }),
+      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, now: clock.monotonic }),
     };
   }
 
@@ -83,7 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   const state = createRoutingState({
     cooldown: () => parts.config.routing.cooldown,
-    now: clock?.now,
+    now: clock.monotonic,
     onCooldown: (id) => tellRest(telemetry, id),
   });
   const dispatch = (): DispatchOptions => ({
@@ -92,6 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     total: parts.config.server.deadlines.total,
     upstream: parts.upstream,
     keepAlive: parts.config.server.keepAlive,
+    timer,
     userAgent,
     stopping: stopping.signal,
     async prepare(request, { provider }, signal) {
@@ -115,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   const accounting = await openAccounting({
     ...{ store, log, config: () => parts.config },
-    now: clock?.now ?? (() => store.now()),
+    now: clock.now,
   });
   const app = createApp({
     accounts: accounting.accounts,
@@ -140,11 +144,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
-    const timer = grace === undefined ? undefined : setTimeout(() => stopping.abort(), grace);
+    const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.abort());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
-    clearTimeout(timer);
+    cancelGrace?.();
     await accounting.close();
     await parts.upstream.close();
+    timer.close();
     await telemetry.close();
   }
 
@@ -160,7 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   function administer(settings: AdminConfig): Promise<RunningAdmin> {
     const { secrets, video } = tasks;
-    const now = clock?.now ?? store.now;
+    const { now } = clock;
     const options = {
       keys,
       secrets,

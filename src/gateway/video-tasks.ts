@@ -2,11 +2,12 @@
 
 import type { Logger } from 'pino';
 import type { Config } from '../config/resolved.ts';
+import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createRate } from '../http/rate.ts';
 import type { VideoOptions } from '../http/video-options.ts';
 import { createClock } from '../jobs/clock.ts';
-import type { Clock, Scheduler } from '../jobs/job.ts';
+import type { Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
 import { createGuardedClient, type FetchBytes } from '../net/fetch.ts';
 import { type AddressPolicy, createAddressPolicy } from '../net/policy.ts';

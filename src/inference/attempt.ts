@@ -6,6 +6,7 @@ import { decimalOf } from '../core/money.ts';
 import type { Cost } from '../core/protocol.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
+import type { DeadlineTimer } from '../transport/deadlines.ts';
 import type {
   UpstreamClient,
   UpstreamExchange,
@@ -27,6 +28,8 @@ export interface AttemptOptions {
   memory: StateMemory;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
+  /** Of deadlines and keep-alives. */
+  timer: DeadlineTimer;
   userAgent: string;
   /** Aborted when the gateway can wait no longer for what is under way. */
   stopping?: AbortSignal;
@@ -49,7 +52,7 @@ export interface AttemptContext
 export interface AttemptBounds {
   /** Aborted when the client leaves: the upstream hears of it at once. */
   client: AbortSignal;
-  /** The moment, by `performance.now()`, at which the answer must be complete. */
+  /** The moment, by the deadline timer, at which the answer must be complete. */
   until: number;
 }
 
@@ -60,7 +63,7 @@ export function runAttempt(
   { client, until }: AttemptBounds,
 ): Promise<AttemptResult> {
   const { call, endpoint, planned } = carried;
-  const { memory, keepAlive, upstream } = options;
+  const { memory, keepAlive, timer, upstream } = options;
   let stop: ((error: GatewayError) => void) | undefined;
   const onLeft = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
   const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
@@ -69,13 +72,13 @@ export function runAttempt(
     let exchange: UpstreamExchange | undefined;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
     const send = (body: Buffer): void => {
-      exchange = upstream.send({ ...request, body, total: until - performance.now() }, watched(receiver, carried));
+      exchange = upstream.send({ ...request, body, total: until - timer.now() }, watched(receiver, carried));
       receiver.attach(exchange);
     };
     const hides = planned.request?.reasoning?.visible === false;
     const rounds = createResponseAssembler(planned);
     const receiver = createReceiver({
-      ...{ ...carried, memory, keepAlive, rounds, share },
+      ...{ ...carried, memory, keepAlive, timer, rounds, share },
       resolve(relayed) {
         carried.reply.onDone(share.close);
         resolve(relayed);

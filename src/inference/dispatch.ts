@@ -57,7 +57,7 @@ export async function dispatch(
 ): Promise<DispatchOutcome> {
   const client = new AbortController();
   reply.onClose(() => client.abort());
-  const started = performance.now();
+  const started = options.timer.now();
   const journey: DispatchState = { call, route, reply, options, client: client.signal, started, attempts: [] };
   options.state.retries.earn();
   const { release, ...ended } = await tryCandidates(journey);
@@ -68,7 +68,7 @@ export async function dispatch(
 }
 
 function outcomeOf(
-  { attempts, started, client }: DispatchState,
+  { attempts, started, client, options }: DispatchState,
   ended: Omit<CandidatesResult, 'release'>,
 ): DispatchOutcome {
   const last = attempts.at(-1);
@@ -77,7 +77,7 @@ function outcomeOf(
     ...ended,
     attempts,
     path: last?.path,
-    milliseconds: performance.now() - started,
+    milliseconds: options.timer.now() - started,
     ...(last?.firstByte !== undefined && { firstByte: before + last.firstByte }),
     ...(client.aborted && { status: 'client-closed' as const, error: undefined }),
   };
@@ -135,7 +135,7 @@ function isOurs({ code, upstreamStatus }: GatewayError): boolean {
 }
 
 function mayTryAgain({ attempts, started, options }: DispatchState): boolean {
-  return attempts.length < MOST_ATTEMPTS && performance.now() - started < options.total;
+  return attempts.length < MOST_ATTEMPTS && options.timer.now() - started < options.total;
 }
 
 function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
@@ -224,13 +224,13 @@ function begin(
   const { path, dropped } = planned;
   const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
   attempts.push(record);
-  const began = performance.now();
+  const began = options.timer.now();
   const { account } = options;
   const served = servedBy(endpoint);
   let sent = false;
   let abandoned = false;
   const elapse = (): void => {
-    record.milliseconds = performance.now() - began;
+    record.milliseconds = options.timer.now() - began;
   };
   const carried: AttemptContext = {
     ...{ call, endpoint, planned, reply },
@@ -250,7 +250,7 @@ function begin(
       record.status = status;
     },
     onFirstByte() {
-      record.firstByte = performance.now() - began;
+      record.firstByte = options.timer.now() - began;
     },
   };
   return { record, carried, elapse, isAbandoned: () => abandoned };

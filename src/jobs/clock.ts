@@ -1,16 +1,10 @@
-/** The clock of a gateway: the store's moments, and the timers of Node. */
+/** The clock of gateways that share a store, which has the time of day, and pauses on it. */
 
+import { type Clock, systemClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Clock } from './job.ts';
 
 export function createClock(store: Pick<Store, 'now'>): Clock {
-  return {
-    now: () => store.now(),
-    after(milliseconds, callback) {
-      const timer = setTimeout(callback, milliseconds);
-      return () => clearTimeout(timer);
-    },
-  };
+  return { ...systemClock, now: () => store.now() };
 }
 
 /** Resolves after milliseconds, or at once when the signal aborts. */

@@ -1,10 +1,11 @@
 /** One claimed job from its claim to its end: waits for its moment, keeps its lease, gives it back if it came to nothing. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
 import type { ClaimedJob } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import type { Clock, Handler } from './job.ts';
+import type { Handler } from './job.ts';
 import { persist } from './persistence.ts';
 
 export interface RunOptions {

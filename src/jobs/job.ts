@@ -30,14 +30,6 @@ export interface Handler {
   run(job: Job, signal: AbortSignal): Promise<void>;
 }
 
-/** What moves time on; tests bring their own. */
-export interface Clock {
-  /** Unix milliseconds. */
-  now(): number;
-  /** Calls back after milliseconds; returns what cancels that. */
-  after(milliseconds: number, callback: () => void): () => void;
-}
-
 export interface Scheduler {
   /** Says that a job of the kind became due now. */
   wake(kind: string): void;

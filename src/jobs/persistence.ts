@@ -1,8 +1,8 @@
 /** What has happened must be written down even if the store is away at that moment. */
 
+import type { Clock } from '../core/clock.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { pause } from './clock.ts';
-import type { Clock } from './job.ts';
 
 const FIRST = 100;
 /** Work goes on within 5 seconds of the store's recovery. */

@@ -1,9 +1,10 @@
 /** Finds what is due and sees that it is done: one crew for each kind of job. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createClock } from './clock.ts';
-import type { Clock, Handler, Scheduler } from './job.ts';
+import type { Handler, Scheduler } from './job.ts';
 import { createWorker } from './worker.ts';
 
 export interface SchedulerOptions {

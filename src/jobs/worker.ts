@@ -5,10 +5,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
 import type { ClaimedJob, QueueEnds } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import type { Clock, Handler } from './job.ts';
+import type { Handler } from './job.ts';
 import { createRun, type Run } from './job-run.ts';
 import { backOff } from './persistence.ts';
 

@@ -1,52 +1,79 @@
-/** Deadlines without a timer per request: one coarse clock watches all that are running. */
+/** Deadline timer: one coarse timer for all deadlines of a gateway, instead of a timer for each request. */
 
-const TICK = 50;
+import type { Clock } from '../core/clock.ts';
+
+const TICK_MS = 50;
+
+export interface DeadlineTimer {
+  /** Milliseconds since an arbitrary moment, by the clock of the deadlines. */
+  now(): number;
+  /** Calls `onExpired` each time the deadline passes, up to 50 ms late; the caller cancels it or moves it on. */
+  watch(onExpired: () => void): Deadline;
+  /** Lets no further deadline pass. */
+  close(): void;
+}
 
 export interface Deadline {
-  /** Moves the moment it fires, in milliseconds from now; `Infinity` stops it until it is moved again. */
+  /** Moves the moment of expiry, in milliseconds from now; `Infinity` stops it until it is moved again. */
   in(milliseconds: number): void;
   cancel(): void;
 }
 
 interface Entry {
   due: number;
-  fire(): void;
+  onExpired(): void;
 }
 
-const entries = new Set<Entry>();
-let clock: NodeJS.Timeout | undefined;
-let lastTick = 0;
+export function createDeadlineTimer(clock: Pick<Clock, 'monotonic' | 'after'>): DeadlineTimer {
+  const entries = new Set<Entry>();
+  let cancelTick: (() => void) | undefined;
+  let lastTick = 0;
+  let closed = false;
 
-/** Calls `fire` each time the deadline passes, up to 50 ms late; the caller cancels it or moves it on. */
-export function watch(fire: () => void): Deadline {
-  const entry: Entry = { due: Number.POSITIVE_INFINITY, fire };
-  entries.add(entry);
-  if (!clock) {
-    lastTick = performance.now();
-    clock = setInterval(tick, TICK).unref();
+  function start(): void {
+    if (cancelTick || closed) return;
+    lastTick = clock.monotonic();
+    cancelTick = clock.after(TICK_MS, tick);
   }
+
+  function stop(): void {
+    cancelTick?.();
+    cancelTick = undefined;
+  }
+
+  /** Time in which this process itself stood still is no silence of an upstream: what arrived meanwhile is still unread. */
+  function tick(): void {
+    const now = clock.monotonic();
+    const stalled = Math.max(0, now - lastTick - 2 * TICK_MS);
+    lastTick = now;
+    cancelTick = clock.after(TICK_MS, tick);
+    for (const entry of entries) {
+      entry.due += stalled;
+      if (entry.due > now) continue;
+      entry.due = Number.POSITIVE_INFINITY;
+      entry.onExpired();
+    }
+  }
+
   return {
-    in: (milliseconds) => {
-      entry.due = performance.now() + milliseconds;
+    now: clock.monotonic,
+    watch(onExpired) {
+      const entry: Entry = { due: Number.POSITIVE_INFINITY, onExpired };
+      entries.add(entry);
+      start();
+      return {
+        in(milliseconds) {
+          entry.due = clock.monotonic() + milliseconds;
+        },
+        cancel() {
+          entries.delete(entry);
+          if (entries.size === 0) stop();
+        },
+      };
     },
-    cancel: () => {
-      entries.delete(entry);
-      if (entries.size > 0 || !clock) return;
-      clearInterval(clock);
-      clock = undefined;
+    close() {
+      closed = true;
+      stop();
     },
   };
-}
-
-/** Time in which this process itself stood still is nobody's silence: what arrived meanwhile has not been read yet. */
-function tick(): void {
-  const now = performance.now();
-  const stalled = Math.max(0, now - lastTick - 2 * TICK);
-  lastTick = now;
-  for (const entry of entries) {
-    entry.due += stalled;
-    if (entry.due > now) continue;
-    entry.due = Number.POSITIVE_INFINITY;
-    entry.fire();
-  }
 }

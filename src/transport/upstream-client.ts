@@ -1,9 +1,10 @@
 /** The HTTP client to upstreams: pushes bytes, obeys deadlines, stops at once when told to. */
 
 import { Agent, type Dispatcher } from 'undici';
+import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { LocalUpstream } from '../core/provider.ts';
-import { type Deadline, watch } from './deadlines.ts';
+import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
 
 /** All in milliseconds. */
 export interface Deadlines {
@@ -65,13 +66,17 @@ interface TransportEvents {
   fail(cause: unknown): void;
 }
 
-export function createUpstreamClient(deadlines: Deadlines): UpstreamClient {
+export function createUpstreamClient(
+  deadlines: Deadlines,
+  timer: DeadlineTimer = createDeadlineTimer(systemClock),
+): UpstreamClient {
   const common = { connect: { timeout: deadlines.connect }, headersTimeout: 0, bodyTimeout: 0 };
   const shared = new Agent({ ...common, keepAliveTimeout: 10_000, pipelining: 1 });
   // Undici's word for connections that are closed after a request.
   const single = new Agent({ ...common, pipelining: 0 });
   return {
-    send: (request, receiver) => supervise(request, receiver, deadlines, request.alone ? single : shared),
+    send: (request, receiver) =>
+      supervise(request, receiver, { deadlines, timer, agent: request.alone ? single : shared }),
     async close() {
       await Promise.all([shared.close(), single.close()]);
     },
@@ -82,8 +87,7 @@ export function createUpstreamClient(deadlines: Deadlines): UpstreamClient {
 function supervise(
   request: UpstreamRequest,
   receiver: UpstreamReceiver,
-  deadlines: Deadlines,
-  agent: Agent,
+  { deadlines, timer, agent }: { deadlines: Deadlines; timer: DeadlineTimer; agent: Agent },
 ): UpstreamExchange {
   let over = false;
   let paused = false;
@@ -104,10 +108,10 @@ function supervise(
     receiver.fail(new GatewayError('timeout', `The upstream ${what}.`));
   }
 
-  const progress: Deadline = watch(() =>
+  const progress: Deadline = timer.watch(() =>
     expire(started ? 'stopped sending in the middle of its answer' : 'did not start its answer in time'),
   );
-  const total = watch(() => expire('did not finish its answer in time'));
+  const total = timer.watch(() => expire('did not finish its answer in time'));
   progress.in(deadlines.firstByte);
   total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
 

@@ -1,9 +1,9 @@
 /** What the task machine works with. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
 import type { Provider } from '../core/provider.ts';
 import type { VideoApi } from '../core/video.ts';
-import type { Clock } from '../jobs/job.ts';
 import type { FetchBytes } from '../net/fetch.ts';
 import type { ActiveProvider } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';

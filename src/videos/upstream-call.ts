@@ -1,12 +1,10 @@
 /** One request of an adapter to its upstream, and what is known of its fate. */
 
 import { createByteCollector } from '../core/byte-collector.ts';
-import { GatewayError } from '../core/errors.ts';
 import { guardAnswer } from '../core/json/answer.ts';
 import type { Json } from '../core/json/json.ts';
 import { readInSlices } from '../core/json/slices.ts';
 import type { VideoAnswer, VideoCall } from '../core/video.ts';
-import { watch } from '../transport/deadlines.ts';
 import type { UpstreamClient, UpstreamReceiver, UpstreamRequest } from '../transport/upstream-client.ts';
 import type { VideoContext, VideoTarget } from './context.ts';
 
@@ -96,13 +94,10 @@ export function sendRaw(
     running.abort();
     reject(signal.reason);
   };
-  const limit = watch(() => collector.fail(new GatewayError('timeout', 'The time for the call is used up.')));
-  const running = upstream.send(request, collector);
-  limit.in(deadline);
+  const running = upstream.send({ ...request, total: deadline }, collector);
   signal.addEventListener('abort', stop, { once: true });
   return promise.finally(() => {
     room.free();
-    limit.cancel();
     signal.removeEventListener('abort', stop);
   });
 }

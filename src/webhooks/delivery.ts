@@ -1,8 +1,9 @@
 /** Delivers webhooks: one attempt a job, of which the status line decides. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Clock, Handler, Job } from '../jobs/job.ts';
+import type { Handler, Job } from '../jobs/job.ts';
 import { persist } from '../jobs/persistence.ts';
 import { FetchFailure } from '../net/failure.ts';
 import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';

@@ -451,7 +451,10 @@ attack(
       Object.assign(one, { behaves: 'well', held: released.promise });
       fleet.pass(60_001);
       const asked = Array.from({ length: 10 }, (_, index) => go(`at once ${index}`));
-      await Promise.race(asked);
+      let answered = 0;
+      for (const answer of asked) void answer.then(() => answered++);
+      // While the probe waits, the others are answered elsewhere.
+      while (answered < 9 && one.calls.length - before < 2) await new Promise(setImmediate);
       released.resolve();
       const answers = await Promise.all(asked);
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);

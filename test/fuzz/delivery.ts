@@ -14,6 +14,8 @@ import { createReceiver } from '../../src/inference/response/receiver.ts';
 import { createStateMemory } from '../../src/inference/state/memory.ts';
 import type { Endpoint } from '../../src/routing/endpoint.ts';
 import type { InferenceCall } from '../../src/routing/inference-call.ts';
+import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 
 /** A thing the gateway would have to call a bug of its own. */
 export function assertMeant(error: unknown): asserts error is GatewayError {
@@ -114,6 +116,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
     call: { ...callOf(client, Buffer.from('{}'), {}), stream, array },
     ...{ endpoint, planned, options, rounds: createResponseAssembler(planned), memory: createStateMemory(10_000) },
     keepAlive: 60_000,
+    timer: createDeadlineTimer(createManualClock(0)),
     routingHeaders: () => ({}),
     charge: () => undefined,
     abortUpstream: () => {

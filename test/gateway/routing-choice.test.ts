@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { HEADERS, PATHS, type ProtocolId, post, question, startTestGateway, type TestGateway } from './harness.ts';
 import { providerEntry, type Scripted, startScripted } from './routing-upstreams.ts';
 
@@ -10,7 +11,7 @@ const NAMES = ['cheap', 'dear', 'kept'] as const;
 
 let upstreams: Record<string, Scripted>;
 let gateway: TestGateway;
-let now = 1_000_000;
+const clock = createManualClock(1_000_000);
 
 before(async () => {
   upstreams = Object.fromEntries(
@@ -40,7 +41,7 @@ models:
 aliases: { claude-sonnet-4-6: house/m, gpt-4o: cheap/m }
 default_model: cheap/m
 `,
-    { clock: { now: () => now, after: () => () => {} } },
+    { clock },
   );
 });
 
@@ -50,7 +51,7 @@ after(async () => {
 });
 
 beforeEach(() => {
-  now += 3_600_000;
+  clock.advance(3_600_000);
   for (const upstream of Object.values(upstreams)) Object.assign(upstream, { behaves: 'well', held: undefined });
 });
 
@@ -212,10 +213,10 @@ describe('weights and conversations', () => {
     assert.equal((await send({ text: 'moving' })).endpoint, 'cheap/m');
     dear.behaves = 'well';
     assert.equal((await send({ text: 'moving' })).endpoint, 'cheap/m');
-    now += 60_000;
+    clock.advance(60_000);
     assert.equal((await send({ text: 'moving' })).endpoint, 'cheap/m');
     assert.equal((await send({ text: 'another' })).endpoint, 'dear/m');
-    now += 11 * 60_000;
+    clock.advance(11 * 60_000);
     assert.equal((await send({ text: 'moving' })).endpoint, 'dear/m');
   });
 
@@ -295,11 +296,11 @@ describe('health', () => {
     dear.behaves = { status: 429, headers: { 'retry-after': '60' } };
     assert.equal((await send(both)).headers.get('x-polygate-attempts'), '2');
     const calls = dear.calls.length;
-    now += 59_000;
+    clock.advance(59_000);
     assert.equal((await send(both)).headers.get('x-polygate-attempts'), '1');
     assert.equal(dear.calls.length, calls);
 
-    now += 1001;
+    clock.advance(1001);
     const opened = Promise.withResolvers<void>();
     Object.assign(dear, { behaves: 'well', held: opened.promise });
     const probe = send({ ...both, text: 'probe' });
@@ -319,13 +320,13 @@ describe('health', () => {
     const calls = dear.calls.length;
     await send(both);
     assert.equal(dear.calls.length, calls);
-    now += 10_001;
+    clock.advance(10_001);
     await send(both);
     assert.equal(dear.calls.length, calls + 1);
-    now += 10_001;
+    clock.advance(10_001);
     await send(both);
     assert.equal(dear.calls.length, calls + 1);
-    now += 10_001;
+    clock.advance(10_001);
     dear.behaves = 'well';
     assert.equal((await send(both)).endpoint, 'dear/m');
   });
@@ -337,7 +338,7 @@ describe('health', () => {
     await send({ text: 'first' });
     dear.behaves = 'well';
     assert.equal((await send({ text: 'second' })).endpoint, 'cheap/m');
-    now += 30_001;
+    clock.advance(30_001);
     assert.equal((await send({ text: 'third' })).endpoint, 'dear/m');
   });
 

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Json } from '../../src/core/json/json.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import {
   answerEvents,
   answerJson,
@@ -155,19 +156,17 @@ export interface FleetOptions {
 }
 
 export async function startFleet({ names, protocol = 'chat', more = '', server = '' }: FleetOptions): Promise<Fleet> {
-  let now = 1_000_000;
+  const clock = createManualClock(1_000_000);
   const started = await Promise.all(names.map(async (name) => [name, await startScripted(name)] as const));
   const upstreams = Object.fromEntries(started);
   const providers = started.map(([name, upstream]) => `  ${name}: ${providerEntry(upstream, protocol)}`).join('\n');
   const endpoints = names.map((name, priority) => `{ provider: ${name}, model: m, priority: ${priority} }`).join(', ');
   const yaml = `${server}\nproviders:\n${providers}\nmodels:\n  house/m: { endpoints: [${endpoints}] }\n${more}`;
-  const gateway = await startTestGateway(yaml, { clock: { now: () => now, after: () => () => {} } });
+  const gateway = await startTestGateway(yaml, { clock });
   return {
     gateway,
     upstreams,
-    pass: (milliseconds) => {
-      now += milliseconds;
-    },
+    pass: clock.advance,
     async close() {
       await gateway.close();
       await Promise.all(started.map(([, upstream]) => upstream.close()));

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { providePostgres } from '../store/postgres-server.ts';
 import {
@@ -43,11 +44,8 @@ providers:
   ];
   // A minute that has just begun does not end amid the test.
   const now = Date.now() - (Date.now() % 60_000) + 1000;
-  const later = (milliseconds: number, callback: () => void) => {
-    const timer = setTimeout(callback, milliseconds).unref();
-    return () => clearTimeout(timer);
-  };
-  const start = () => startTestGateway(yaml, { postgres: database.url, keys, clock: { now: () => now, after: later } });
+  const clock = { ...systemClock, now: () => now };
+  const start = () => startTestGateway(yaml, { postgres: database.url, keys, clock });
   gateways = [await start(), await start(), await start()];
 });
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
 import { WIRES } from '../faults/wires.ts';
 import {
   answerJson,
@@ -58,13 +59,7 @@ after(async () => {
 function minuteClock() {
   const start = Date.now() - (Date.now() % 60_000) + 1000 - performance.now();
   const now = (): number => Math.floor(start + performance.now());
-  return {
-    now,
-    after(milliseconds: number, wake: () => void) {
-      const timer = setTimeout(wake, milliseconds);
-      return () => clearTimeout(timer);
-    },
-  };
+  return { ...systemClock, now };
 }
 
 const LIMITED = { chat: 'rate_limit_exceeded', messages: 'rate_limit_error', generate: 'RESOURCE_EXHAUSTED' };

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 import { get } from './usage-client.ts';
@@ -21,11 +22,9 @@ function fastClock() {
   const start = Date.now() - (Date.now() % 86_400_000) + 1000;
   const began = performance.now();
   return {
+    ...systemClock,
     now: (): number => Math.floor(start + (performance.now() - began) * 20),
-    after(milliseconds: number, wake: () => void) {
-      const timer = setTimeout(wake, milliseconds / 20);
-      return () => clearTimeout(timer);
-    },
+    after: (milliseconds: number, callback: () => void) => systemClock.after(milliseconds / 20, callback),
   };
 }
 

@@ -1,39 +1,75 @@
+/** Deadlines: when they pass, and that time in which the process stood still does not count. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
-import { watch } from '../../src/transport/deadlines.ts';
+import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 
-/** Keeps the process busy, as a large body or a slow machine does. */
-function stall(milliseconds: number): void {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end);
-}
-
-test('a deadline fires once when it passes, not before it is set, and not after it is cancelled', async () => {
+test('a deadline fires once when it passes, not before it is set, and not after it is cancelled', () => {
+  const clock = createManualClock(0);
+  const timer = createDeadlineTimer(clock);
   const fired: string[] = [];
-  const one = watch(() => fired.push('one'));
-  const other = watch(() => fired.push('other'));
-  await wait(120);
+  const one = timer.watch(() => fired.push('one'));
+  const other = timer.watch(() => fired.push('other'));
+  clock.advance(120);
   assert.deepEqual(fired, []);
   one.in(60);
   other.in(60);
   other.cancel();
-  await wait(300);
+  clock.advance(59);
+  assert.deepEqual(fired, []);
+  clock.advance(51);
   assert.deepEqual(fired, ['one']);
+  clock.advance(300);
+  assert.deepEqual(fired, ['one']);
+  one.in(60);
+  clock.advance(110);
+  assert.deepEqual(fired, ['one', 'one']);
   one.cancel();
 });
 
-test('time in which the process stood still does not count', async () => {
+test('time in which the process stood still does not count', () => {
+  const clock = createManualClock(0);
+  let stalled = 0;
+  const timer = createDeadlineTimer({ after: clock.after, monotonic: () => clock.monotonic() + stalled });
   let fired = false;
-  const deadline = watch(() => {
+  const deadline = timer.watch(() => {
     fired = true;
   });
   deadline.in(400);
-  await wait(60);
-  stall(600);
-  await wait(60);
+  clock.advance(60);
+  stalled = 600;
+  clock.advance(60);
   assert.equal(fired, false);
-  await wait(600);
+  clock.advance(400);
   assert.equal(fired, true);
   deadline.cancel();
+});
+
+test('a deadline that is set anew when it passes, passes again and again', () => {
+  const clock = createManualClock(0);
+  const timer = createDeadlineTimer(clock);
+  let passed = 0;
+  const deadline = timer.watch(() => {
+    passed += 1;
+    deadline.in(250);
+  });
+  deadline.in(250);
+  clock.advance(1000);
+  assert.equal(passed, 4);
+  deadline.cancel();
+  clock.advance(1000);
+  assert.equal(passed, 4);
+});
+
+test('a timer that is closed leaves nothing behind that keeps the process alive', () => {
+  const clock = createManualClock(0);
+  const timer = createDeadlineTimer(clock);
+  let fired = 0;
+  const deadline = timer.watch(() => fired++);
+  deadline.in(100);
+  timer.close();
+  timer.watch(() => fired++).in(100);
+  clock.advance(1000);
+  assert.equal(fired, 0);
 });

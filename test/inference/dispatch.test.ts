@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { pino } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { createModels, type LiveModels } from '../../src/gateway/provider-registry.ts';
 import { type DispatchOptions, dispatch } from '../../src/inference/dispatch.ts';
 import type { DispatchOutcome } from '../../src/inference/outcome.ts';
@@ -14,6 +15,7 @@ import { providerTypes } from '../../src/providers/index.ts';
 import { decideRouting } from '../../src/routing/decision.ts';
 import type { InferenceCall } from '../../src/routing/inference-call.ts';
 import { createRoutingState, measuredAs, type RoutingState } from '../../src/routing/state.ts';
+import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../../src/transport/upstream-client.ts';
 import { type ProtocolId, question } from '../gateway/harness.ts';
 import { providerEntry, type Scripted, startScripted } from '../gateway/routing-upstreams.ts';
@@ -23,6 +25,7 @@ let two: Scripted;
 let upstream: UpstreamClient;
 let models: LiveModels;
 let state: RoutingState;
+const timer = createDeadlineTimer(systemClock);
 
 before(async () => {
   one = await startScripted('one');
@@ -30,7 +33,7 @@ before(async () => {
   const endpoints = '[{ provider: one, model: m }, { provider: two, model: m, priority: 1 }]';
   const yaml = `providers: { one: ${providerEntry(one, 'chat')}, two: ${providerEntry(two, 'messages')} }\nmodels: { house/m: { endpoints: ${endpoints} } }`;
   const { providers, routing, server } = parseConfig(yaml, { environment: {}, known: providerTypes });
-  upstream = createUpstreamClient(server.deadlines);
+  upstream = createUpstreamClient(server.deadlines, timer);
   const log = pino({ level: 'silent' });
   models = createModels(providers, { upstream, log, userAgent: 'test', routes: routing });
 });
@@ -76,7 +79,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
     onClose: (listener) => leave?.(listener),
   };
   const options: DispatchOptions = {
-    ...{ upstream, state, memory: createStateMemory(), keepAlive: 60_000, userAgent: 'test', total: 10_000 },
+    ...{ upstream, timer, state, memory: createStateMemory(), keepAlive: 60_000, userAgent: 'test', total: 10_000 },
     prepare: async () => {},
   };
   const route = await decideRouting(call, 'house/m', { models, state, allows: () => true });

@@ -1,6 +1,6 @@
 /** A clock that moves only when a test says so. */
 
-import type { Clock } from '../../src/jobs/job.ts';
+import type { Clock } from '../../src/core/clock.ts';
 
 export interface ManualClock extends Clock {
   /** Lets time pass, calling back in order whatever becomes due. */
@@ -21,6 +21,7 @@ export function createManualClock(start: number): ManualClock {
 
   return {
     now: () => wall,
+    monotonic: () => elapsed,
     after(milliseconds, callback) {
       const timer = { at: elapsed + Math.max(0, milliseconds), callback };
       timers.add(timer);

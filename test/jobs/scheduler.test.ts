@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../src/core/clock.ts';
 import { createClock } from '../../src/jobs/clock.ts';
-import type { Clock, Handler, Job, Scheduler } from '../../src/jobs/job.ts';
+import type { Handler, Job, Scheduler } from '../../src/jobs/job.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -86,7 +87,7 @@ forEachStore((name, open) => {
 
 /** The clock of a gateway that stands still: none of its timers fires. */
 function still(clock: Clock): Clock {
-  return { now: clock.now, after: () => () => {} };
+  return { ...clock, after: () => () => {} };
 }
 
 async function stopping(clock: ReturnType<typeof createManualClock>, scheduler: Scheduler): Promise<void> {

@@ -47,6 +47,7 @@ test('once an hour, a failure included, until it is stopped', async () => {
   let callback: (() => void) | undefined;
   const clock = {
     now: () => now,
+    monotonic: () => now,
     after(milliseconds: number, then: () => void) {
       assert.equal(milliseconds, HOUR);
       callback = then;

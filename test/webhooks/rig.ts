@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import type { Clock } from '../../src/core/clock.ts';
 import { createClock } from '../../src/jobs/clock.ts';
-import type { Clock, Scheduler } from '../../src/jobs/job.ts';
+import type { Scheduler } from '../../src/jobs/job.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import { createGuardedClient } from '../../src/net/fetch.ts';
 import { createAddressPolicy } from '../../src/net/policy.ts';

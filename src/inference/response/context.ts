@@ -8,8 +8,8 @@ import { decimalOf } from '../../core/money.ts';
 import type { AnswerFacts, EncoderOptions } from '../../core/protocol.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import type { DeadlineTimer } from '../../transport/deadlines.ts';
 import { type Consumption, isPriced } from '../../usage/meter.ts';
-
 import type { Plan } from '../request/planned-request.ts';
 import type { StateMemory } from '../state/memory.ts';
 import type { ResponseAssembler } from './assembler.ts';
@@ -37,6 +37,7 @@ export interface ResponseContext {
   memory: StateMemory;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
+  timer: DeadlineTimer;
   /** What the answer holds in memory until the client has it. */
   share: ByteShare;
   /** Further headers of the answer, asked for when it begins. */

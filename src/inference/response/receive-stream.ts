@@ -1,7 +1,7 @@
 /** An upstream's stream, written to the client as it comes, with signs of life in silence and a true ending. */
 
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import { type Deadline, watch } from '../../transport/deadlines.ts';
+import type { Deadline } from '../../transport/deadlines.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { hold, MAX_STREAM_BYTES } from './answer-budget.ts';
 import type { AttemptResult } from './context.ts';
@@ -21,7 +21,7 @@ import { createRelay, createTranslation, type Output, type StreamPipe } from './
 const LINGER = 250;
 
 export function receiveStream(delivery: ResponseContext, headers: UpstreamHeaders): UpstreamReceiver {
-  const { call, planned, reply, options, rounds } = delivery;
+  const { call, planned, reply, options, rounds, timer } = delivery;
   const relayed = planned.upstream === call.protocol;
   const pipe: StreamPipe = relayed
     ? createRelay(call.protocol, options, (body) => learnState(delivery, body))
@@ -33,7 +33,7 @@ export function receiveStream(delivery: ResponseContext, headers: UpstreamHeader
   function begin(): Deadline {
     const type = call.protocol.streamType(options);
     reply.head(200, { ...answerHeaders(delivery, headers, type), ...costTrailer(delivery) });
-    const deadline = watch(() => {
+    const deadline = timer.watch(() => {
       if (!reply.full) reply.write(options.array ? '\n' : call.protocol.keepAlive);
       deadline.in(delivery.keepAlive);
     });
@@ -61,7 +61,7 @@ export function receiveStream(delivery: ResponseContext, headers: UpstreamHeader
   function linger(): void {
     const phase = pipe.phase();
     if (phase === 'open' || (lingering && phase === 'ended')) return;
-    lingering ??= watch(() => {
+    lingering ??= timer.watch(() => {
       delivery.abortUpstream();
       fail(new GatewayError('timeout', 'The upstream did not close its answer.'));
     });

@@ -1,6 +1,6 @@
 /** Removes what was left behind: parts that nobody goes on with, and files that no task leads to any more. */
 
-import type { Clock } from '../../jobs/job.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Log } from './keeper.ts';
 import type { MediaStore } from './media-store.ts';
 

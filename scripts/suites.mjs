@@ -1,0 +1,29 @@
+/** Suites: which test files `npm test` runs, and which ones `npm run test:all` adds. The list is `test/suites.json`. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './install.mjs';
+
+const list = JSON.parse(readFileSync(join(root, 'test', 'suites.json'), 'utf8'));
+
+export const suites = Object.entries(list).flatMap(([pace, entries]) =>
+  Object.entries(entries).map(([path, purpose]) => ({ path: `test/${path}`, purpose, slow: pace === 'slow' })),
+);
+
+/** Paths from the root with forward slashes, in alphabetical order. */
+export function testFiles(folder = 'test') {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  const paths = entries.flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testFiles(path);
+    return entry.name.endsWith('.test.ts') ? [path] : [];
+  });
+  return paths.sort();
+}
+
+/** The suite of a test file: the file itself where it is listed, else its folder. */
+export function suiteOf(file) {
+  const suite = suites.find(({ path }) => path === file) ?? suites.find(({ path }) => file.startsWith(`${path}/`));
+  if (!suite) throw new Error(`${file} belongs to no suite of test/suites.json.`);
+  return suite;
+}

@@ -1,0 +1,49 @@
+/** The list of suites: every test file belongs to one, and every entry has files and says what it is for. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import suites from '../suites.json' with { type: 'json' };
+
+const folder = join(import.meta.dirname, '..');
+const entries = [...Object.entries(suites.fast), ...Object.entries(suites.slow)];
+
+function testFiles(): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'));
+}
+
+test('every test file belongs to a suite', () => {
+  const listed = new Set(entries.map(([path]) => path));
+  const without = testFiles().filter((path) => !listed.has(path) && !listed.has(path.split('/')[0] ?? ''));
+  assert.deepEqual(without, []);
+});
+
+test('every suite has test files and says in one line what it is for', () => {
+  const files = testFiles();
+  for (const [path, purpose] of entries) {
+    assert.ok(existsSync(join(folder, path)), path);
+    assert.ok(
+      files.some((file) => file === path || file.startsWith(`${path}/`)),
+      path,
+    );
+    assert.match(purpose, /^[A-Z].{10,110}\.$/, path);
+  }
+});
+
+test('a slow suite is a folder of its own or a file of a fast one, and nothing is listed twice', () => {
+  const paths = entries.map(([path]) => path);
+  assert.equal(new Set(paths).size, paths.length);
+  for (const path of Object.keys(suites.slow)) {
+    const [room = ''] = path.split('/');
+    assert.ok(!path.includes('/') || room in suites.fast, path);
+  }
+});
+
+test('.ci/run runs the fast and the slow suites', () => {
+  const steps = readFileSync(join(folder, '../.ci/run'), 'utf8').split('\n');
+  assert.ok(steps.includes('npm test'));
+  assert.ok(steps.includes('npm run test:all -- --slow'));
+});
