@@ -1,19 +1,19 @@
-/** What an upstream is: an address, a credential header and the dialect of its wire, as data. */
+/** What an upstream is: a platform that says how it is reached, and the dialect of its wire, as data. */
 
+import type { CredentialValue } from './credential.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
+import type { Platform } from './platform.ts';
 import type { VideoApi } from './video.ts';
 
 export interface Provider {
   readonly id: string;
   /** The id of the protocol it speaks. */
   readonly protocol: string;
-  readonly baseUrl: string;
-  /** What the paths of `video` are appended to; `baseUrl` if absent. */
-  readonly videoBaseUrl?: string;
+  /** How it is reached. */
+  readonly platform: Platform;
   /** Usual names of the environment variable with its key, first wins; none for servers that need no key. */
   readonly environment: readonly string[];
-  headers(key: string | undefined): Record<string, string>;
   /** The model family whose opaque state is interchangeable; by default the provider alone. */
   family?(model: string): string;
   /** Rules that hold for every model of this provider unless the model says otherwise. */
@@ -33,7 +33,7 @@ export interface Provider {
   readonly video?: VideoApi;
   /** Models that don't come from the catalog. */
   readonly models?: readonly CatalogModel[];
-  /** An upstream inside this process instead of behind `baseUrl`. */
+  /** An upstream inside this process instead of behind a URL. */
   readonly local?: LocalUpstream;
 }
 
@@ -66,6 +66,8 @@ export interface ProviderType {
   readonly modelsPath?: string;
   /** Where the server lists the models that make videos, as OpenRouter does; absent where it doesn't. */
   readonly videoModelsPath?: string;
+  /** What a configured key is, where it is not always a key that is sent as it stands. */
+  readKey?(text: string): CredentialValue;
   /** Throws `invalid_request` for a missing or malformed base URL. */
   create(settings: ProviderSettings): Provider;
 }

@@ -97,6 +97,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     keepAlive: parts.config.server.keepAlive,
     timer,
     userAgent,
+    now: clock?.now ?? Date.now,
     stopping: stopping.signal,
     async prepare(request, { provider }, signal) {
       await refusePrivateUrls(request);

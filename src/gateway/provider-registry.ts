@@ -7,6 +7,7 @@ import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { createByteCollector } from '../core/byte-collector.ts';
+import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/answer.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -136,8 +137,9 @@ function activate(config: ReadyProvider, now?: () => number): Listed {
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
+  const { readKey = keyCredential } = type;
   const credentials = createCredentials(
-    config.apiKeys.map((key) => key.reveal()),
+    config.apiKeys.map((key) => readKey(key.reveal())),
     now,
   );
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
@@ -198,7 +200,8 @@ function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderSt
   return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
 }
 
-async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }: Context): Promise<unknown> {
+async function askModels(entry: Listed, list: ModelList, context: Context): Promise<unknown> {
+  const request = await listRequest(entry, list.path, context);
   let timer: NodeJS.Timeout | undefined;
   const asked = new Promise<unknown>((resolve, reject) => {
     const collector = createByteCollector();
@@ -209,7 +212,7 @@ async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }
       reject(error);
     }
 
-    const exchange = upstream.send(listRequest(entry, list.path, userAgent), {
+    const exchange = context.upstream.send(request, {
       head: (code) => {
         status = code;
       },
@@ -233,13 +236,18 @@ async function askModels(entry: Listed, list: ModelList, { upstream, userAgent }
   return asked.finally(() => clearTimeout(timer));
 }
 
-function listRequest({ provider, credentials, headers }: Listed, path: string, userAgent: string): UpstreamRequest {
-  const own = provider.headers(credentials.pick('models').key);
-  return {
+async function listRequest(
+  { provider, credentials, headers }: Listed,
+  path: string,
+  { userAgent, now = Date.now }: Context,
+): Promise<UpstreamRequest> {
+  const { platform } = provider;
+  const request = {
     method: 'GET',
-    url: provider.baseUrl + path,
-    headers: { accept: 'application/json', 'user-agent': userAgent, ...own, ...headers },
-  };
+    url: platform.url({ type: 'models', path }),
+    headers: { accept: 'application/json', 'user-agent': userAgent, ...headers },
+  } as const;
+  return platform.authorize(request, credentials.pick('models').value, now());
 }
 
 function readList(status: number, bytes: Buffer): unknown {

@@ -1,18 +1,14 @@
 /** One attempt: carries a call to an endpoint and its answer back. */
 
 import type { Usage } from '../core/chat.ts';
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
+import type { OutgoingRequest } from '../core/platform.ts';
 import type { Cost } from '../core/protocol.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { DeadlineTimer } from '../transport/deadlines.ts';
-import type {
-  UpstreamClient,
-  UpstreamExchange,
-  UpstreamReceiver,
-  UpstreamRequest,
-} from '../transport/upstream-client.ts';
+import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Prepare } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
 import { answerBudget } from './response/answer-budget.ts';
@@ -31,6 +27,8 @@ export interface AttemptOptions {
   /** Of deadlines and keep-alives. */
   timer: DeadlineTimer;
   userAgent: string;
+  /** Unix milliseconds, for what is signed. */
+  now(): number;
   /** Aborted when the gateway can wait no longer for what is under way. */
   stopping?: AbortSignal;
 }
@@ -70,10 +68,26 @@ export function runAttempt(
   const share = answerBudget.open();
   return new Promise<AttemptResult>((resolve, reject) => {
     let exchange: UpstreamExchange | undefined;
+    let stopped = false;
     const request = upstreamRequest(call, endpoint, planned, options.userAgent);
-    const send = (body: Buffer): void => {
-      exchange = upstream.send({ ...request, body, total: until - timer.now() }, watched(receiver, carried));
+    const { platform, local } = endpoint.provider;
+    const dispatch = (authorized: OutgoingRequest): void => {
+      const total = until - timer.now();
+      exchange = upstream.send({ ...authorized, local, total }, watched(receiver, carried));
       receiver.attach(exchange);
+    };
+    const send = (body: Buffer): void => {
+      const authorized = platform.authorize({ ...request, body }, endpoint.credential.value, options.now());
+      if (authorized instanceof Promise) {
+        void authorizedIn(authorized, until, timer).then(
+          (ready) => {
+            if (!stopped) dispatch(ready);
+          },
+          (error) => {
+            if (!stopped) receiver.fail(toGatewayError(error));
+          },
+        );
+      } else dispatch(authorized);
     };
     const hides = planned.request?.reasoning?.visible === false;
     const rounds = createResponseAssembler(planned);
@@ -95,6 +109,7 @@ export function runAttempt(
       abortUpstream: () => exchange?.abort(),
     });
     stop = (error) => {
+      stopped = true;
       carried.onHangUp();
       exchange?.abort();
       receiver.fail(error);
@@ -106,6 +121,20 @@ export function runAttempt(
     client.removeEventListener('abort', onLeft);
     options.stopping?.removeEventListener('abort', onStopping);
   });
+}
+
+/** Rejects when the account cannot be proved in time. */
+async function authorizedIn(
+  authorized: Promise<OutgoingRequest>,
+  until: number,
+  timer: DeadlineTimer,
+): Promise<OutgoingRequest> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const limit = timer.watch(() =>
+    reject(new GatewayError('timeout', 'The upstream was not reached in time: no access token.')),
+  );
+  limit.in(Math.max(0, until - timer.now()));
+  return Promise.race([authorized, promise]).finally(() => limit.cancel());
 }
 
 const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, reportedCost: undefined };
@@ -151,14 +180,12 @@ function upstreamRequest(
   endpoint: Endpoint,
   planned: Plan,
   userAgent: string,
-): Omit<UpstreamRequest, 'body'> {
-  const { provider } = endpoint;
+): Omit<OutgoingRequest, 'body'> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: call.stream ? 'text/event-stream' : 'application/json',
     'accept-encoding': 'identity',
     'user-agent': userAgent,
-    ...provider.headers(endpoint.credential.key),
     ...endpoint.headers,
     ...call.onAttempt?.(),
   };
@@ -168,6 +195,14 @@ function upstreamRequest(
       if (typeof value === 'string') headers[to] = value;
     }
   }
-  const path = planned.upstream.upstreamPath(planned.target.model, call.action, call.stream);
-  return { method: 'POST', url: provider.baseUrl + path, headers, local: provider.local };
+  const { model } = planned.target;
+  const url = endpoint.provider.platform.url({
+    type: 'inference',
+    protocol: planned.upstream.id,
+    operation: call.action,
+    model,
+    stream: call.stream,
+    path: planned.upstream.upstreamPath(model, call.action, call.stream),
+  });
+  return { method: 'POST', url, headers };
 }

@@ -1,22 +1,23 @@
 /** Kling. A key is sent as it is; a pair of keys, `<access key>:<secret key>`, signs a token for every request. */
 
 import { createHmac } from 'node:crypto';
+import { type KeyPair, keyCredential } from '../core/credential.ts';
+import { bearer } from './platform/headers.ts';
 import { videoServer } from './type.ts';
 import { kling as video } from './videos/kling.ts';
 
 /** Seconds that a token is valid, and seconds that the server's clock may be behind ours. */
-const LIFETIME = 1800;
-const SKEW = 5;
+const TOKEN_LIFETIME_SECONDS = 1800;
+const CLOCK_SKEW_SECONDS = 5;
 
-/** A JSON Web Token, signed with HMAC-SHA256. `now` in milliseconds. */
-export function signedToken(pair: string, now: number): string {
-  const [access = '', ...rest] = pair.split(':');
+/** A JSON Web Token, signed with HMAC-SHA256. `now` in Unix milliseconds. */
+export function signedToken({ id, secret }: KeyPair, now: number): string {
   const seconds = Math.floor(now / 1000);
-  const claims = { iss: access, exp: seconds + LIFETIME, nbf: seconds - SKEW };
+  const claims = { iss: id, exp: seconds + TOKEN_LIFETIME_SECONDS, nbf: seconds - CLOCK_SKEW_SECONDS };
   const payload = [{ alg: 'HS256', typ: 'JWT' }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.');
-  return `${payload}.${createHmac('sha256', rest.join(':')).update(payload).digest('base64url')}`;
+  return `${payload}.${createHmac('sha256', secret).update(payload).digest('base64url')}`;
 }
 
 export const kling = videoServer({
@@ -25,6 +26,11 @@ export const kling = videoServer({
   environment: ['KLING_API_KEY'],
   baseUrl: 'https://api-singapore.klingai.com',
   version: /\/v1$/,
-  credential: (key) => ({ authorization: `Bearer ${key.includes(':') ? signedToken(key, Date.now()) : key}` }),
+  readKey(text) {
+    const colon = text.indexOf(':');
+    if (colon < 0) return keyCredential(text);
+    return { type: 'key-pair', id: text.slice(0, colon), secret: text.slice(colon + 1) };
+  },
+  keyPair: (pair, now) => bearer(signedToken(pair, now)),
   video,
 });

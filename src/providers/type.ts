@@ -3,15 +3,13 @@
 import { GatewayError } from '../core/errors.ts';
 import type { Provider, ProviderSettings, ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
+import { createHeaderPlatform, type HeaderPlatformOptions } from './platform/headers.ts';
 
 export interface Description
   extends Omit<ProviderType, 'keyless' | 'create'>,
-    Pick<Provider, 'rules' | 'family' | 'adapt' | 'billsReportedCost' | 'countsTokens' | 'video'> {
+    Pick<Provider, 'rules' | 'family' | 'adapt' | 'billsReportedCost' | 'countsTokens' | 'video'>,
+    Pick<HeaderPlatformOptions, 'credential' | 'keyPair' | 'headers'> {
   keyless?: boolean;
-  /** The headers that carry a key. */
-  credential(key: string): Record<string, string>;
-  /** Headers of every request. */
-  headers?: Record<string, string>;
   /** The end of a base URL that the protocol's paths bring themselves. */
   version?: RegExp;
   /** The end of a base URL that the paths of videos don't share. */
@@ -19,7 +17,7 @@ export interface Description
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, headers, version, chatBase, rules, family, adapt, video, ...others } = description;
+  const { credential, keyPair, headers, version, chatBase, rules, family, adapt, video, ...others } = description;
   const { billsReportedCost, countsTokens, ...about } = others;
   return {
     ...about,
@@ -30,15 +28,16 @@ export function providerType(description: Description): ProviderType {
         id: settings.id,
         protocol: about.protocol,
         environment: about.environment,
-        baseUrl: url,
-        headers: (key) => ({ ...headers, ...(key !== undefined && credential(key)) }),
+        platform: createHeaderPlatform({
+          ...{ baseUrl: url, credential, keyPair, headers },
+          ...(chatBase && { videoBaseUrl: url.replace(chatBase, '') }),
+        }),
         ...(rules && { rules }),
         ...(family && { family }),
         ...(adapt && { adapt }),
         ...(billsReportedCost && { billsReportedCost }),
         ...(countsTokens && { countsTokens }),
         ...(video && { video }),
-        ...(chatBase && { videoBaseUrl: url.replace(chatBase, '') }),
       };
     },
   };
@@ -51,22 +50,15 @@ export function chatServer({ modelsPath = '/models', ...description }: ChatDescr
   return providerType({
     ...description,
     protocol: 'chat',
-    credential: bearer,
     ...(modelsPath !== null && { modelsPath }),
   });
 }
 
-type VideoDescription = Omit<Description, 'protocol' | 'credential' | 'catalog'> &
-  Pick<Required<Description>, 'video'> &
-  Partial<Pick<Description, 'credential'>>;
+type VideoDescription = Omit<Description, 'protocol' | 'catalog'> & Pick<Required<Description>, 'video'>;
 
 /** A server that makes videos only, with a bearer key and models in the catalog; its protocol is a formality. */
 export function videoServer(description: VideoDescription): ProviderType {
-  return providerType({ credential: bearer, ...description, protocol: 'chat', catalog: description.id });
-}
-
-function bearer(key: string): Record<string, string> {
-  return { authorization: `Bearer ${key}` };
+  return providerType({ ...description, protocol: 'chat', catalog: description.id });
 }
 
 /** Without a slash at the end, so that a protocol's path follows directly. */

@@ -5,14 +5,15 @@
 
 import { createHash } from 'node:crypto';
 import { monotonicNow } from '../core/clock.ts';
+import { type CredentialValue, NO_CREDENTIAL } from '../core/credential.ts';
 import type { GatewayError } from '../core/errors.ts';
 
 export interface Credential {
-  /** Names it without telling it: a digest of its key. */
+  /** Names it without telling it: a digest of its value. */
   id: string;
   /** Counts from 1 in the order of the configuration. */
   number: number;
-  key: string | undefined;
+  value: CredentialValue;
   /** Hears of the failure of a call that used it. */
   failed(error: GatewayError): void;
   /** Milliseconds that it still rests; 0 when it may be used. */
@@ -31,11 +32,11 @@ export interface Credentials {
 /** Milliseconds that a credential rests, by the upstream's status; a limit that says how long rests that long. */
 const REST: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
 
-/** Without keys there is one credential, which has none. */
-export function createCredentials(keys: readonly string[], now: () => number = monotonicNow): Credentials {
-  const entries = (keys.length > 0 ? keys : [undefined]).map((key, index) => ({
-    id: digestOf(key),
-    key,
+/** Without values there is one credential, which is none. */
+export function createCredentials(values: readonly CredentialValue[], now: () => number = monotonicNow): Credentials {
+  const entries = (values.length > 0 ? values : [NO_CREDENTIAL]).map((value, index) => ({
+    id: digestOf(value),
+    value,
     index,
     restsUntil: 0,
   }));
@@ -45,7 +46,7 @@ export function createCredentials(keys: readonly string[], now: () => number = m
     return {
       id: entry.id,
       number: entry.index + 1,
-      key: entry.key,
+      value: entry.value,
       failed({ upstreamStatus, retryAfter }) {
         const rest = REST[upstreamStatus ?? 0];
         if (rest !== undefined) entry.restsUntil = now() + (retryAfter ?? rest);
@@ -72,11 +73,27 @@ export function createCredentials(keys: readonly string[], now: () => number = m
   };
 }
 
-function digestOf(key: string | undefined): string {
+/** Records of video tasks hold it: what it is for a value may not change. */
+function digestOf(value: CredentialValue): string {
   return createHash('sha256')
-    .update(`credential ${key ?? ''}`)
+    .update(`credential ${identityOf(value)}`)
     .digest('hex')
     .slice(0, 12);
+}
+
+function identityOf(value: CredentialValue): string {
+  switch (value.type) {
+    case 'none':
+      return '';
+    case 'key':
+      return value.key;
+    case 'key-pair':
+      return `${value.id}:${value.secret}`;
+    case 'headers':
+      return `headers ${JSON.stringify(value.headers)}`;
+    case 'token':
+      return `token ${value.source.id}`;
+  }
 }
 
 /** Rendezvous hashing: when one credential rests, only its own conversations move. */

@@ -1,6 +1,8 @@
 /** Asks an upstream about a task that exists: what every provider means alike is decided here, the rest by its adapter. */
 
+import { GatewayError } from '../core/errors.ts';
 import type { VideoCall } from '../core/video.ts';
+import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import type { VideoAttempt } from './task.ts';
 import { exchange, prepareCall } from './upstream-call.ts';
@@ -37,7 +39,9 @@ export async function ask<Result extends Readable>(
   let call = attempted(context, target, () => question(target));
   for (let follows = 0; call && follows <= FOLLOWS; follows++) {
     const asked = call;
-    const outcome = await exchange(context, await prepareCall(context, target, asked), { signal });
+    const request = await prepared(context, target, asked);
+    if (!request) return { type: 'silence' };
+    const outcome = await exchange(context, request, { signal });
     if (outcome.type !== 'answered') return { type: 'silence' };
     const { answer, retryAfter } = outcome;
     if (answer.status === 404) return { type: 'missing' };
@@ -53,6 +57,21 @@ export async function ask<Result extends Readable>(
     call = result.call;
   }
   return { type: 'silence' };
+}
+
+/** Undefined while no credential can be had. */
+async function prepared(
+  context: VideoContext,
+  target: VideoTarget,
+  call: VideoCall<unknown>,
+): Promise<UpstreamRequest | undefined> {
+  try {
+    return await prepareCall(context, target, call);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    context.log.warn({ provider: target.provider.id, problem: thrown.message }, 'no credential for a video task');
+    return undefined;
+  }
 }
 
 /** A mistake in an adapter must not keep a task from its deadline. */

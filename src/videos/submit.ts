@@ -52,6 +52,7 @@ async function send(step: TaskStep): Promise<Progress> {
     const fetches = (loaded.task.memory.fetches ?? 0) + 1;
     return conclude(step, (now) => backOff(step, now, { task: { memory: { fetches } } }));
   }
+  if (prepared.type === 'unauthorized') return conclude(step, (now) => backOff(step, now));
   if (!(await announce(step))) return 'over';
   const request = { ...prepared.request, alone: true };
   const outcome = await exchange(context, request, { signal: step.signal, deadline: SUBMISSION_DEADLINE });
@@ -61,7 +62,9 @@ async function send(step: TaskStep): Promise<Progress> {
 type Prepared =
   | { type: 'ready'; call: VideoCall<SubmitResult>; request: UpstreamRequest }
   | { type: 'failed'; error: VideoFailure }
-  | { type: 'later' };
+  | { type: 'later' }
+  /** No credential can be had at the moment, such as an access token. */
+  | { type: 'unauthorized' };
 
 /** Times that fetching the inputs is tried. */
 const FETCHES = 4;
@@ -79,12 +82,18 @@ async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarge
     }
     request = inlined.request;
   }
+  let call: VideoCall<SubmitResult>;
   try {
-    const call = target.video.submit(request, { attemptId: attempt.id });
-    return { type: 'ready', call, request: await prepareCall(context, target, call) };
+    call = target.video.submit(request, { attemptId: attempt.id });
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
     return { type: 'failed', error: { code: 'invalid_input', message: thrown.message } };
+  }
+  try {
+    return { type: 'ready', call, request: await prepareCall(context, target, call) };
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    return { type: 'unauthorized' };
   }
 }
 

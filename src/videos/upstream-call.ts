@@ -26,7 +26,10 @@ const MAX_BYTES = 200 * 1024 * 1024;
 const MAX_BUFFERED = 256 * 1024 * 1024;
 const LARGE = 1024 * 1024;
 
-/** Everything but the network, so that nothing can go wrong between the note that it is sent and the sending. */
+/**
+ * Everything but the call itself, so that nothing can go wrong between the note that it is sent and the sending. Rejects
+ * with a GatewayError when the account cannot be proved at the moment.
+ */
 export async function prepareCall(
   context: VideoContext,
   target: VideoTarget,
@@ -38,17 +41,13 @@ export async function prepareCall(
     'accept-encoding': 'identity',
     'user-agent': context.userAgent,
     ...(type !== undefined && { 'content-type': type }),
-    ...target.provider.headers(target.credential.key),
     ...target.headers,
     ...call.headers,
   };
-  return {
-    method: call.method,
-    url: (target.provider.videoBaseUrl ?? target.provider.baseUrl) + call.path,
-    headers,
-    body,
-    local: target.provider.local,
-  };
+  const { platform, local } = target.provider;
+  const url = platform.url({ type: 'video', path: call.path });
+  const request = { method: call.method, url, headers, body };
+  return { ...(await platform.authorize(request, target.credential.value, context.clock.now())), local };
 }
 
 async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?: string }> {

@@ -16,6 +16,7 @@ import type {
   VideoRef,
   VideoRequest,
 } from '../../src/core/video.ts';
+import { baseUrlOf, credentialOf, headersOf } from '../providers/reach.ts';
 
 export interface Journey {
   /** What the polls said, one after the other. */
@@ -87,16 +88,19 @@ export class VideoDriver {
   }
 
   async fetch(path: string, key = this.#key): Promise<Response> {
-    return fetch(this.#provider.baseUrl + path, { headers: { ...this.#provider.headers(key), ...this.#headers } });
+    const { platform } = this.#provider;
+    const request = { method: 'GET', url: baseUrlOf(this.#provider) + path, headers: this.#headers } as const;
+    const { url, headers } = await platform.authorize(request, credentialOf(this.#provider.id, key), Date.now());
+    return fetch(url, { headers });
   }
 
   async #ask<Result>(call: VideoCall<Result>): Promise<Result> {
     const form = call.body instanceof FormData;
-    const response = await fetch(this.#provider.baseUrl + call.path, {
+    const response = await fetch(baseUrlOf(this.#provider) + call.path, {
       method: call.method,
       headers: {
         ...(call.body !== undefined && !form && { 'content-type': 'application/json' }),
-        ...this.#provider.headers(this.#key),
+        ...(await headersOf(this.#provider, credentialOf(this.#provider.id, this.#key))),
         ...this.#headers,
         ...call.headers,
       },

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createByteBudget } from '../../src/core/byte-budget.ts';
+import { NO_CREDENTIAL } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
@@ -12,6 +13,7 @@ import { createResponseAssembler } from '../../src/inference/response/assembler.
 import type { ResponseContext } from '../../src/inference/response/context.ts';
 import { createReceiver } from '../../src/inference/response/receiver.ts';
 import { createStateMemory } from '../../src/inference/state/memory.ts';
+import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 import type { Endpoint } from '../../src/routing/endpoint.ts';
 import type { InferenceCall } from '../../src/routing/inference-call.ts';
 import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
@@ -50,13 +52,14 @@ export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
   return {
     provider,
     model: { ...MODEL, rules },
-    credential: { id: 'none', number: 1, key: undefined, failed() {}, cooldown: () => 0 },
+    credential: { id: 'none', number: 1, value: NO_CREDENTIAL, failed() {}, cooldown: () => 0 },
     headers: {},
   };
 }
 
 export function bareProvider(protocol: string): Provider {
-  return { id: 'upstream', protocol, baseUrl: 'https://upstream.test', environment: [], headers: () => ({}) };
+  const platform = createHeaderPlatform({ baseUrl: 'https://upstream.test' });
+  return { id: 'upstream', protocol, platform, environment: [] };
 }
 
 export const OWNER = 'key';

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type CredentialValue, keyCredential, NO_CREDENTIAL } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createCredentials } from '../../src/transport/credentials.ts';
+import { type Credential, createCredentials } from '../../src/transport/credentials.ts';
 
 const KEYS = ['one', 'two', 'three'];
+const VALUES = KEYS.map(keyCredential);
+
+function keyOf({ value }: Credential): string | undefined {
+  return value.type === 'key' ? value.key : undefined;
+}
+
 const conversations = Array.from({ length: 300 }, (_, index) => `conversation ${index}`);
 
 function limited(retryAfter?: number): GatewayError {
@@ -11,10 +18,10 @@ function limited(retryAfter?: number): GatewayError {
 }
 
 test('a conversation stays with its credential, and conversations are spread', () => {
-  const credentials = createCredentials(KEYS);
-  const first = conversations.map((name) => credentials.pick(name).key);
+  const credentials = createCredentials(VALUES);
+  const first = conversations.map((name) => keyOf(credentials.pick(name)));
   assert.deepEqual(
-    conversations.map((name) => credentials.pick(name).key),
+    conversations.map((name) => keyOf(credentials.pick(name))),
     first,
   );
   for (const key of KEYS) assert.ok(first.filter((other) => other === key).length > 60, key);
@@ -22,30 +29,37 @@ test('a conversation stays with its credential, and conversations are spread', (
 
 test('a failing credential rests: its conversations move, the others stay, and they come back', () => {
   let now = 0;
-  const credentials = createCredentials(KEYS, () => now);
-  const before = conversations.map((name) => credentials.pick(name).key);
+  const credentials = createCredentials(VALUES, () => now);
+  const before = conversations.map((name) => keyOf(credentials.pick(name)));
   credentials.pick(conversations[before.indexOf('two')] ?? '').failed(limited(5000));
-  const during = conversations.map((name) => credentials.pick(name).key);
+  const during = conversations.map((name) => keyOf(credentials.pick(name)));
   for (const [index, key] of before.entries()) {
     if (key === 'two') assert.notEqual(during[index], 'two');
     else assert.equal(during[index], key);
   }
   now = 5001;
   assert.deepEqual(
-    conversations.map((name) => credentials.pick(name).key),
+    conversations.map((name) => keyOf(credentials.pick(name))),
     before,
   );
 });
 
 test('errors that say nothing of the account change nothing, and when all rest they are used all the same', () => {
-  const credentials = createCredentials(KEYS);
-  const { key, failed } = credentials.pick('a');
-  failed(new GatewayError('overloaded', 'Busy.', { upstreamStatus: 503 }));
-  assert.equal(credentials.pick('a').key, key);
+  const credentials = createCredentials(VALUES);
+  const credential = credentials.pick('a');
+  const key = keyOf(credential);
+  credential.failed(new GatewayError('overloaded', 'Busy.', { upstreamStatus: 503 }));
+  assert.equal(keyOf(credentials.pick('a')), key);
   for (let count = 0; count < 3; count++) credentials.pick('a').failed(limited());
-  assert.equal(credentials.pick('a').key, key);
+  assert.equal(keyOf(credentials.pick('a')), key);
 });
 
 test('without a key there is a credential without one', () => {
-  assert.equal(createCredentials([]).pick('a').key, undefined);
+  assert.deepEqual(createCredentials([]).pick('a').value, NO_CREDENTIAL);
+});
+
+test('an id names a credential for good: records of video tasks hold it', () => {
+  const idOf = (value: CredentialValue) => createCredentials([value]).all()[0]?.id;
+  assert.equal(idOf(keyCredential('access:secret')), idOf({ type: 'key-pair', id: 'access', secret: 'secret' }));
+  assert.equal(idOf(keyCredential('one')), 'b2cd1ca059d7');
 });

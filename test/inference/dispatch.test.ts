@@ -80,6 +80,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
   };
   const options: DispatchOptions = {
     ...{ upstream, timer, state, memory: createStateMemory(), keepAlive: 60_000, userAgent: 'test', total: 10_000 },
+    now: Date.now,
     prepare: async () => {},
   };
   const route = await decideRouting(call, 'house/m', { models, state, allows: () => true });

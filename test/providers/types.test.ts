@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { keyCredential, NO_CREDENTIAL } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Provider, ProviderType } from '../../src/core/provider.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { baseUrlOf, headersOf } from './reach.ts';
 
 const network = [...providerTypes.values()].filter((type) => type.id !== 'sandbox');
 
@@ -34,7 +36,7 @@ describe('base URLs', () => {
     ['google', 'https://own.example/v1beta1', 'https://own.example'],
   ];
   for (const [type, given, used] of spellings) {
-    test(`${type}: ${given ?? 'its own'}`, () => assert.equal(create(type, given).baseUrl, used));
+    test(`${type}: ${given ?? 'its own'}`, () => assert.equal(baseUrlOf(create(type, given)), used));
   }
 
   const wrong: [string | undefined, RegExp][] = [
@@ -54,21 +56,21 @@ describe('base URLs', () => {
 });
 
 describe('credentials', () => {
-  test('chat completions: a bearer key, or none', () => {
-    assert.deepEqual(create('openai').headers('secret'), { authorization: 'Bearer secret' });
-    assert.deepEqual(create('ollama').headers(undefined), {});
+  test('chat completions: a bearer key, or none', async () => {
+    assert.deepEqual(await headersOf(create('openai'), keyCredential('secret')), { authorization: 'Bearer secret' });
+    assert.deepEqual(await headersOf(create('ollama'), NO_CREDENTIAL), {});
   });
 
-  test('messages: a key and the version, which a server without keys wants too', () => {
-    assert.deepEqual(create('anthropic').headers('secret'), {
+  test('messages: a key and the version, which a server without keys wants too', async () => {
+    assert.deepEqual(await headersOf(create('anthropic'), keyCredential('secret')), {
       'anthropic-version': '2023-06-01',
       'x-api-key': 'secret',
     });
-    assert.deepEqual(create('anthropic').headers(undefined), { 'anthropic-version': '2023-06-01' });
+    assert.deepEqual(await headersOf(create('anthropic'), NO_CREDENTIAL), { 'anthropic-version': '2023-06-01' });
   });
 
-  test('generate content: a key', () => {
-    assert.deepEqual(create('google').headers('secret'), { 'x-goog-api-key': 'secret' });
+  test('generate content: a key', async () => {
+    assert.deepEqual(await headersOf(create('google'), keyCredential('secret')), { 'x-goog-api-key': 'secret' });
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import { keyCredential } from '../../src/core/credential.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import type { VideoApi } from '../../src/core/video.ts';
 import type { Handler, Job } from '../../src/jobs/job.ts';
@@ -97,7 +98,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
   const woken: string[] = [];
   const events: string[] = [];
   const provider = scriptedProvider(options.url ?? upstream.url, options.video ?? scriptedApi);
-  const credentials = createCredentials(options.keys ?? ['one'], () => clock.now());
+  const credentials = createCredentials((options.keys ?? ['one']).map(keyCredential), () => clock.now());
   const videos = createVideos({
     store,
     providers: () => new Map([['up', { provider, credentials, headers: {} }]]),

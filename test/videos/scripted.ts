@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import type { Provider } from '../../src/core/provider.ts';
 import type { VideoAnswer, VideoApi } from '../../src/core/video.ts';
+import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 
 /** A JSON answer, raw bytes, or a connection that breaks before or after the task exists. */
 export type Reply =
@@ -134,7 +135,7 @@ export const scriptedApi: VideoApi = {
 
 export function scriptedProvider(baseUrl: string, video: VideoApi): Provider {
   return {
-    ...{ id: 'up', protocol: 'chat', baseUrl, environment: [], video },
-    headers: (key): Record<string, string> => (key === undefined ? {} : { authorization: key }),
+    ...{ id: 'up', protocol: 'chat', environment: [], video },
+    platform: createHeaderPlatform({ baseUrl, credential: (key) => ({ authorization: key }) }),
   };
 }

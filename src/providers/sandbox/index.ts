@@ -1,6 +1,7 @@
 /** The sandbox: a provider inside the gateway that needs no key, costs nothing and is no AI. */
 
 import type { ProviderType } from '../../core/provider.ts';
+import { createHeaderPlatform } from '../platform/headers.ts';
 import { systemClock } from './delivery.ts';
 import { modelsOf } from './models.ts';
 import { createSandboxUpstream } from './upstream.ts';
@@ -17,9 +18,8 @@ export const sandbox: ProviderType = {
   create: ({ id }) => ({
     id,
     protocol: 'chat',
-    baseUrl: 'sandbox:',
+    platform: createHeaderPlatform({ baseUrl: 'sandbox:' }),
     environment: [],
-    headers: () => ({}),
     models: modelsOf(id),
     video: sandboxVideo,
     local: createSandboxUpstream(systemClock),

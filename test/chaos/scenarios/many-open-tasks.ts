@@ -1,6 +1,7 @@
 /** A restart with very many open tasks, all of them due. */
 
 import { randomUUID } from 'node:crypto';
+import { keyCredential } from '../../../src/core/credential.ts';
 import { createCredentials } from '../../../src/transport/credentials.ts';
 import { atMost, noted, percentile } from '../figures.ts';
 import { startFilms } from '../film-upstream.ts';
@@ -48,7 +49,7 @@ export const manyOpenTasks: Scenario = {
 async function fill(folder: string): Promise<void> {
   const store = await openData(folder);
   const now = Date.now() - 60_000;
-  const credential = createCredentials(['one']).all()[0]?.id ?? '';
+  const credential = createCredentials([keyCredential('one')]).all()[0]?.id ?? '';
   const owner = 'key-1';
   const task = {
     ...{ owner, model: 'up/film', request: '{}', details: '{"count":1}', status: 'queued', phase: 'polling' },

@@ -1,0 +1,51 @@
+/** Header platform: paths below a base URL, and a credential that is sent as a header. The platform of most providers. */
+
+import type { CredentialValue } from '../../core/credential.ts';
+import type { OutgoingRequest, Platform } from '../../core/platform.ts';
+
+export interface HeaderPlatformOptions {
+  /** Without a slash at the end. */
+  baseUrl: string;
+  /** What the paths of videos are appended to; `baseUrl` if absent. */
+  videoBaseUrl?: string;
+  /** Headers of every request. */
+  headers?: Readonly<Record<string, string>>;
+  /** The headers that carry a key; a bearer token if absent. `now` in Unix milliseconds. */
+  credential?(key: string): Record<string, string>;
+  /** The headers that carry a pair of keys; absent where none is understood. */
+  keyPair?(pair: Extract<CredentialValue, { type: 'key-pair' }>, now: number): Record<string, string>;
+}
+
+export function createHeaderPlatform(options: HeaderPlatformOptions): Platform {
+  const { baseUrl, videoBaseUrl = baseUrl, headers, credential = bearer, keyPair } = options;
+
+  function withHeaders(request: OutgoingRequest, own: Readonly<Record<string, string>>): OutgoingRequest {
+    return { ...request, headers: { ...headers, ...own, ...request.headers } };
+  }
+
+  return {
+    url: ({ type, path }) => (type === 'video' ? videoBaseUrl : baseUrl) + path,
+    authorize(request, value, now) {
+      switch (value.type) {
+        case 'none':
+          return withHeaders(request, {});
+        case 'key':
+          return withHeaders(request, credential(value.key));
+        case 'headers':
+          return withHeaders(request, value.headers);
+        case 'key-pair':
+          if (!keyPair) throw new Error('a pair of keys for a platform that knows none');
+          return withHeaders(request, keyPair(value, now));
+        case 'token': {
+          const token = value.source.token();
+          if (typeof token === 'string') return withHeaders(request, bearer(token));
+          return token.then((renewed) => withHeaders(request, bearer(renewed)));
+        }
+      }
+    },
+  };
+}
+
+export function bearer(key: string): Record<string, string> {
+  return { authorization: `Bearer ${key}` };
+}
