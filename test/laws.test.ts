@@ -5,7 +5,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { ChatRequest, ChatResponse, Finish, OpenPart, Part, Turn, Usage } from '../src/core/chat.ts';
 import { fold, unfold } from '../src/core/fold.ts';
-import type { EncoderOptions, Protocol, Target } from '../src/core/protocol.ts';
+import type { EncoderOptions, Target } from '../src/core/operation.ts';
+import type { Protocol } from '../src/core/protocol.ts';
 import { createFramer, parseFrame } from '../src/core/sse.ts';
 import { protocols } from '../src/protocols/index.ts';
 
@@ -91,13 +92,13 @@ test('fold(unfold(response)) is the response', () => {
 });
 
 function streamOf(protocol: Protocol, value: ChatResponse): Buffer {
-  const encoder = protocol.streamEncoder(options);
+  const encoder = protocol.operations.complete.streamEncoder(options);
   return Buffer.from([...unfold(value)].map((event) => encoder.encode(event)).join('') + encoder.end());
 }
 
 function decodeStream(protocol: Protocol, bytes: Buffer, cuts: number[] = []): ChatResponse {
   const framer = createFramer();
-  const decoder = protocol.streamDecoder(target);
+  const decoder = protocol.operations.complete.streamDecoder(target);
   let start = 0;
   const frames: Buffer[] = [];
   for (const cut of [...cuts, bytes.length]) {
@@ -113,7 +114,10 @@ for (const protocol of protocols) {
     test('a decoded answer says what the encoded one said', () => {
       fc.assert(
         fc.property(response, (value) => {
-          const decoded = protocol.decodeResponse(plain(protocol.encodeResponse(value, options)), target);
+          const decoded = protocol.operations.complete.decodeResponse(
+            plain(protocol.operations.complete.encodeResponse(value, options)),
+            target,
+          );
           assert.deepEqual(plain(saying(decoded)), plain(saying(value)));
         }),
       );
@@ -144,9 +148,12 @@ for (const protocol of protocols) {
     test('a decoded request asks what the encoded one asked', () => {
       fc.assert(
         fc.property(request, (value) => {
-          const { body } = protocol.encodeRequest(structuredClone(value), target);
-          protocol.check(plain(body), 'generate');
-          assert.deepEqual(plain(asking(protocol.decodeRequest(plain(body)))), plain(asking(value)));
+          const { body } = protocol.operations.complete.encodeRequest(structuredClone(value), target);
+          protocol.operations.complete.check(plain(body));
+          assert.deepEqual(
+            plain(asking(protocol.operations.complete.decodeRequest(plain(body)))),
+            plain(asking(value)),
+          );
         }),
       );
     });

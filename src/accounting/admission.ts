@@ -71,7 +71,7 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         const message = 'The gateway cannot write down what requests use; try again in a moment.';
         throw new GatewayError('unavailable', message, { retryAfter: RECORDER_PAUSE });
       }
-      const free = call.action === 'count';
+      const free = call.operation.name === 'count-tokens';
       const expect = once(() => expectedUsageOf(call));
       const most = once(() => reservationOf(call, route, expect()));
       const {

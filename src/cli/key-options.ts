@@ -5,7 +5,8 @@ import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { isRange } from '../net/ip-address.ts';
-import { PERIODS, type Period, SURFACES } from '../records/key-settings.ts';
+import { SURFACES } from '../protocols/surfaces.ts';
+import { PERIODS, type Period } from '../records/key-settings.ts';
 
 export interface KeyOptions {
   expires?: string;

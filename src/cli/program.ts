@@ -1,6 +1,7 @@
 /** The commands, their options and their help. Each command's code is loaded only when it runs. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { protocols } from '../protocols/index.ts';
 import { example, parseLimit, withConfig } from './command.ts';
 import { addKeys } from './key-commands.ts';
 import { version } from './version.ts';
@@ -127,7 +128,7 @@ function addRoute(root: Command): void {
     .option('--request <file>', 'the body of a request, as JSON (default: a greeting)')
     .addOption(
       new Option('--protocol <id>', 'the protocol of the request')
-        .choices(['chat', 'messages', 'generate'])
+        .choices(protocols.map(({ id }) => id))
         .default('chat'),
     )
     .option('--provider <json>', 'the policy, as the header x-polygate-provider has it')

@@ -51,21 +51,15 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
 
 async function callOf(model: string, { request, protocol: id, provider }: RouteCommandOptions): Promise<InferenceCall> {
   const protocol = protocolOf(id);
-  const bytes = request === undefined ? Buffer.from(JSON.stringify(QUESTIONS[id])) : bytesOf(request);
-  const body = await readBody(bytes, { names: protocol.names });
-  if (id !== 'generate') body.model = model;
-  protocol.checkLimits(body, 'generate');
+  const { complete: operation } = protocol.operations;
+  const bytes = request === undefined ? Buffer.from(JSON.stringify(operation.example)) : bytesOf(request);
+  const body = await readBody(bytes, { names: operation.names });
+  if (operation.requestModel.required) body.model = model;
+  operation.checkLimits(body);
   const stream = body.stream === true;
   const headers = provider === undefined ? {} : { [POLICY_HEADER]: provider };
-  return { requestId: '', owner: '', protocol, action: 'generate', stream, array: false, headers, bytes, body };
+  return { requestId: '', owner: '', protocol, operation, stream, array: false, headers, bytes, body };
 }
-
-const HELLO = [{ role: 'user', content: 'Hello' }];
-const QUESTIONS: Record<string, object> = {
-  chat: { messages: HELLO },
-  messages: { messages: HELLO, max_tokens: 100 },
-  generate: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
-};
 
 function bytesOf(file: string): Buffer {
   try {

@@ -1,7 +1,8 @@
 /** The parts of the configuration file about use: what is recorded, limited, administered and shown. */
 
 import { type Static, type TString, Type } from 'typebox';
-import { type Period, SURFACES } from '../records/key-settings.ts';
+import { SURFACES } from '../protocols/surfaces.ts';
+import type { Period } from '../records/key-settings.ts';
 import { addressRange, keeping, size, webAddress } from './fields.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */
@@ -42,7 +43,7 @@ const budgets: Record<Period, TString> = {
 /** Beside the name, the key itself and its end: what it may do. */
 export const keySettings = {
   surfaces: Type.Optional(
-    Type.Array(Type.Unsafe<(typeof SURFACES)[number]>({ type: 'string', enum: [...SURFACES] }), {
+    Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }), {
       description: 'What it may call: chat, messages, generate, videos. Absent means all.',
     }),
   ),

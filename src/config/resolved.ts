@@ -1,7 +1,7 @@
 /** The configuration as the rest of the gateway uses it: complete, checked, without references to the environment. */
 
 import type { Modality, ModelRules, Pricing } from '../core/model.ts';
-import type { Prefixes } from '../core/protocol.ts';
+import type { Prefixes } from '../core/operation.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import type { KeySettings, Limits } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';

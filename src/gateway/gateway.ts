@@ -103,7 +103,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       await refusePrivateUrls(request);
       await inlineMedia(
         request,
-        { protocol: provider.protocol, inline: provider.inlinesMedia === true, signal },
+        {
+          typed: protocolOf(provider.protocol).operations.complete.needsMediaTypes === true,
+          inline: provider.inlinesMedia === true,
+          signal,
+        },
         options.fetchBytes ?? tasks.fetchBytes,
       );
     },

@@ -4,6 +4,7 @@ import { requestIdOf } from '../core/answer-id.ts';
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Key } from '../keys/store.ts';
+import { protocols } from '../protocols/index.ts';
 import type { Store } from '../store/store.ts';
 import { encodeGeneration } from '../usage/generation.ts';
 import { readReportQuery, reportUse } from '../usage/report.ts';
@@ -55,7 +56,7 @@ async function generation(key: Key, query: URLSearchParams, { store }: AccountRo
   const names = id.includes('\0') ? [] : [id, requestIdOf(id)].filter((name) => name !== undefined);
   for (const name of names) {
     const found = await store.call('usageRecord', { id: name, keyId: key.id });
-    if (found) return { data: encodeGeneration(found) };
+    if (found) return { data: encodeGeneration(found, apiTypeOf(String(found.protocol_in))) };
   }
   throw new GatewayError('not_found', 'This key has made no request with this id, or its record is no longer kept.', {
     param: 'id',
@@ -123,4 +124,9 @@ async function credits(
 
 function dollars(money: bigint): number {
   return Number(decimalOf(money));
+}
+
+/** A record may be of a protocol that this version no longer has. */
+function apiTypeOf(protocol: string): string {
+  return protocols.find(({ id }) => id === protocol)?.apiType ?? protocol;
 }

@@ -6,7 +6,8 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import type { Action } from '../core/protocol.ts';
+import type { Operation, RouteMatch } from '../core/operation.ts';
+import type { CatalogQuery, Protocol } from '../core/protocol.ts';
 import type { Key } from '../keys/store.ts';
 import { type AccountRoute, accountRoute } from './account-routes.ts';
 import { createAuthentication } from './authentication.ts';
@@ -28,8 +29,8 @@ import { createVideoAnswers } from './videos.ts';
 
 /** What the head of a request asks for, and by whose leave. Models are used with a key and listed without. */
 type Admission = { exchange: RequestContext } & (
-  | { area: 'inference'; action: Extract<Action, { type: 'generate' | 'count' }>; key: Key }
-  | { area: 'catalog'; action: Extract<Action, { type: 'list-models' | 'count-models' | 'get-model' }> }
+  | { area: 'inference'; operation: Operation; match: RouteMatch; key: Key }
+  | { area: 'catalog'; query: CatalogQuery }
   | { area: 'videos'; route: VideoRoute; key: Key | undefined }
   | { area: 'own'; route: AccountRoute; key: Key }
 );
@@ -101,13 +102,17 @@ export function createApp(options: AppOptions): FastifyInstance {
       return { exchange, area: 'own', route: own, key };
     }
     // Node leaves out the body of an answer to HEAD.
-    const { action } = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
-    const isCall = action.type === 'generate' || action.type === 'count';
-    observation.route = `${isCall ? 'inference' : 'catalog'}.${action.type}`;
-    if (!isCall) return { exchange, area: 'catalog', action };
+    const found = route(request.method === 'HEAD' ? 'GET' : request.method, path, query);
+    speak(exchange, found.protocol);
+    if (found.type === 'catalog') {
+      observation.route = `catalog.${found.query.type}`;
+      return { exchange, area: 'catalog', query: found.query };
+    }
+    const { operation, match } = found;
+    observation.route = `inference.${operation.name}`;
     const key = await authenticate(exchange, { surface: exchange.protocol.id, changes: true });
     observation.key = key.id;
-    return { exchange, area: 'inference', action, key };
+    return { exchange, area: 'inference', operation, match, key };
   }
 
   /** Takes what the request holds until it ends, before its body is read. */
@@ -134,7 +139,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       case 'inference':
         return await answerInference(exchange, admission, options);
       case 'catalog':
-        return answerCatalog(exchange, admission.action, options.models().catalog());
+        return answerCatalog(exchange, admission.query, options.models().catalog());
       case 'videos':
         return await answerVideos(exchange, admission.route, admission.key);
       case 'own': {
@@ -226,4 +231,13 @@ function frameworkError(error: unknown): GatewayError {
   if (code?.startsWith('FST_ERR_CTP'))
     return new GatewayError('invalid_request', 'The body could not be read in full.', { cause: error });
   return toGatewayError(error);
+}
+
+/** The protocol that the route belongs to, where the path alone suggested another. */
+function speak(exchange: RequestContext, protocol: Protocol): void {
+  if (exchange.protocol === protocol) return;
+  delete exchange.common[exchange.protocol.requestIdHeader];
+  exchange.protocol = protocol;
+  exchange.common[protocol.requestIdHeader] = exchange.requestId;
+  exchange.observation.protocol = protocol.id;
 }

@@ -4,17 +4,15 @@ import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
-import type { Action } from '../core/protocol.ts';
+import type { CatalogQuery } from '../core/protocol.ts';
 import type { RequestContext } from './context.ts';
-
-type CatalogAction = Extract<Action, { type: 'list-models' | 'count-models' | 'get-model' }>;
 
 export function answerCatalog(
   { protocol, request, reply, common }: RequestContext,
-  action: CatalogAction,
+  asked: CatalogQuery,
   catalog: Catalog,
 ): unknown {
-  const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(action)}`, () => answerOf(action));
+  const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => answerOf(asked));
   reply.headers({
     ...common,
     'content-type': 'application/json',
@@ -24,25 +22,25 @@ export function answerCatalog(
   if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.send(body);
 
-  function answerOf(asked: CatalogAction): Json {
-    switch (asked.type) {
+  function answerOf(query: CatalogQuery): Json {
+    switch (query.type) {
       case 'get-model':
-        return getModel(asked);
+        return getModel(query);
       case 'count-models':
         return protocol.encodeModelCount?.(catalog.all().length);
       case 'list-models':
-        return listModels(asked);
+        return listModels(query);
     }
   }
 
-  function getModel({ id, enveloped }: Extract<CatalogAction, { type: 'get-model' }>): Json {
+  function getModel({ id, enveloped }: Extract<CatalogQuery, { type: 'get-model' }>): Json {
     const model = catalog.find(id);
     if (!model) throw new GatewayError('model_not_found', `There is no model "${id}".`, { param: 'model' });
     const encoded = protocol.encodeModel(model);
     return enveloped ? { data: encoded } : encoded;
   }
 
-  function listModels({ provider, page }: Extract<CatalogAction, { type: 'list-models' }>): Json {
+  function listModels({ provider, page }: Extract<CatalogQuery, { type: 'list-models' }>): Json {
     const models = provider === undefined ? catalog.all() : catalog.ofProvider(provider);
     if (!models)
       throw new GatewayError('model_not_found', `There is no provider "${provider}".`, { param: 'provider' });

@@ -4,7 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { AdmissionControl } from '../accounting/admission.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { Prefixes, Protocol } from '../core/protocol.ts';
+import type { Prefixes } from '../core/operation.ts';
+import type { Protocol } from '../core/protocol.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
 import type { DispatchOutcome } from '../inference/outcome.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
@@ -64,8 +65,10 @@ export interface RequestContext {
 }
 
 export interface Observation {
-  /** Which of our routes it is, e.g. `videos.create`. */
+  /** The name of the route, e.g. `videos.create`. */
   route: string;
+  /** The id of the protocol that the client speaks. */
+  protocol: string;
   /** The id of the client's key. */
   key?: string;
   /** What the client was told. */

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { readBody, yieldIfLarge } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
-import type { Action } from '../core/protocol.ts';
+import type { Operation, RouteMatch } from '../core/operation.ts';
 import { dispatch, routingHeadersOf } from '../inference/dispatch.ts';
 import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
@@ -15,16 +15,19 @@ import type { AppOptions, RequestContext } from './context.ts';
 import { errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
 
-type InferenceAction = Extract<Action, { type: 'generate' | 'count' }>;
-
 export async function answerInference(
   exchange: RequestContext,
-  { action, key }: { action: InferenceAction; key: Key },
+  { operation, match, key }: { operation: Operation; match: RouteMatch; key: Key },
   options: AppOptions,
 ): Promise<unknown> {
   const { reply, common, observation } = exchange;
   const models = options.models();
-  const { call, model } = await readCall(exchange, { action, owner: key.id, defaultModel: models.routes.defaultModel });
+  const { call, model } = await readCall(exchange, {
+    operation,
+    match,
+    owner: key.id,
+    defaultModel: models.routes.defaultModel,
+  });
   const dispatching = options.dispatch();
   const route = await decideRouting(call, model, {
     models,
@@ -33,14 +36,14 @@ export async function answerInference(
     isRestricted: isRestricted(key),
   });
   const [first] = route.candidates;
-  if (call.action === 'count' && first && !first.endpoint.provider.countsTokens) {
+  if (operation.name === 'count-tokens' && first && !first.endpoint.provider.countsTokens) {
     const tokens = countByEstimate(call);
-    return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(call.protocol.encodeCount(tokens));
+    return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(operation.encodeCount(tokens));
   }
   Object.assign(common, options.accounts.rateLimitHeaders(key, route.model));
   await yieldIfLarge(call.bytes.length);
   const { account, headers, limitOf, discard } = await options.accounts.open(call, key, route, exchange.hold.release);
-  Object.assign(common, headers, call.action === 'generate' && { 'x-polygate-generation-id': call.requestId });
+  Object.assign(common, headers, operation.name === 'complete' && { 'x-polygate-generation-id': call.requestId });
   reply.hijack();
   const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
   const carried = dispatch(bounded, route, createReply(reply.raw, common), { ...dispatching, account }).finally(
@@ -67,42 +70,42 @@ function costOf(account: UsageMeter, { endpoint, usage, abandoned, facts }: Disp
 }
 
 interface Reading {
-  action: InferenceAction;
+  operation: Operation;
+  match: RouteMatch;
   owner: string;
   defaultModel: string | undefined;
 }
 
 async function readCall(
   { protocol, request, requestId, observation }: RequestContext,
-  { action, owner, defaultModel }: Reading,
+  { operation, match, owner, defaultModel }: Reading,
 ): Promise<{ call: InferenceCall; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const body: Json = await readBody(bytes, { names: protocol.names });
+  const body: Json = await readBody(bytes, { names: operation.names });
   await yieldIfLarge(bytes.length);
-  if (action.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
-  if (action.model === undefined && typeof body.model !== 'string') {
+  if (match.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
+  if (match.model === undefined && typeof body.model !== 'string') {
     throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
       param: 'model',
     });
   }
-  protocol.checkLimits(body, action.type);
+  operation.checkLimits(body);
   await yieldIfLarge(bytes.length);
-  const stream = action.type === 'generate' && (action.stream ?? body.stream === true);
-  const array = action.type === 'generate' && action.array === true;
+  const stream = operation.name === 'complete' && (match.stream ?? body.stream === true);
   const call: InferenceCall = {
     requestId,
     owner,
     protocol,
-    action: action.type,
+    operation,
     stream,
-    array,
+    array: match.array === true,
     headers: request.headers,
     bytes,
     body,
     onAttempt: observation.attempt,
   };
-  return { call, model: action.model ?? body.model };
+  return { call, model: match.model ?? body.model };
 }
 
 /** A list of models may stand for the model itself. */

@@ -41,13 +41,14 @@ export function observe(
     const isGone = status === undefined || !reply.raw.writableFinished;
     const ending = outcome?.status ?? (isGone ? 'client-closed' : error === undefined ? 'complete' : 'refused');
     const milliseconds = performance.now() - started;
-    watched?.ended({ route, protocol: protocol.id, status, outcome: ending, error, milliseconds });
+    watched?.ended({ route, protocol: observation.protocol, status, outcome: ending, error, milliseconds });
     if (!outcome && !UNLOGGED.includes(route))
       logRequest({ ...observation, requestId, method, status, milliseconds }, log);
   }
 
   const observation: Observation = {
     route: 'unknown',
+    protocol: protocol.id,
     attempt: () => watched?.attempt() ?? {},
     follow(followed, carried) {
       told = follow(followed, carried);
@@ -97,7 +98,7 @@ function logCall(
 function factsOf({ call, route, costOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
   const { status, usage, facts, error, milliseconds, firstByte } = outcome;
   return {
-    ...{ protocol: call.protocol.id, action: call.action, stream: call.stream, model: route.model },
+    ...{ protocol: call.protocol.id, operation: call.operation.telemetryName, stream: call.stream, model: route.model },
     ...{ status, usage, milliseconds, firstByte, cost: costOf(outcome), error: error?.code },
     ...{ attempts: outcome.attempts.map(attemptFacts), finish: facts?.finish, responseModel: facts?.model },
   };

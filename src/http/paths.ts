@@ -1,63 +1,92 @@
-/** Finds the endpoint that a URL means, over all protocols. */
+/** Router: finds the operation or catalog query that a method and a path mean, over all protocols. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { Action, ClientRoute, Prefixes, Protocol } from '../core/protocol.ts';
+import { type ClientRoute, type Operation, operationsOf, type Prefixes, type RouteMatch } from '../core/operation.ts';
+import type { CatalogQuery, Protocol } from '../core/protocol.ts';
 
-export interface MatchedRoute {
-  protocol: Protocol;
-  action: Action;
-}
+/** What a client calls. */
+export type RoutedRequest =
+  | { type: 'operation'; protocol: Protocol; operation: Operation; match: RouteMatch }
+  | { type: 'catalog'; protocol: Protocol; query: CatalogQuery };
 
-export type Router = (method: string, path: string, query: URLSearchParams) => MatchedRoute;
+/** Throws `not_found` and `method_not_allowed`. */
+export type Router = (method: string, path: string, query: URLSearchParams) => RoutedRequest;
 
 interface Entry {
+  route: Pick<ClientRoute<unknown>, 'method' | 'path' | 'templates'>;
   protocol: Protocol;
-  endpoint: ClientRoute;
+  match(rest: string[], query: URLSearchParams): RoutedRequest | undefined;
 }
 
+/** Of several routes whose path begins a request's, the longest wins. */
 export function createRouter(protocols: readonly Protocol[], prefixes: Prefixes): Router {
-  const entries: Entry[] = protocols.flatMap((protocol) =>
-    protocol.endpoints(prefixes).map((endpoint) => ({ protocol, endpoint })),
-  );
+  const entries = entriesOf(protocols, prefixes);
 
-  function actionOf({ endpoint }: Entry, path: string, query: URLSearchParams): Action | undefined {
-    const rest = restOf(path, endpoint.path);
-    return rest && endpoint.action(rest, query);
+  function find(entry: Entry, path: string, query: URLSearchParams): RoutedRequest | undefined {
+    const rest = restOf(path, entry.route.path);
+    return rest && entry.match(rest, query);
   }
 
   return (method, path, query) => {
-    const [fitting, others] = partition(entries, ({ endpoint }) => endpoint.method === method);
-    for (const entry of fitting) {
-      const action = actionOf(entry, path, query);
-      if (action) return { protocol: entry.protocol, action };
+    for (const entry of entries) {
+      const found = entry.route.method === method ? find(entry, path, query) : undefined;
+      if (found) return found;
     }
-    const allowed = others.filter((entry) => actionOf(entry, path, new URLSearchParams()));
+    const others = entries.filter(({ route }) => route.method !== method);
+    const allowed = others.filter((entry) => find(entry, path, new URLSearchParams()));
     if (allowed.length > 0) {
-      const allow = [...new Set(allowed.map(({ endpoint }) => endpoint.method))].join(', ');
+      const allow = [...new Set(allowed.map(({ route }) => route.method))].join(', ');
       throw new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
     }
     throw nothingAt(method, path);
   };
 }
 
-function partition<Item>(items: Item[], fits: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(fits), items.filter((item) => !fits(item))];
+function entriesOf(protocols: readonly Protocol[], prefixes: Prefixes): Entry[] {
+  const entries = protocols.flatMap((protocol) => [
+    ...operationsOf(protocol).flatMap((operation) =>
+      operation.routes(prefixes).map(
+        (route): Entry => ({
+          route,
+          protocol,
+          match(rest, query) {
+            const match = route.match(rest, query);
+            return match && { type: 'operation', protocol, operation, match };
+          },
+        }),
+      ),
+    ),
+    ...protocol.catalogRoutes(prefixes).map(
+      (route): Entry => ({
+        route,
+        protocol,
+        match(rest, search) {
+          const query = route.match(rest, search);
+          return query && { type: 'catalog', protocol, query };
+        },
+      }),
+    ),
+  ]);
+  return entries.toSorted((one, other) => other.route.path.length - one.route.path.length);
 }
 
 export function nothingAt(method: string, path: string): GatewayError {
   return new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
 }
 
-/** The protocol whose error shape suits a path, whether or not anything is there. */
+/** The protocol whose error shape suits a path where nothing is: that of the longest common start. */
 export function protocolOfPath(path: string, protocols: readonly Protocol[], prefixes: Prefixes): Protocol {
-  const owner = protocols.find((protocol) =>
-    protocol.endpoints(prefixes).some(({ path: start }) => firstSegment(start) === firstSegment(path)),
+  const [best] = entriesOf(protocols, prefixes).toSorted(
+    (one, other) => commonSegments(other.route.path, path) - commonSegments(one.route.path, path),
   );
-  return owner ?? (protocols[0] as Protocol);
+  return best && commonSegments(best.route.path, path) > 0 ? best.protocol : (protocols[0] as Protocol);
 }
 
-function firstSegment(path: string): string {
-  return path.split('/')[1] ?? '';
+function commonSegments(one: string, other: string): number {
+  const [left, right] = [one.split('/'), other.split('/')];
+  let count = 1;
+  while (count < left.length && left[count] === right[count]) count++;
+  return count - 1;
 }
 
 /** The percent-decoded segments after `start`; undefined when the path is elsewhere or tries to climb. */

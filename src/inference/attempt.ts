@@ -3,8 +3,8 @@
 import type { Usage } from '../core/chat.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
+import type { Cost } from '../core/operation.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
-import type { Cost } from '../core/protocol.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { DeadlineTimer } from '../transport/deadlines.ts';
@@ -199,10 +199,10 @@ function upstreamRequest(
   const url = endpoint.provider.platform.url({
     type: 'inference',
     protocol: planned.upstream.id,
-    operation: call.action,
+    operation: planned.operation.name,
     model,
     stream: call.stream,
-    path: planned.upstream.upstreamPath(model, call.action, call.stream),
+    path: planned.operation.upstreamPath(model, call.stream),
   });
   return { method: 'POST', url, headers };
 }

@@ -2,7 +2,7 @@
 
 import type { Usage } from '../core/chat.ts';
 import type { GatewayError } from '../core/errors.ts';
-import type { AnswerFacts } from '../core/protocol.ts';
+import type { AnswerFacts } from '../core/operation.ts';
 import type { Attempt, RequestPath } from '../routing/attempt.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { RequestEnding, Served } from '../usage/meter.ts';

@@ -1,9 +1,5 @@
 /** What a key may do, how often, and for how much. Everything absent is unlimited. */
 
-/** What can be called with a key: the protocols, and the video tasks. */
-export const SURFACES = ['chat', 'messages', 'generate', 'videos'] as const;
-export type Surface = (typeof SURFACES)[number];
-
 export interface Limits {
   requestsPerMinute?: number;
   tokensPerMinute?: number;
@@ -16,7 +12,8 @@ export type Period = (typeof PERIODS)[number];
 export interface KeySettings {
   /** Globs of model ids. */
   models?: string[];
-  surfaces?: Surface[];
+  /** Ids of protocols, and `videos`. */
+  surfaces?: string[];
   /** It may look (own use, own tasks, models) and start nothing. */
   readOnly?: boolean;
   /** Address ranges that may use it. */

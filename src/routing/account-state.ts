@@ -5,13 +5,10 @@ import type { InferenceCall } from './inference-call.ts';
 
 /** Where requests name files and caches that an account keeps. */
 const KEPT = ['file_id', 'fileUri', 'file_uri', 'cachedContent', 'cached_content'];
-/** Who speaks for the model. */
-const MODEL_ROLES = ['assistant', 'model'];
 
-export function hasAccountState({ body, protocol }: Pick<InferenceCall, 'body' | 'protocol'>): boolean {
-  const turns: Json = body.messages ?? body.contents ?? [];
-  const answers: Json[] = Array.isArray(turns) ? turns.filter((turn) => MODEL_ROLES.includes(turn?.role)) : [];
-  return names(body, KEPT) || names(answers, protocol.stateFields);
+export function hasAccountState({ body, operation }: Pick<InferenceCall, 'body' | 'operation'>): boolean {
+  const { state } = operation;
+  return names(body, KEPT) || (state !== undefined && names(state.modelTurns(body), state.fields));
 }
 
 /** Whether a text stands under one of the names, at any depth. */

@@ -51,7 +51,7 @@ export async function decideRouting(
 ): Promise<RoutingDecision> {
   const { models, state, allows, isRestricted = false } = options;
   const slugs = createSlugs(models.slugs);
-  const body = call.protocol.gatewayFields.includes('provider') ? call.body : undefined;
+  const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
   const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
   const isKnown = (name: string): boolean => models.catalog().find(name) !== undefined;
   const choice = isAuto(requested) && !isKnown(requested) ? readChoice(body?.model_routing_config) : undefined;
@@ -65,9 +65,9 @@ export async function decideRouting(
   if (!allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
-  if (isRestricted) refuseModelMembers(withoutMembers(call.body, call.protocol.gatewayFields));
+  if (isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
   const others = await fallbackCandidates(named, policy, options);
-  const conversation = call.protocol.conversation(call.body, call.headers);
+  const conversation = call.operation.conversation(call.body, call.headers);
   const key = `${call.owner} ${model} ${conversation}`;
   const considered = withHolder(distinct([...own, ...others]), call, () => state.bindings.endpointOf(key));
   checkPin(policy, considered, model);

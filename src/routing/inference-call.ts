@@ -1,8 +1,9 @@
 /** One request of a client for a model, read and checked. */
 
 import type { Json } from '../core/json/json.ts';
+import type { Headers, Operation } from '../core/operation.ts';
 import type { OutputLimit } from '../core/output.ts';
-import type { Headers, Protocol } from '../core/protocol.ts';
+import type { Protocol } from '../core/protocol.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface InferenceCall {
@@ -10,7 +11,7 @@ export interface InferenceCall {
   /** The id of the client's key. */
   owner: string;
   protocol: Protocol;
-  action: 'generate' | 'count';
+  operation: Operation;
   stream: boolean;
   /** A streamed answer as one JSON array. */
   array: boolean;

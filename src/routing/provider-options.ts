@@ -14,7 +14,7 @@ const RESERVED = ['model', 'models', 'stream', 'streamoptions'];
 export function checkOptions({ options, provider }: Endpoint, isRestricted: boolean): void {
   if (!options) return;
   const path = pathOf(provider);
-  checkNames(options, protocolOf(provider.protocol).names, path);
+  checkNames(options, protocolOf(provider.protocol).operations.complete.names, path);
   for (const name of Object.keys(options)) {
     if (RESERVED.includes(fold(name))) refuse(path, name);
   }

@@ -3,17 +3,17 @@
 import type { StoreOperation } from './operation.ts';
 import type { operations } from './operations/index.ts';
 
-export type Operations = typeof operations;
-export type OperationName = keyof Operations;
-export type ParametersOf<Name extends OperationName> =
-  Operations[Name] extends StoreOperation<infer Parameters, infer _Result> ? Parameters : never;
-export type ResultOf<Name extends OperationName> =
-  Operations[Name] extends StoreOperation<infer _Parameters, infer Result> ? Awaited<Result> : never;
+export type StoreOperations = typeof operations;
+export type StoreOperationName = keyof StoreOperations;
+export type ParametersOf<Name extends StoreOperationName> =
+  StoreOperations[Name] extends StoreOperation<infer Parameters, infer _Result> ? Parameters : never;
+export type ResultOf<Name extends StoreOperationName> =
+  StoreOperations[Name] extends StoreOperation<infer _Parameters, infer Result> ? Awaited<Result> : never;
 
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   /** Throws `StoreUnavailable` when the engine cannot do it now: nothing has changed then, or nobody can know. */
-  call<Name extends OperationName>(name: Name, parameters: ParametersOf<Name>): Promise<ResultOf<Name>>;
+  call<Name extends StoreOperationName>(name: Name, parameters: ParametersOf<Name>): Promise<ResultOf<Name>>;
   /** Unix milliseconds that all gateways on this store agree on. */
   now(): number;
   /** Whether a write would succeed now. */

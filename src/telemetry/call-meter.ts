@@ -2,7 +2,7 @@
 
 import type { Attributes, Meter } from '@opentelemetry/api';
 import { createBounded } from './bounded.ts';
-import { operationName, providerName } from './conventions.ts';
+import { providerName } from './conventions.ts';
 import type { AttemptFacts, CallFacts, Watch } from './watch.ts';
 
 /** Different models; the others are one. */
@@ -25,7 +25,7 @@ export function meterWatch(meter: Meter): Watch {
   function record(call: CallFacts, last: AttemptFacts): void {
     const { usage, firstByte, milliseconds, error } = call;
     const attributes: Attributes = {
-      'gen_ai.operation.name': operationName(call),
+      'gen_ai.operation.name': call.operation,
       'gen_ai.provider.name': providerName(last.provider),
       'gen_ai.request.model': bounded(last.upstreamModel),
       ...(call.responseModel !== undefined && { 'gen_ai.response.model': bounded(call.responseModel) }),

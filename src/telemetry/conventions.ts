@@ -16,15 +16,10 @@ export function providerName(id: string): string {
   return Object.hasOwn(PROVIDERS, id) ? (PROVIDERS[id] as string) : id;
 }
 
-export function operationName({ protocol, action }: Pick<CallFacts, 'protocol' | 'action'>): string {
-  if (action === 'count') return 'count_tokens';
-  return protocol === 'generate' ? 'generate_content' : 'chat';
-}
-
 /** What is known before the answer. */
 export function requestAttributes(call: CallFacts, { provider, upstreamModel }: AttemptFacts): Attributes {
   return {
-    'gen_ai.operation.name': operationName(call),
+    'gen_ai.operation.name': call.operation,
     'gen_ai.provider.name': providerName(provider),
     'gen_ai.request.model': upstreamModel,
   };

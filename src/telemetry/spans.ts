@@ -11,7 +11,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { decimalOf } from '../core/money.ts';
-import { answerAttributes, operationName, requestAttributes } from './conventions.ts';
+import { answerAttributes, requestAttributes } from './conventions.ts';
 import { readParent, stateOf, writeParent } from './trace-context.ts';
 import type { AttemptFacts, CallFacts, EndFacts, RequestHead, Watch } from './watch.ts';
 
@@ -70,7 +70,7 @@ function headersOf(span: Span, head: RequestHead): Record<string, string> {
 
 function describeCall(server: Span, call: CallFacts): void {
   server.setAttributes({
-    'gen_ai.operation.name': operationName(call),
+    'gen_ai.operation.name': call.operation,
     'gen_ai.request.model': call.model,
     'polygate.attempts': call.attempts.length,
     ...(call.cost !== undefined && { 'polygate.cost_usd': Number(decimalOf(call.cost)) }),
@@ -80,7 +80,7 @@ function describeCall(server: Span, call: CallFacts): void {
 function describeAttempt(span: Span, call: CallFacts, attempt: AttemptFacts): void {
   const { status, error, firstByte, upstreamModel } = attempt;
   const answers = attempt === call.attempts.at(-1);
-  span.updateName(`${operationName(call)} ${upstreamModel}`);
+  span.updateName(`${call.operation} ${upstreamModel}`);
   span.setAttributes({
     ...requestAttributes(call, attempt),
     ...(answers && answerAttributes(call)),

@@ -28,7 +28,8 @@ export interface RequestWatch {
 /** A request for a model. All times are milliseconds. */
 export interface CallFacts {
   protocol: string;
-  action: 'generate' | 'count';
+  /** Its name in OpenTelemetry's conventions. */
+  operation: string;
   stream: boolean;
   /** The gateway's name of the model that was asked for. */
   model: string;
@@ -60,7 +61,7 @@ export interface AttemptFacts {
 }
 
 export interface EndFacts {
-  /** Which of our routes it was, e.g. `inference.generate`. */
+  /** Which of our routes it was, e.g. `inference.complete`. */
   route: string;
   protocol: string;
   /** The HTTP status; absent when the client left before there was one. */

@@ -26,17 +26,15 @@ const FINISHES: Record<string, string> = {
   spii: 'content_filter',
 };
 
-const API_TYPES: Record<string, string> = { chat: 'completions', messages: 'messages', generate: 'generate' };
-
-export function encodeGeneration(row: Row): Json {
+/** `apiType` is what the protocol of the client is called there. */
+export function encodeGeneration(row: Row, apiType: string): Json {
   const count = (name: string): number => Number(row[name]);
   const cost = Number(decimalOf(BigInt(String(row.cost))));
-  const protocol = String(row.protocol_in);
   return {
     id: row.id,
     upstream_id: row.upstream_id,
     request_id: row.id,
-    api_type: lookUp(API_TYPES, protocol) ?? protocol,
+    api_type: apiType,
     model: `${row.endpoint_provider}/${row.endpoint_model}`,
     requested_model: row.model,
     provider_name: row.endpoint_provider,

@@ -328,7 +328,7 @@ attack(
     );
     const read = (filler: string) => {
       const text = Buffer.from(`{"model":"chat/dear","x":${filler},${members('chat')}}`);
-      return longestHold(() => readBody(text, { names: protocolOf('chat').names }));
+      return longestHold(() => readBody(text, { names: protocolOf('chat').operations.complete.names }));
     };
     const longest = Math.max(
       await read(`[${ten.join(',')}]`),

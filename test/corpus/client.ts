@@ -44,11 +44,11 @@ export function translatedRequest(recording: Recording, client: ProtocolId, mode
   const from = protocolOf(recording.protocol);
   const to = protocolOf(client);
   try {
-    const request = from.decodeRequest(copyJson(recording.request));
+    const request = from.operations.complete.decodeRequest(copyJson(recording.request));
     request.stream = false;
     // Only a budget of zero says in generateContent that nothing is to be thought.
     const rules: ModelRules = client === 'generate' ? { ...EVERYTHING, reasoning: 'budget' } : EVERYTHING;
-    const { body, dropped } = to.encodeRequest(request, { origin: 'client', model, rules });
+    const { body, dropped } = to.operations.complete.encodeRequest(request, { origin: 'client', model, rules });
     delete body.stream_options;
     return { body, dropped: [...request.dropped, ...dropped] };
   } catch (error) {

@@ -6,7 +6,8 @@ import { NO_CREDENTIAL } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
-import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
+import type { EncoderOptions } from '../../src/core/operation.ts';
+import type { Protocol } from '../../src/core/protocol.ts';
 import type { Provider } from '../../src/core/provider.ts';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
 import { createResponseAssembler } from '../../src/inference/response/assembler.ts';
@@ -66,8 +67,8 @@ export const OWNER = 'key';
 
 export function callOf(protocol: Protocol, bytes: Buffer, body: Json): InferenceCall {
   const stream = body?.stream === true;
-  const base = { requestId: 'req', owner: OWNER, action: 'generate', array: false, headers: {} } as const;
-  return { ...base, protocol, stream, bytes, body };
+  const base = { requestId: 'req', owner: OWNER, array: false, headers: {} } as const;
+  return { ...base, protocol, operation: protocol.operations.complete, stream, bytes, body };
 }
 
 export interface Answer {
@@ -107,6 +108,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
   const planned: Plan = {
     path: upstream === client ? 'passthrough' : 'translated',
     upstream,
+    operation: upstream.operations.complete,
     target: { origin: 'upstream', model: 'upstream-model', rules: {} },
     body: Buffer.from('{}'),
     dropped: [],

@@ -48,31 +48,37 @@ describe('answers of upstreams', () => {
     const odd = { toString: 1 };
     const choices = [null, { index: odd, message: { content: 'Hi', tool_calls: odd, reasoning_details: [null] } }];
     const body = { id: odd, created: [], choices, usage: { prompt_tokens: 1, completion_tokens: odd } };
-    const [first] = chat.decodeResponse(body, target).candidates;
+    const [first] = chat.operations.complete.decodeResponse(body, target).candidates;
     assert.deepEqual(first?.parts, [{ type: 'text', text: 'Hi' }]);
     const blocks = [null, { type: odd }, { type: 'text', text: 'Hi', citations: 1 }];
-    assert.deepEqual(messages.decodeResponse({ id: odd, content: blocks }, target).candidates[0]?.parts, [
-      { type: 'text', text: 'Hi' },
-    ]);
+    assert.deepEqual(
+      messages.operations.complete.decodeResponse({ id: odd, content: blocks }, target).candidates[0]?.parts,
+      [{ type: 'text', text: 'Hi' }],
+    );
     const parts = [null, { text: 'Hi', inlineData: {} }];
     const candidates = [null, { content: { parts }, finishReason: 'STOP', groundingMetadata: { groundingChunks: 1 } }];
-    assert.deepEqual(generate.decodeResponse({ candidates }, target).candidates[0]?.parts, [
+    assert.deepEqual(generate.operations.complete.decodeResponse({ candidates }, target).candidates[0]?.parts, [
       { type: 'text', text: 'Hi' },
     ]);
   });
 
   test('counts are natural numbers', () => {
-    assert.equal(chat.usageOf({ usage: { prompt_tokens: -1, completion_tokens: 1 } }), undefined);
-    assert.deepEqual(messages.usageOf({ usage: { input_tokens: 1.5, output_tokens: 3 } }), { output: 3 });
-    assert.deepEqual(generate.usageOf({ usageMetadata: { promptTokenCount: '7', candidatesTokenCount: {} } }), {
-      input: 7,
-      output: 0,
+    assert.equal(chat.operations.complete.usageOf({ usage: { prompt_tokens: -1, completion_tokens: 1 } }), undefined);
+    assert.deepEqual(messages.operations.complete.usageOf({ usage: { input_tokens: 1.5, output_tokens: 3 } }), {
+      output: 3,
     });
+    assert.deepEqual(
+      generate.operations.complete.usageOf({ usageMetadata: { promptTokenCount: '7', candidatesTokenCount: {} } }),
+      {
+        input: 7,
+        output: 0,
+      },
+    );
   });
 
   test('a candidate far ahead does not make billions before it', () => {
     const candidates = [{ index: 4_000_000_000, content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }];
-    assert.equal(generate.decodeResponse({ candidates }, target).candidates.length, 1);
+    assert.equal(generate.operations.complete.decodeResponse({ candidates }, target).candidates.length, 1);
   });
 
   test('pieces of arguments cannot make an array long by its length', () => {
@@ -81,7 +87,7 @@ describe('answers of upstreams', () => {
       { jsonPath: '$.list.length', numberValue: 4_000_000_000 },
     ];
     const candidates = [{ content: { parts: [{ functionCall: { name: 'f', partialArgs } }] }, finishReason: 'STOP' }];
-    const [part] = generate.decodeResponse({ candidates }, target).candidates[0]?.parts ?? [];
+    const [part] = generate.operations.complete.decodeResponse({ candidates }, target).candidates[0]?.parts ?? [];
     assert.equal(part?.type === 'call' && part.args, '{"list":["x"]}');
   });
 
@@ -198,13 +204,13 @@ test('bodies of any kind go through the restoring of state', () => {
     { contents: [null] },
   ]) {
     for (const protocol of [chat, messages, generate])
-      assert.equal(protocol.restoreState(structuredClone(body), 'o'), false);
+      assert.equal(protocol.operations.complete.state?.restore(structuredClone(body), 'o'), false);
   }
 });
 
 test('a system block of an unknown type may hold anything', () => {
   const body = { messages: [{ role: 'user', content: 'x' }], system: [{ type: 'novel', text: { a: 1 } }] };
-  assert.doesNotThrow(() => messages.decodeRequest(body));
+  assert.doesNotThrow(() => messages.operations.complete.decodeRequest(body));
 });
 
 test('what is read as text in requests is refused when it is none', () => {
@@ -219,7 +225,7 @@ test('what is read as text in requests is refused when it is none', () => {
     ],
   ];
   for (const [param, body] of bodies) {
-    assert.throws(() => chat.check({ model: 'm', ...body }, 'generate'), { name: 'GatewayError', param });
+    assert.throws(() => chat.operations.complete.check({ model: 'm', ...body }), { name: 'GatewayError', param });
   }
 });
 
@@ -229,18 +235,22 @@ test('a nullable schema may list its values in any way', () => {
     contents: [{ parts: [{ text: 'x' }] }],
     tools: [{ functionDeclarations: [{ name: 'f', parameters }] }],
   };
-  assert.doesNotThrow(() => generate.decodeRequest(body));
+  assert.doesNotThrow(() => generate.operations.complete.decodeRequest(body));
 });
 
 test('numbers too large for a double stand where text is expected', () => {
   const huge = read('{"number":1e400}').number;
   const thinking = [{ type: 'thinking', thinking: [{ type: 'text', text: huge }] }];
-  assert.doesNotThrow(() => chat.decodeRequest({ messages: [{ role: 'assistant', content: thinking }] }));
+  assert.doesNotThrow(() =>
+    chat.operations.complete.decodeRequest({ messages: [{ role: 'assistant', content: thinking }] }),
+  );
   const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 0, description: huge } } };
-  const request = generate.decodeRequest({
+  const request = generate.operations.complete.decodeRequest({
     contents: [],
     generationConfig: { responseMimeType: 'application/json', responseJsonSchema: schema },
   });
   request.turns.push({ role: 'user', parts: [{ type: 'text', text: 'x' }] });
-  assert.doesNotThrow(() => messages.encodeRequest(request, { origin: 'o', model: 'm', rules: {} }));
+  assert.doesNotThrow(() =>
+    messages.operations.complete.encodeRequest(request, { origin: 'o', model: 'm', rules: {} }),
+  );
 });

@@ -6,7 +6,8 @@ import type { GatewayError } from '../../src/core/errors.ts';
 import { readBody } from '../../src/core/json/body.ts';
 import { copyJson, isObject, type Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
-import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
+import type { EncoderOptions } from '../../src/core/operation.ts';
+import type { Protocol } from '../../src/core/protocol.ts';
 import { plan } from '../../src/inference/request/plan.ts';
 import { encoderOptions } from '../../src/inference/response/encoder-options.ts';
 import { createStateMemory } from '../../src/inference/state/memory.ts';
@@ -65,16 +66,17 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
   return bounded(async () => {
     const body = await readBody(bytes);
     const text = JSON.stringify(body);
-    for (const action of ['count', 'generate'] as const) {
+    for (const operation of [client.operations['count-tokens'], client.operations.complete]) {
+      if (!operation) continue;
       let accepted = false;
       await bounded(() => {
-        client.check(body, action);
+        operation.check(body);
         accepted = true;
       });
       if (!accepted) continue;
-      const call = { ...callOf(client, bytes, body), action };
+      const call = { ...callOf(client, bytes, body), operation };
       for (const endpoint of endpoints) {
-        if (action === 'count' && !endpoint.provider.countsTokens) continue;
+        if (operation.name === 'count-tokens' && !endpoint.provider.countsTokens) continue;
         await bounded(async () => {
           const planned = await plan(call, endpoint, { prepare: async () => {}, memory, signal });
           assert.ok(isObject(JSON.parse(planned.body.toString('utf8'))), 'the body for the upstream is no object');
@@ -84,7 +86,7 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
       await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, { hideReasoning: false }));
     }
     assert.equal(JSON.stringify(body), text, "the client's body was changed");
-    await bounded(() => client.restoreState(copyJson(body), 'upstream'));
+    await bounded(() => client.operations.complete.state?.restore(copyJson(body), 'upstream'));
   });
 }
 
@@ -105,7 +107,7 @@ export function checkDelivery(asked: Asked, answer: Answer): Promise<void> {
       assert.equal(ending, error ? 'error' : 'complete');
     } else if (!asked.stream || asked.array) JSON.parse(text);
     if (asked.stream && asked.client === asked.upstream && error) {
-      const words = asked.client.encodeStreamError(error, 'req', encoderOf(asked));
+      const words = asked.client.operations.complete.encodeStreamError(error, 'req', encoderOf(asked));
       assert.ok(text.endsWith(words), 'the error is not the end');
       assert.equal(text.split(words).length, 2, 'the error is told twice');
     }
@@ -152,10 +154,10 @@ export function checkReaders(upstream: Protocol, body: Json): Promise<void> {
     }
     const error = upstream.errorIn(body);
     if (error) assertMeant(error);
-    assertCounts(upstream.usageOf(body));
-    upstream.isEnd({ data: JSON.stringify(body) });
-    upstream.streamUsage?.isExtra(body);
-    const tokens = upstream.decodeCount(body);
+    assertCounts(upstream.operations.complete.usageOf(body));
+    upstream.operations.complete.isEnd({ data: JSON.stringify(body) });
+    upstream.operations.complete.streamUsage?.isExtra(body);
+    const tokens = upstream.operations['count-tokens']?.decodeCount(body);
     assert.ok(tokens === undefined || Number.isSafeInteger(tokens), 'a count that is none');
   });
 }

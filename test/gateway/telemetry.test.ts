@@ -97,7 +97,7 @@ describe('figures', () => {
 
   test('count a call, what it used, and the endpoint that it left', async () => {
     assert.equal((await ask(gateway, { protocol: 'chat', model: 'both/m', text: 'hi' })).status, 200);
-    const chat = 'route="inference.generate",protocol="chat",status_class="2xx",outcome="complete"';
+    const chat = 'route="inference.complete",protocol="chat",status_class="2xx",outcome="complete"';
     await untilFigure(gateway, `polygate_requests_total{${chat}} 1`);
     const lines = await figures(gateway);
     for (const line of [
@@ -125,8 +125,8 @@ describe('figures', () => {
     await fetch(`${gateway.url}/nothing/here`);
     const refused = (route: string, protocol: string) =>
       `polygate_requests_total{route="${route}",protocol="${protocol}",status_class="4xx",outcome="refused"} 1`;
-    await untilFigure(gateway, refused('inference.generate', 'chat'));
-    await untilFigure(gateway, refused('inference.generate', 'messages'));
+    await untilFigure(gateway, refused('inference.complete', 'chat'));
+    await untilFigure(gateway, refused('inference.complete', 'messages'));
     await untilFigure(gateway, refused('unknown', 'chat'));
     assert.ok(!(await figures(gateway)).join('\n').includes('no/such'));
   });
@@ -202,7 +202,7 @@ describe('traces', () => {
     const server = spans.find(({ kind }) => kind === 2);
     const [first, second] = spans.filter(({ kind }) => kind === 3);
     assert.ok(server && first && second);
-    assert.deepEqual([server.name, server.traceId], ['POST inference.generate', TRACE]);
+    assert.deepEqual([server.name, server.traceId], ['POST inference.complete', TRACE]);
     assert.deepEqual([first.parentSpanId, second.parentSpanId], [server.spanId, server.spanId]);
     assert.deepEqual([first.status, first.attributes['error.type']], [2, 'overloaded']);
     const { attributes } = second;

@@ -98,10 +98,14 @@ export interface Encoded {
 }
 
 export function encode(from: Protocol, to: Protocol, { body, rules }: { body: Json; rules: ModelRules }): Encoded {
-  from.check(body, 'generate');
-  const request = from.decodeRequest(structuredClone(body));
+  from.operations.complete.check(body);
+  const request = from.operations.complete.decodeRequest(structuredClone(body));
   if (body.stream) request.stream = true;
-  const encoded = to.encodeRequest(request, { origin: 'upstream/family', model: 'upstream-model', rules });
+  const encoded = to.operations.complete.encodeRequest(request, {
+    origin: 'upstream/family',
+    model: 'upstream-model',
+    rules,
+  });
   return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };
 }
 

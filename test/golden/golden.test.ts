@@ -13,7 +13,8 @@ import { describe, test } from 'node:test';
 import type { ChatEvent } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { unfold } from '../../src/core/fold.ts';
-import type { EncoderOptions, Protocol, Target } from '../../src/core/protocol.ts';
+import type { EncoderOptions, Target } from '../../src/core/operation.ts';
+import type { Protocol } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { protocols } from '../../src/protocols/index.ts';
 import { checkStream } from '../validators/index.ts';
@@ -70,9 +71,9 @@ for (const from of protocols) {
         if (file.targets && !file.targets.includes(to.id)) continue;
         test(`${name} to ${to.id}: ${file.about}`, () => {
           const result = orError(() => {
-            from.check(file.body, 'generate');
-            const request = from.decodeRequest(structuredClone(file.body));
-            const encoded = to.encodeRequest(request, { ...target, rules: file.rules ?? {} });
+            from.operations.complete.check(file.body);
+            const request = from.operations.complete.decodeRequest(structuredClone(file.body));
+            const encoded = to.operations.complete.encodeRequest(request, { ...target, rules: file.rules ?? {} });
             return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };
           });
           expectJson(join(folder, 'requests', from.id, `${name}.to-${to.id}.json`), result);
@@ -87,14 +88,17 @@ for (const from of protocols) {
       for (const to of others(from)) {
         test(`${name} to ${to.id}: ${file.about}`, () => {
           const result = orError(() =>
-            to.encodeResponse(from.decodeResponse(structuredClone(file.body), target), options),
+            to.operations.complete.encodeResponse(
+              from.operations.complete.decodeResponse(structuredClone(file.body), target),
+              options,
+            ),
           );
           expectJson(join(folder, 'responses', from.id, `${name}.to-${to.id}.json`), result);
         });
         test(`${name} to ${to.id}, unfolded into a stream, is valid`, () => {
-          const encoder = to.streamEncoder(options);
+          const encoder = to.operations.complete.streamEncoder(options);
           orError(() => {
-            const response = from.decodeResponse(structuredClone(file.body), target);
+            const response = from.operations.complete.decodeResponse(structuredClone(file.body), target);
             const text = [...unfold(response)].map((event) => encoder.encode(event)).join('') + encoder.end();
             checkStream(to.id, text);
           });
@@ -119,8 +123,8 @@ for (const from of protocols) {
 
 /** As the gateway does it: an error of either side ends the stream in the client's words. */
 function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
-  const decoder = from.streamDecoder(target);
-  const encoder = to.streamEncoder(options);
+  const decoder = from.operations.complete.streamDecoder(target);
+  const encoder = to.operations.complete.streamEncoder(options);
   let text = '';
   const encode = (events: ChatEvent[]) => {
     for (const event of events) {
@@ -134,6 +138,6 @@ function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
     return text + encoder.end();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return text + to.encodeStreamError(error, 'req_golden', options);
+    return text + to.operations.complete.encodeStreamError(error, 'req_golden', options);
   }
 }

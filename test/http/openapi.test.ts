@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Json } from '../../src/core/json/json.ts';
+import { operationsOf } from '../../src/core/operation.ts';
+import type { Protocol } from '../../src/core/protocol.ts';
 import { ACCOUNT_ROUTES } from '../../src/http/account-routes.ts';
 import { keyRoutes } from '../../src/http/admin/keys.ts';
 import { recordRoutes } from '../../src/http/admin/records.ts';
@@ -69,12 +71,14 @@ describe('every route of a protocol is in it', () => {
   );
 
   for (const protocol of protocols) {
-    for (const { method, path, operations } of protocol.endpoints(prefixes)) {
-      test(`${method} ${path}`, () => {
-        assert.ok(operations.length > 0);
-        for (const operation of operations) {
-          assert.equal(router(method, sample(operation.path), query).action.type, operation.action, operation.path);
-          assert.ok(document.paths[operation.path][method.toLowerCase()], operation.path);
+    for (const { name, method, path, templates } of routesOf(protocol)) {
+      test(`${method} ${path} ${name}`, () => {
+        assert.ok(templates.length > 0);
+        for (const template of templates) {
+          const found = router(method, sample(template.path), query);
+          assert.equal(found.type === 'operation' ? found.operation.name : found.type, name, template.path);
+          assert.equal(found.protocol, protocol);
+          assert.ok(document.paths[template.path][method.toLowerCase()], template.path);
         }
         for (const rest of [...rests, ...methods]) {
           if (!answers(method, path + rest)) continue;
@@ -131,7 +135,7 @@ describe('every route of the admin API is in it', () => {
 test('nothing else is in it', () => {
   const known = [
     ...protocols.flatMap((protocol) =>
-      protocol.endpoints(prefixes).flatMap(({ operations }) => operations.map(({ path }) => path)),
+      routesOf(protocol).flatMap(({ templates }) => templates.map(({ path }) => path)),
     ),
     ...VIDEO_PATHS.map(({ template }) => template),
     ...adminRoutes.map(({ template }) => template),
@@ -145,7 +149,7 @@ test('bodies are those that requests are checked with', () => {
   const { schemas } = document.components;
   assert.deepEqual(schemas.ChatRequest.properties.temperature, { type: 'number', minimum: 0, maximum: 2 });
   assert.deepEqual(schemas.MessagesRequest.required, ['model', 'messages', 'max_tokens']);
-  assert.deepEqual(schemas.MessagesCountRequest.required, ['model', 'messages']);
+  assert.deepEqual(schemas.MessagesCountTokensRequest.required, ['model', 'messages']);
   assert.equal(schemas.GenerateRequest.properties.generationConfig.properties.topK.minimum, 0);
   assert.equal(schemas.VideoRequest.properties.execution_expires_after.maximum, 172_800);
   assert.ok(!JSON.stringify(document).includes('errorMessage'));
@@ -184,3 +188,17 @@ describe('GET /openapi.json', () => {
     assert.deepEqual(undescribed, []);
   });
 });
+
+/** The routes of a protocol, each with the name of its operation or `catalog`. */
+function routesOf(protocol: Protocol) {
+  return [
+    ...operationsOf(protocol).flatMap((operation) =>
+      operation
+        .routes(prefixes)
+        .map(({ method, path, templates }) => ({ name: operation.name, method, path, templates })),
+    ),
+    ...protocol
+      .catalogRoutes(prefixes)
+      .map(({ method, path, templates }) => ({ name: 'catalog', method, path, templates })),
+  ];
+}

@@ -59,8 +59,8 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
   const protocol = protocolOf(protocolId);
   const body = question(protocolId, 'house/m', 'hi', stream);
   const bytes = Buffer.from(JSON.stringify(body));
-  const base = { requestId: 'r', owner: 'o', action: 'generate', array: false, headers: {} } as const;
-  const call: InferenceCall = { ...base, protocol, stream, bytes, body };
+  const base = { requestId: 'r', owner: 'o', array: false, headers: {} } as const;
+  const call: InferenceCall = { ...base, protocol, operation: protocol.operations.complete, stream, bytes, body };
   let written = '';
   const reply: Reply = {
     full: false,

@@ -47,14 +47,14 @@ function requestOf(...parts: Part[]): ChatRequest {
   return { stream: false, turns: [{ role: 'user', parts }], tools: [], dropped: [] };
 }
 
-async function inlined(parts: Part[], needs: { protocol: string; inline: boolean }): Promise<Part[]> {
+async function inlined(parts: Part[], needs: { typed: boolean; inline: boolean }): Promise<Part[]> {
   requests = [];
   await inlineMedia(requestOf(...parts), needs, fetchBytes);
   return parts;
 }
 
-const GENERATE = { protocol: 'generate', inline: false };
-const INLINE = { protocol: 'chat', inline: true };
+const GENERATE = { typed: true, inline: false };
+const INLINE = { typed: false, inline: true };
 
 describe('inlineMedia', () => {
   test('fetches for generate only what has no type in its name', async () => {
@@ -67,7 +67,7 @@ describe('inlineMedia', () => {
   });
 
   test('fetches nothing for targets that fetch themselves', async () => {
-    await inlined([media('image', '/picture'), media('document', '/paper')], { protocol: 'messages', inline: false });
+    await inlined([media('image', '/picture'), media('document', '/paper')], { typed: false, inline: false });
     assert.deepEqual(requests, []);
   });
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import type { EncoderOptions, Protocol } from '../../src/core/protocol.ts';
+import type { EncoderOptions } from '../../src/core/operation.ts';
+import type { Protocol } from '../../src/core/protocol.ts';
 import { createRelay, type Output } from '../../src/inference/response/stream.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { messages } from '../../src/protocols/messages/index.ts';

@@ -22,8 +22,8 @@ function framesOf(bodies: readonly object[]): Buffer[] {
   return bodies.map((body) => Buffer.from(`data: ${JSON.stringify(body)}\n\n`));
 }
 
-function measure({ textPlaces }: Protocol, bodies: readonly object[]): number {
-  const meter = createTextMeter(textPlaces);
+function measure({ operations }: Protocol, bodies: readonly object[]): number {
+  const meter = createTextMeter(operations.complete.textPlaces);
   for (const frame of framesOf(bodies)) meter.add(frame);
   return meter.tokens();
 }
@@ -94,6 +94,6 @@ test('a hostile frame costs no more than its first megabyte', () => {
   const many = Buffer.from(`data: {"delta":${'{"content":"a","content":'.repeat(1_000_000)}`);
   const slashes = Buffer.from(`data: {"delta":{"content":"${'\\'.repeat(20_000_000)}`);
   const begun = performance.now();
-  for (const frame of [many, slashes]) createTextMeter(chat.textPlaces).add(frame);
+  for (const frame of [many, slashes]) createTextMeter(chat.operations.complete.textPlaces).add(frame);
   assert.ok(performance.now() - begun < 1000);
 });

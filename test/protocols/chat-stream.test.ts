@@ -6,7 +6,7 @@ import type { ChatCandidate, ChatEvent, ChatResponse } from '../../src/core/chat
 import { GatewayError } from '../../src/core/errors.ts';
 import { fold, unfold } from '../../src/core/fold.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import type { EncoderOptions, Target } from '../../src/core/protocol.ts';
+import type { EncoderOptions, Target } from '../../src/core/operation.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 
@@ -42,7 +42,7 @@ function response(candidate: ChatCandidate, more: Partial<ChatResponse> = {}): C
 }
 
 function text(events: Iterable<ChatEvent>, chosen: Partial<EncoderOptions> = {}): string {
-  const encoder = chat.streamEncoder({ ...options, ...chosen });
+  const encoder = chat.operations.complete.streamEncoder({ ...options, ...chosen });
   return [...events].map((event) => encoder.encode(event)).join('') + encoder.end();
 }
 
@@ -121,7 +121,11 @@ describe('a stream that fails', () => {
   const begun: ChatEvent[] = [{ type: 'message-start', id: 'a', model: 'one' }];
 
   test('has neither choices nor an end in its error', () => {
-    const stream = chat.encodeStreamError(new GatewayError('overloaded', 'Busy.'), 'req_1', options);
+    const stream = chat.operations.complete.encodeStreamError(
+      new GatewayError('overloaded', 'Busy.'),
+      'req_1',
+      options,
+    );
     assert.ok(!stream.includes('[DONE]'));
     assert.equal(chunks(stream).at(-1).error.code, 'server_is_overloaded');
     assert.equal(chunks(stream).at(-1).choices, undefined);
@@ -146,13 +150,13 @@ test('entries of lists have a place of their own, by which official SDKs put the
       }
     }
   }
-  const { message } = chat.encodeResponse(response(FULL), options).choices[0];
+  const { message } = chat.operations.complete.encodeResponse(response(FULL), options).choices[0];
   assert.deepEqual(lists.reasoning_details, message.reasoning_details);
   assert.equal(lists.images.length, 2);
 });
 
 test('a client’s next request brings all state back, from a whole answer and from a stream', () => {
-  const whole = chat.encodeResponse(response(FULL), options).choices[0].message;
+  const whole = chat.operations.complete.encodeResponse(response(FULL), options).choices[0].message;
   const streamed: Json = { role: 'assistant', content: '', reasoning_details: [], tool_calls: [] };
   for (const { content = '', reasoning_details = [], tool_calls = [] } of deltas(text(unfold(response(FULL))))) {
     streamed.content += content;
@@ -168,8 +172,8 @@ test('a client’s next request brings all state back, from a whole answer and f
   for (const message of [whole, streamed]) {
     const results = ['c1', 'c2'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'ok' }));
     const body = { model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }, message, ...results] };
-    chat.check(body, 'generate');
-    const parts = chat.decodeRequest(body).turns[1]?.parts ?? [];
+    chat.operations.complete.check(body);
+    const parts = chat.operations.complete.decodeRequest(body).turns[1]?.parts ?? [];
     const states = parts.map((part) => ('opaque' in part ? part.opaque?.value : undefined));
     assert.deepEqual(states, ['s', 'r', undefined, 't', undefined]);
     assert.equal(parts[0]?.type === 'reasoning' && parts[0].text, 'Hm.');
@@ -188,8 +192,8 @@ test('an answer decoded whole is the same as its stream decoded', () => {
   };
   const usage = { input: 9, output: 5, cached: 4, reasoning: 2 };
   const sent = response(plain, { id: 'chatcmpl-1', usage });
-  const whole = chat.decodeResponse(chat.encodeResponse(sent, options), target);
-  const decoder = chat.streamDecoder(target);
+  const whole = chat.operations.complete.decodeResponse(chat.operations.complete.encodeResponse(sent, options), target);
+  const decoder = chat.operations.complete.streamDecoder(target);
   const events = parseEvents(Buffer.from(text(unfold(sent)))).flatMap((event) => decoder.decode(event));
   assert.deepEqual(fold([...events, ...decoder.end()]), whole);
   assert.deepEqual(
@@ -214,7 +218,7 @@ describe('reasons', () => {
   ];
   for (const [finish, name, content] of named) {
     test(`${finish.reason} is ${name}`, () => {
-      const [choice] = chat.encodeResponse(response({ parts: [], finish }), options).choices;
+      const [choice] = chat.operations.complete.encodeResponse(response({ parts: [], finish }), options).choices;
       assert.deepEqual([choice.finish_reason, choice.message.content], [name, content]);
       if (finish.raw) assert.equal(choice.native_finish_reason, finish.raw);
     });
@@ -223,23 +227,32 @@ describe('reasons', () => {
   test('complete calls are calls whatever the reason, and calls alone have null content', () => {
     const call = { type: 'call', id: 'c', name: 'look', args: '{}' } as const;
     for (const reason of ['stop', 'length', 'other'] as const) {
-      const [choice] = chat.encodeResponse(response({ parts: [call], finish: { reason } }), options).choices;
+      const [choice] = chat.operations.complete.encodeResponse(
+        response({ parts: [call], finish: { reason } }),
+        options,
+      ).choices;
       assert.deepEqual([choice.finish_reason, choice.message.content], ['tool_calls', null]);
     }
     const cut = { ...call, args: '{"a' };
-    const [choice] = chat.encodeResponse(response({ parts: [cut], finish: { reason: 'length' } }), options).choices;
+    const [choice] = chat.operations.complete.encodeResponse(
+      response({ parts: [cut], finish: { reason: 'length' } }),
+      options,
+    ).choices;
     assert.equal(choice.finish_reason, 'length');
   });
 
   test('a malformed answer is an error', () => {
     const malformed = response({ parts: [], finish: { reason: 'malformed' } });
-    assert.throws(() => chat.encodeResponse(malformed, options), { code: 'upstream_error' });
+    assert.throws(() => chat.operations.complete.encodeResponse(malformed, options), { code: 'upstream_error' });
   });
 });
 
 describe('what the client asked', () => {
   test('hidden reasoning is hidden, and its signature is useless without the text', () => {
-    const [choice] = chat.encodeResponse(response(FULL), { ...options, hideReasoning: true }).choices;
+    const [choice] = chat.operations.complete.encodeResponse(response(FULL), {
+      ...options,
+      hideReasoning: true,
+    }).choices;
     assert.equal(choice.message.reasoning, undefined);
     assert.deepEqual(
       choice.message.reasoning_details.map((detail: Json) => detail.type),

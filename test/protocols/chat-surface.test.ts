@@ -5,24 +5,24 @@ import { describe, test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
-import type { Action } from '../../src/core/protocol.ts';
+import { catalogRoutes } from '../../src/protocols/chat/catalog-routes.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
+import { routed } from './routed.ts';
 
-function action(method: 'GET' | 'POST', path: string, rest: string[], query = ''): Action | undefined {
-  const endpoint = chat
-    .endpoints({ messages: 'm', generate: 'g' })
-    .find((candidate) => candidate.method === method && candidate.path === path);
-  return endpoint?.action(rest, new URLSearchParams(query));
+function action(method: 'GET' | 'POST', path: string, rest: string[], query = '') {
+  const routes = [...catalogRoutes, ...chat.operations.complete.routes({ messages: 'm', generate: 'g' })];
+  const route = routes.find((candidate) => candidate.method === method && candidate.path === path);
+  return route?.match(rest, new URLSearchParams(query));
 }
 
 describe('paths', () => {
   test('completions', () => {
-    assert.deepEqual(action('POST', '/v1/chat/completions', []), { type: 'generate' });
+    assert.deepEqual(routed(chat, 'POST', '/v1/chat/completions'), { type: 'complete' });
     assert.equal(action('POST', '/v1/chat/completions', ['more']), undefined);
   });
 
   test('all models, and those of a provider', () => {
-    assert.equal(action('GET', '/v1/models', [])?.type, 'list-models');
+    assert.equal(routed(chat, 'GET', '/v1/models')?.type, 'list-models');
     const listing = action('GET', '/v1/models', ['openai'], 'limit=20&after=openai/a');
     assert.deepEqual(listing, { type: 'list-models', provider: 'openai', page: { limit: 20, after: 'openai/a' } });
   });
@@ -269,7 +269,7 @@ test('names of hub parameters', () => {
 
 test('a usage frame is found by its mark however it is spaced', () => {
   for (const text of ['{"usage":{"prompt_tokens":1}}', '{"usage": {"completion_tokens": 2, "prompt_tokens": 1}}']) {
-    assert.ok(Buffer.from(text).includes(chat.usageMark));
-    assert.equal(chat.usageOf(JSON.parse(text))?.input, 1);
+    assert.ok(Buffer.from(text).includes(chat.operations.complete.usageMark));
+    assert.equal(chat.operations.complete.usageOf(JSON.parse(text))?.input, 1);
   }
 });

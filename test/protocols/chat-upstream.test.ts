@@ -13,7 +13,7 @@ const TOOL = { name: 'look', parameters: { type: 'object', properties: { at: { t
 
 function encode(request: Partial<ChatRequest>, rules: ModelRules = {}): { body: Json; dropped: string[] } {
   const whole: ChatRequest = { stream: false, turns: [user('Hi')], tools: [], dropped: [], ...request };
-  return chat.encodeRequest(whole, { origin: ORIGIN, model: 'one', rules });
+  return chat.operations.complete.encodeRequest(whole, { origin: ORIGIN, model: 'one', rules });
 }
 
 function user(text: string, ...more: Part[]): Turn {
@@ -194,10 +194,10 @@ describe('turns', () => {
     const message = { role: 'assistant', content: 'Hello', reasoning_details: [detail, hidden] };
     const answer = { id: 'chatcmpl-1', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] };
     const target = { origin: ORIGIN, model: 'one', rules: {} };
-    const [candidate] = chat.decodeResponse(answer, target).candidates;
+    const [candidate] = chat.operations.complete.decodeResponse(answer, target).candidates;
     const turns = [user('Hi'), assistant(...(candidate?.parts ?? [])), user('So?')];
     assert.deepEqual(encode({ turns }).body.messages[1].reasoning_details, [detail, hidden]);
-    const elsewhere = chat.encodeRequest(
+    const elsewhere = chat.operations.complete.encodeRequest(
       { stream: false, turns, tools: [], dropped: [] },
       { ...target, origin: 'other' },
     );
@@ -225,7 +225,7 @@ describe('state in a relayed body', () => {
 
   test('of the target is opened', () => {
     const relayed = body(ORIGIN);
-    assert.ok(chat.restoreState(relayed, ORIGIN));
+    assert.ok(chat.operations.complete.state?.restore(relayed, ORIGIN));
     const [message] = relayed.messages;
     assert.equal(message.reasoning_details[1].signature, 'raw');
     assert.equal(message.tool_calls[0].extra_content.google.thought_signature, 'raw');
@@ -234,7 +234,7 @@ describe('state in a relayed body', () => {
 
   test('of anyone else goes, with its reasoning', () => {
     const relayed = body('other');
-    assert.ok(chat.restoreState(relayed, ORIGIN));
+    assert.ok(chat.operations.complete.state?.restore(relayed, ORIGIN));
     assert.deepEqual(relayed.messages[0], { role: 'assistant', content: null, tool_calls: [{ id: 'c1' }] });
   });
 
@@ -242,6 +242,6 @@ describe('state in a relayed body', () => {
     const relayed = {
       messages: [{ role: 'assistant', reasoning_details: [{ type: 'reasoning.text', signature: 's' }] }],
     };
-    assert.equal(chat.restoreState(relayed, ORIGIN), false);
+    assert.equal(chat.operations.complete.state?.restore(relayed, ORIGIN), false);
   });
 });

@@ -28,7 +28,7 @@ const result = (callId: string, value: string, ...more: Part[]): Part => ({
 
 function encode(request: Partial<ChatRequest>, rules: ModelRules = {}) {
   const whole: ChatRequest = { stream: false, turns: [user(text('Hi'))], tools: [], dropped: [], ...request };
-  return generate.encodeRequest(whole, { origin: ORIGIN, model: 'm', rules });
+  return generate.operations.complete.encodeRequest(whole, { origin: ORIGIN, model: 'm', rules });
 }
 
 function contents(turns: Turn[], rules?: ModelRules) {
@@ -177,7 +177,8 @@ describe('state', () => {
       { text: 'y', thoughtSignature: 'RAW' },
       { functionCall: { name: 'f' }, thoughtSignature: STAND_IN },
     ];
-    const decoded = generate.decodeRequest({ contents: [{ role: 'model', parts }] }).turns[0]?.parts;
+    const decoded = generate.operations.complete.decodeRequest({ contents: [{ role: 'model', parts }] }).turns[0]
+      ?.parts;
     assert.deepEqual(
       decoded?.map((part) => 'opaque' in part && part.opaque),
       [own, { kind: 'signature', value: 'RAW' }, false],
@@ -394,18 +395,18 @@ describe('counting', () => {
       { generateContentRequest: { model: 'models/a/b', ...body } },
       { generate_content_request: body },
     ]) {
-      generate.check(request, 'count');
-      assert.deepEqual(generate.decodeRequest(request).turns, [user(text('Hi'))]);
+      generate.operations['count-tokens'].check(request);
+      assert.deepEqual(generate.operations.complete.decodeRequest(request).turns, [user(text('Hi'))]);
     }
     assert.throws(
-      () => generate.check({ generateContentRequest: {} }, 'count'),
+      () => generate.operations['count-tokens'].check({ generateContentRequest: {} }),
       /generateContentRequest\.contents is required/,
     );
   });
 
   test('an encoded request is counted whole', () => {
     const target = { origin: ORIGIN, model: 'gemini', rules: {} };
-    assert.deepEqual(generate.countBody?.({ contents: [] }, target), {
+    assert.deepEqual(generate.operations['count-tokens']?.countBody?.({ contents: [] }, target), {
       generateContentRequest: { model: 'models/gemini', contents: [] },
     });
   });
@@ -415,6 +416,6 @@ test('digits of a client’s arguments survive decoding', () => {
   const body = read(
     '{"contents":[{"role":"model","parts":[{"function_call":{"name":"f","args":{"n":12345678901234567890}}}]}]}',
   );
-  const [part] = generate.decodeRequest(body).turns[0]?.parts ?? [];
+  const [part] = generate.operations.complete.decodeRequest(body).turns[0]?.parts ?? [];
   assert.equal(part?.type === 'call' && part.args, '{"n":12345678901234567890}');
 });

@@ -5,7 +5,7 @@ import { GatewayError } from '../../src/core/errors.ts';
 import { fold, unfold } from '../../src/core/fold.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { unwrap } from '../../src/core/opaque.ts';
-import type { EncoderOptions } from '../../src/core/protocol.ts';
+import type { EncoderOptions } from '../../src/core/operation.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
 
@@ -18,7 +18,7 @@ function response(parts: OpenPart[], more: Partial<ChatResponse> = {}): ChatResp
 }
 
 function encoded(source: ChatResponse, options: Partial<EncoderOptions> = {}): string {
-  const encoder = generate.streamEncoder({ ...OPTIONS, ...options });
+  const encoder = generate.operations.complete.streamEncoder({ ...OPTIONS, ...options });
   return [...unfold(source)].map((event) => encoder.encode(event)).join('') + encoder.end();
 }
 
@@ -59,25 +59,36 @@ describe('encoding a stream', () => {
     const text = encoded(response([{ type: 'text', text: 'Hello' }]), { array: true });
     const array: Json[] = JSON.parse(text);
     assert.equal(array.map((chunk) => chunk.candidates[0].content.parts[0].text).join(''), 'Hello');
-    assert.equal(generate.streamType({ ...OPTIONS, array: true }).startsWith('application/json'), true);
+    assert.equal(
+      generate.operations.complete.streamType({ ...OPTIONS, array: true }).startsWith('application/json'),
+      true,
+    );
   });
 
   test('an error ends the array too, whenever it comes', () => {
     const options = { ...OPTIONS, array: true };
     const events = [...unfold(response([{ type: 'text', text: 'Hello' }]))];
     for (let count = 1; count < events.length - 1; count++) {
-      const encoder = generate.streamEncoder(options);
+      const encoder = generate.operations.complete.streamEncoder(options);
       const text = events
         .slice(0, count)
         .map((event) => encoder.encode(event))
         .join('');
-      const error = generate.encodeStreamError(new GatewayError('timeout', 'Late.'), 'req_1', options);
+      const error = generate.operations.complete.encodeStreamError(
+        new GatewayError('timeout', 'Late.'),
+        'req_1',
+        options,
+      );
       assert.equal(JSON.parse(text + error).at(-1).error.code, 504);
     }
   });
 
   test('an error event has a numeric code, and a comment that never ends for who skips it', () => {
-    const text = generate.encodeStreamError(new GatewayError('overloaded', 'Full.'), 'req_1', OPTIONS);
+    const text = generate.operations.complete.encodeStreamError(
+      new GatewayError('overloaded', 'Full.'),
+      'req_1',
+      OPTIONS,
+    );
     const [event = '', rest] = text.split('\r\n\r\n');
     const { error } = JSON.parse(event.slice('data: '.length));
     assert.equal(rest, ': incomplete');
@@ -86,7 +97,7 @@ describe('encoding a stream', () => {
 
   test('what a regular expression takes for the end of a line is escaped', () => {
     const events = [...unfold(response([{ type: 'text', text: 'a\u2028b\u2029c' }]))];
-    const encoder = generate.streamEncoder(OPTIONS);
+    const encoder = generate.operations.complete.streamEncoder(OPTIONS);
     const text = events.map((event) => encoder.encode(event)).join('');
     assert.doesNotMatch(text, /[\u2028\u2029]/);
     assert.equal(
@@ -119,7 +130,7 @@ describe('encoding a stream', () => {
     const text = encoded(response(parts), { hideReasoning: true });
     assert.doesNotMatch(text, /Hm\.|Secret/);
     assert.match(text, /thoughtSignature/);
-    const whole = generate.encodeResponse(response(parts), { ...OPTIONS, hideReasoning: true });
+    const whole = generate.operations.complete.encodeResponse(response(parts), { ...OPTIONS, hideReasoning: true });
     assert.equal(whole.candidates[0].content.parts.length, 2);
   });
 
@@ -134,7 +145,9 @@ describe('encoding a stream', () => {
     );
     const cut = response(parts, { candidates: [{ parts, finish: { reason: 'length' } }] });
     assert.equal(chunks(cut).at(-1).candidates[0].finishReason, 'MAX_TOKENS');
-    assert.deepEqual(generate.encodeResponse(cut, OPTIONS).candidates[0].content.parts, [{ text: 'a' }]);
+    assert.deepEqual(generate.operations.complete.encodeResponse(cut, OPTIONS).candidates[0].content.parts, [
+      { text: 'a' },
+    ]);
   });
 
   test('citations come last and count in bytes of the whole text', () => {
@@ -151,13 +164,13 @@ describe('encoding a stream', () => {
     assert.deepEqual(groundingMetadata.groundingSupports[1].segment, { startIndex: 6, endIndex: 13, text: '😀 ja' });
     assert.deepEqual(
       groundingMetadata,
-      generate.encodeResponse(response(parts), OPTIONS).candidates[0].groundingMetadata,
+      generate.operations.complete.encodeResponse(response(parts), OPTIONS).candidates[0].groundingMetadata,
     );
   });
 
   test('a blocked prompt has no candidates', () => {
     const blocked = response([], { candidates: [{ parts: [], finish: { reason: 'blocked', raw: 'content_filter' } }] });
-    for (const body of [...chunks(blocked), generate.encodeResponse(blocked, OPTIONS)]) {
+    for (const body of [...chunks(blocked), generate.operations.complete.encodeResponse(blocked, OPTIONS)]) {
       assert.deepEqual(body.promptFeedback, { blockReason: 'SAFETY' });
       assert.equal(body.candidates, undefined);
     }
@@ -194,14 +207,14 @@ describe('finish reasons for clients', () => {
   ] as const) {
     test(`${reason} is ${expected}`, () => {
       const source = response([], { candidates: [{ parts: [], finish: { reason, raw } }] });
-      assert.equal(generate.encodeResponse(source, OPTIONS).candidates[0].finishReason, expected);
+      assert.equal(generate.operations.complete.encodeResponse(source, OPTIONS).candidates[0].finishReason, expected);
     });
   }
 });
 
 describe('decoding a stream', () => {
   function decode(...bodies: Json[]): ChatEvent[] {
-    const decoder = generate.streamDecoder(TARGET);
+    const decoder = generate.operations.complete.streamDecoder(TARGET);
     return [...bodies.flatMap((body) => decoder.decode({ data: JSON.stringify(body) })), ...decoder.end()];
   }
   const chunk = (parts: Json[], more: Json = {}) => ({
@@ -215,7 +228,7 @@ describe('decoding a stream', () => {
       { text: 'Hello' },
       { functionCall: { name: 'f', args: { a: 1 } }, thoughtSignature: 'U0lH' },
     ];
-    const whole = generate.decodeResponse(chunk(parts, { finishReason: 'STOP' }), TARGET);
+    const whole = generate.operations.complete.decodeResponse(chunk(parts, { finishReason: 'STOP' }), TARGET);
     const streamed = fold(
       decode(...parts.map((part) => chunk([part])), chunk([{ text: '' }], { finishReason: 'STOP' })),
     );

@@ -3,26 +3,18 @@ import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import { wrap } from '../../src/core/opaque.ts';
-import type { Action } from '../../src/core/protocol.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
+import { methodRoutes } from '../../src/protocols/generate/routes.ts';
+import { routed } from './routed.ts';
 
-const PREFIXES = { messages: 'anthropic', generate: 'gemini' };
-
-/** What a request line asks for, as the router calls the endpoint: the rest split at slashes and decoded once. */
-function action(method: 'GET' | 'POST', path: string): Action | undefined {
-  const url = new URL(path, 'http://localhost');
-  for (const endpoint of generate.endpoints(PREFIXES)) {
-    if (endpoint.method !== method || !url.pathname.startsWith(`${endpoint.path}/`)) continue;
-    const rest = url.pathname.slice(endpoint.path.length + 1).split('/');
-    return endpoint.action(rest.map(decodeURIComponent), url.searchParams);
-  }
-  return undefined;
+function action(method: 'GET' | 'POST', path: string) {
+  return routed(generate, method, path);
 }
 
 describe('paths', () => {
   for (const version of ['v1beta', 'v1', 'v1beta1']) {
     test(`${version} is served`, () => {
-      const expected = { type: 'generate', model: 'openai/gpt-4', stream: false };
+      const expected = { type: 'complete', model: 'openai/gpt-4', stream: false };
       assert.deepEqual(action('POST', `/gemini/${version}/models/openai/gpt-4:generateContent`), expected);
     });
   }
@@ -38,7 +30,7 @@ describe('paths', () => {
     ['models/gpt-4:generateContent', 'gpt-4'],
   ] as const) {
     test(`${path} names ${model}`, () => {
-      assert.deepEqual(action('POST', `/gemini/v1beta/${path}`), { type: 'generate', model, stream: false });
+      assert.deepEqual(action('POST', `/gemini/v1beta/${path}`), { type: 'complete', model, stream: false });
     });
   }
 
@@ -53,25 +45,26 @@ describe('paths', () => {
   }
 
   test('dot segments are no path, plain or encoded', () => {
-    const [endpoint] = generate.endpoints(PREFIXES);
+    const prefixes = { messages: 'anthropic', generate: 'gemini' };
+    const [route] = methodRoutes(prefixes, { generateContent: { match: () => ({}) } });
     for (const rest of [
       ['models', '..', 'x:generateContent'],
       ['models', '../x:generateContent'],
       ['models', 'a', '..:generateContent'],
     ]) {
-      assert.equal(endpoint?.action(rest, new URLSearchParams()), undefined);
+      assert.equal(route?.match(rest, new URLSearchParams()), undefined);
     }
   });
 
   test('streams are events only when asked for', () => {
     const stream = (query: string) => action('POST', `/gemini/v1/models/a/b:streamGenerateContent${query}`);
-    assert.deepEqual(stream('?alt=sse'), { type: 'generate', model: 'a/b', stream: true, array: false });
-    assert.deepEqual(stream('?$alt=sse'), { type: 'generate', model: 'a/b', stream: true, array: false });
-    assert.deepEqual(stream(''), { type: 'generate', model: 'a/b', stream: true, array: true });
+    assert.deepEqual(stream('?alt=sse'), { type: 'complete', model: 'a/b', stream: true, array: false });
+    assert.deepEqual(stream('?$alt=sse'), { type: 'complete', model: 'a/b', stream: true, array: false });
+    assert.deepEqual(stream(''), { type: 'complete', model: 'a/b', stream: true, array: true });
   });
 
   test('counting', () => {
-    assert.deepEqual(action('POST', '/gemini/v1/models/a/b:countTokens'), { type: 'count', model: 'a/b' });
+    assert.deepEqual(action('POST', '/gemini/v1/models/a/b:countTokens'), { type: 'count-tokens', model: 'a/b' });
   });
 
   test('the catalog', () => {
@@ -95,12 +88,18 @@ describe('paths', () => {
   });
 
   test('upstream paths keep the slashes of an id and escape the rest', () => {
-    assert.equal(generate.upstreamPath('gemini-3', 'generate', false), '/v1beta/models/gemini-3:generateContent');
     assert.equal(
-      generate.upstreamPath('gemini-3', 'generate', true),
+      generate.operations.complete.upstreamPath('gemini-3', false),
+      '/v1beta/models/gemini-3:generateContent',
+    );
+    assert.equal(
+      generate.operations.complete.upstreamPath('gemini-3', true),
       '/v1beta/models/gemini-3:streamGenerateContent?alt=sse',
     );
-    assert.equal(generate.upstreamPath('a/b c', 'count', false), '/v1beta/models/a/b%20c:countTokens');
+    assert.equal(
+      generate.operations['count-tokens'].upstreamPath('a/b c', false),
+      '/v1beta/models/a/b%20c:countTokens',
+    );
   });
 });
 
@@ -196,7 +195,8 @@ describe('errors', () => {
 
 describe('watching a relayed answer', () => {
   test('the end of a stream', () => {
-    const end = (body: unknown) => generate.isEnd({ data: typeof body === 'string' ? body : JSON.stringify(body) });
+    const end = (body: unknown) =>
+      generate.operations.complete.isEnd({ data: typeof body === 'string' ? body : JSON.stringify(body) });
     assert.equal(end({ candidates: [{ content: {}, finishReason: 'STOP' }] }), true);
     assert.equal(end({ promptFeedback: { blockReason: 'SAFETY' } }), true);
     assert.equal(end({ candidates: [{ content: { parts: [{ text: '"finishReason"' }] } }] }), false);
@@ -204,14 +204,17 @@ describe('watching a relayed answer', () => {
   });
 
   test('token counts', () => {
-    assert.equal(generate.usageOf({ usageMetadata: { trafficType: 'ON_DEMAND' } }), undefined);
-    assert.deepEqual(generate.usageOf({ usageMetadata: { promptTokenCount: 5, thoughtsTokenCount: 3 } }), {
-      input: 5,
-      output: 3,
-      reasoning: 3,
-    });
-    assert.equal(generate.decodeCount({ totalTokens: 7 }), 7);
-    assert.deepEqual(generate.encodeCount(7), { totalTokens: 7 });
+    assert.equal(generate.operations.complete.usageOf({ usageMetadata: { trafficType: 'ON_DEMAND' } }), undefined);
+    assert.deepEqual(
+      generate.operations.complete.usageOf({ usageMetadata: { promptTokenCount: 5, thoughtsTokenCount: 3 } }),
+      {
+        input: 5,
+        output: 3,
+        reasoning: 3,
+      },
+    );
+    assert.equal(generate.operations['count-tokens']?.decodeCount({ totalTokens: 7 }), 7);
+    assert.deepEqual(generate.operations['count-tokens']?.encodeCount(7), { totalTokens: 7 });
   });
 
   test('wrapped state becomes the provider’s own again, others’ is taken out', () => {
@@ -231,14 +234,14 @@ describe('watching a relayed answer', () => {
         },
       ],
     };
-    assert.equal(generate.restoreState(body, 'google/gemini'), true);
+    assert.equal(generate.operations.complete.state?.restore(body, 'google/gemini'), true);
     assert.deepEqual(body.contents[0]?.parts, [
       { text: 'a', thoughtSignature: 'OWN' },
       { text: 'b' },
       { functionCall: { name: 'f' }, thoughtSignature: 'skip_thought_signature_validator' },
       { functionCall: { name: 'g' }, thoughtSignature: 'RAW' },
     ]);
-    assert.equal(generate.restoreState(body, 'google/gemini'), false);
+    assert.equal(generate.operations.complete.state?.restore(body, 'google/gemini'), false);
   });
 });
 

@@ -5,15 +5,15 @@ import { describe, test } from 'node:test';
 import type { CallPart, ChatRequest, MediaPart, ResultPart, Turn } from '../../src/core/chat.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { wrap } from '../../src/core/opaque.ts';
-import type { EncodedRequest } from '../../src/core/protocol.ts';
+import type { EncodedRequest } from '../../src/core/operation.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
 
 const ORIGIN = 'anthropic/claude';
 
 function encode(request: Partial<ChatRequest>, rules: ModelRules = {}): EncodedRequest {
   const whole: ChatRequest = { stream: false, turns: [user('Hi')], tools: [], dropped: [], ...request };
-  const encoded = messages.encodeRequest(whole, { origin: ORIGIN, model: 'claude', rules });
-  messages.check(encoded.body, 'generate');
+  const encoded = messages.operations.complete.encodeRequest(whole, { origin: ORIGIN, model: 'claude', rules });
+  messages.operations.complete.check(encoded.body);
   return encoded;
 }
 
@@ -442,10 +442,10 @@ test("a relayed history gets its own state back and loses the others'", () => {
       { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'raw' }] },
     ],
   };
-  assert.equal(messages.restoreState(body, ORIGIN), true);
+  assert.equal(messages.operations.complete.state?.restore(body, ORIGIN), true);
   assert.deepEqual(body.messages.slice(1), [
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'v' }, text('Hello')] },
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'raw' }] },
   ]);
-  assert.equal(messages.restoreState(body, ORIGIN), false);
+  assert.equal(messages.operations.complete.state?.restore(body, ORIGIN), false);
 });

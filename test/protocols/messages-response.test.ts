@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/core/errors.ts';
 import { fold, unfold } from '../../src/core/fold.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { unwrap } from '../../src/core/opaque.ts';
-import type { EncoderOptions } from '../../src/core/protocol.ts';
+import type { EncoderOptions } from '../../src/core/operation.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
 
@@ -19,12 +19,12 @@ function response(parts: OpenPart[], finish: Finish = { reason: 'stop' }): ChatR
 }
 
 function whole(parts: OpenPart[], finish?: Finish): Json {
-  return messages.encodeResponse(response(parts, finish), options);
+  return messages.operations.complete.encodeResponse(response(parts, finish), options);
 }
 
 /** The stream's events, checked against the grammar. */
 function stream(events: Iterable<ChatEvent>, with_: Partial<EncoderOptions> = {}): Json[] {
-  const encoder = messages.streamEncoder({ ...options, ...with_ });
+  const encoder = messages.operations.complete.streamEncoder({ ...options, ...with_ });
   let text = '';
   for (const event of events) text += encoder.encode(event);
   const frames = parseEvents(Buffer.from(text + encoder.end()));
@@ -152,7 +152,7 @@ describe('state goes out in an envelope and comes back where it was', () => {
           { role: 'assistant', content },
         ],
       };
-      assert.deepEqual(messages.decodeRequest(body).turns[1]?.parts, parts);
+      assert.deepEqual(messages.operations.complete.decodeRequest(body).turns[1]?.parts, parts);
     });
   }
 
@@ -193,7 +193,7 @@ describe('ends', () => {
       assert.equal(body.stop_reason, expected);
       assert.equal(body.stop_sequence, expected === 'stop_sequence' ? 'END' : null);
       assert.equal('stop_details' in body, expected === 'refusal');
-      const encoder = messages.streamEncoder(options);
+      const encoder = messages.operations.complete.streamEncoder(options);
       const text = [...unfold(response(parts, finish))].map((event) => encoder.encode(event)).join('');
       const delta = parseEvents(Buffer.from(text)).find((event) => event.event === 'message_delta');
       assert.equal(JSON.parse(delta?.data ?? '{}').delta.stop_reason, expected);
@@ -207,7 +207,7 @@ describe('ends', () => {
       [{ reason: 'stop' }, [call('{"a":')]],
     ] as [Finish, OpenPart[]][]) {
       assert.throws(() => whole(parts, finish), { code: 'upstream_error' });
-      const encoder = messages.streamEncoder(options);
+      const encoder = messages.operations.complete.streamEncoder(options);
       assert.throws(() => [...unfold(response(parts, finish))].map((event) => encoder.encode(event)), GatewayError);
     }
   });
@@ -233,7 +233,7 @@ describe('streams', () => {
   });
 
   test('a ping waits for the start, an error ends', () => {
-    const encoder = messages.streamEncoder(options);
+    const encoder = messages.operations.complete.streamEncoder(options);
     assert.equal(encoder.encode({ type: 'ping' }), '');
     encoder.encode({ type: 'message-start', id: 'x', model: 'm' });
     assert.match(encoder.encode({ type: 'ping' }), /^event: ping\n/);
@@ -265,7 +265,7 @@ describe('streams', () => {
       { type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: { output_tokens: 4 } },
       { type: 'message_stop' },
     ];
-    const decoder = messages.streamDecoder({ origin: 'o', model: 'm', rules: {} });
+    const decoder = messages.operations.complete.streamDecoder({ origin: 'o', model: 'm', rules: {} });
     const folded = fold([
       ...frames.flatMap((frame) => decoder.decode({ data: JSON.stringify(frame) })),
       ...decoder.end(),
@@ -277,7 +277,7 @@ describe('streams', () => {
   });
 
   test('a broken frame is an error and nothing follows it', () => {
-    const decoder = messages.streamDecoder({ origin: 'o', model: 'm', rules: {} });
+    const decoder = messages.operations.complete.streamDecoder({ origin: 'o', model: 'm', rules: {} });
     assert.equal(decoder.decode({ data: '{"type":' })[0]?.type, 'error');
     assert.deepEqual(decoder.decode({ data: '{"type":"message_stop"}' }), []);
     assert.deepEqual(decoder.end(), []);

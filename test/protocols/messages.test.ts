@@ -4,51 +4,47 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
-import type { ClientRoute } from '../../src/core/protocol.ts';
+import { catalogRoutes } from '../../src/protocols/messages/catalog-routes.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
-
-const endpoints = messages.endpoints({ messages: 'anthropic', generate: 'gemini' });
-
-function at(method: ClientRoute['method'], path: string): ClientRoute {
-  const endpoint = endpoints.find((candidate) => candidate.method === method && candidate.path === path);
-  assert.ok(endpoint, `${method} ${path}`);
-  return endpoint;
-}
+import { routed } from './routed.ts';
 
 const none = new URLSearchParams();
 
 describe('endpoints', () => {
   test('messages and counting with and without v1, whatever the query says', () => {
     for (const path of ['/anthropic/v1/messages', '/anthropic/messages']) {
-      assert.deepEqual(at('POST', path).action([], new URLSearchParams('beta=true&x=1')), { type: 'generate' });
-      assert.deepEqual(at('POST', path).action(['count_tokens'], none), { type: 'count' });
-      assert.equal(at('POST', path).action(['batches'], none), undefined);
+      assert.deepEqual(routed(messages, 'POST', `${path}?beta=true&x=1`), { type: 'complete' });
+      assert.deepEqual(routed(messages, 'POST', `${path}/count_tokens`), { type: 'count-tokens' });
+      assert.equal(routed(messages, 'POST', `${path}/batches`), undefined);
     }
   });
 
   test('models: all, of a provider, one', () => {
-    const models = at('GET', '/anthropic/v1/models');
-    assert.deepEqual(models.action([], none), { type: 'list-models', page: {} });
-    assert.deepEqual(models.action(['openai'], none), { type: 'list-models', provider: 'openai', page: {} });
-    assert.deepEqual(models.action(['openai', 'gpt-4'], none), { type: 'get-model', id: 'openai/gpt-4' });
-    assert.deepEqual(models.action(['openai/gpt-4'], none), { type: 'get-model', id: 'openai/gpt-4' });
+    const [models] = catalogRoutes({ messages: 'anthropic', generate: 'gemini' });
+    assert.equal(models?.path, '/anthropic/v1/models');
+    assert.deepEqual(models.match([], none), { type: 'list-models', page: {} });
+    assert.deepEqual(models.match(['openai'], none), { type: 'list-models', provider: 'openai', page: {} });
+    assert.deepEqual(models.match(['openai', 'gpt-4'], none), { type: 'get-model', id: 'openai/gpt-4' });
+    assert.deepEqual(models.match(['openai/gpt-4'], none), { type: 'get-model', id: 'openai/gpt-4' });
     const long = { type: 'get-model', id: 'fireworks/accounts/x/models/y' } as const;
-    assert.deepEqual(models.action(['fireworks', 'accounts', 'x', 'models', 'y'], none), long);
+    assert.deepEqual(models.match(['fireworks', 'accounts', 'x', 'models', 'y'], none), long);
   });
 
   test('paths that lead elsewhere are none', () => {
-    const models = at('GET', '/anthropic/v1/models');
+    const [models] = catalogRoutes({ messages: 'anthropic', generate: 'gemini' });
+    assert.equal(models?.path, '/anthropic/v1/models');
     for (const rest of [['..', 'x'], ['openai', ''], [''], ['a/../b']])
-      assert.equal(models.action(rest, none), undefined);
+      assert.equal(models.match(rest, none), undefined);
   });
 
   test('paging', () => {
-    const models = at('GET', '/anthropic/v1/models');
+    const [models] = catalogRoutes({ messages: 'anthropic', generate: 'gemini' });
+    assert.equal(models?.path, '/anthropic/v1/models');
     const page = { limit: 1000, after: 'a/b', before: 'c/d' };
     const query = new URLSearchParams('limit=1000&after_id=a/b&before_id=c/d&other=1');
-    assert.deepEqual(models.action([], query), { type: 'list-models', page });
+    assert.deepEqual(models.match([], query), { type: 'list-models', page });
     for (const limit of ['0', '1001', '-1', '1.5', 'x', '']) {
-      assert.throws(() => models.action([], new URLSearchParams({ limit })), /between 1 and 1000/, limit);
+      assert.throws(() => models.match([], new URLSearchParams({ limit })), /between 1 and 1000/, limit);
     }
   });
 });
@@ -237,33 +233,37 @@ describe('names and counts', () => {
   });
 
   test('token counts', () => {
-    assert.deepEqual(messages.encodeCount(7), { input_tokens: 7 });
-    assert.equal(messages.decodeCount({ input_tokens: 7 }), 7);
-    assert.equal(messages.decodeCount({ tokens: 7 }), undefined);
+    assert.deepEqual(messages.operations['count-tokens']?.encodeCount(7), { input_tokens: 7 });
+    assert.equal(messages.operations['count-tokens']?.decodeCount({ input_tokens: 7 }), 7);
+    assert.equal(messages.operations['count-tokens']?.decodeCount({ tokens: 7 }), undefined);
   });
 
   test('a count is asked without what only generating needs', () => {
     const body = { model: 'm', max_tokens: 9, stream: true, messages: [], temperature: 1, metadata: {}, system: [] };
-    assert.deepEqual(messages.countBody?.(body, { origin: '', model: 'm', rules: {} }), {
+    assert.deepEqual(messages.operations['count-tokens']?.countBody?.(body, { origin: '', model: 'm', rules: {} }), {
       model: 'm',
       system: [],
       messages: [],
     });
-    assert.doesNotThrow(() => messages.check({ model: 'm', messages: [{ role: 'user', content: 'x' }] }, 'count'));
+    assert.doesNotThrow(() =>
+      messages.operations['count-tokens'].check({ model: 'm', messages: [{ role: 'user', content: 'x' }] }),
+    );
   });
 
   test('usage of whole answers, starts and later deltas', () => {
     const usage = { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 5 };
     const counted = { input: 123, output: 5, cached: 100, cacheWrite: 20 };
-    assert.deepEqual(messages.usageOf({ type: 'message', usage }), counted);
-    assert.deepEqual(messages.usageOf({ type: 'message_start', message: { usage } }), counted);
-    assert.deepEqual(messages.usageOf({ type: 'message_delta', usage: { output_tokens: 9 } }), { output: 9 });
-    assert.equal(messages.usageOf({ type: 'ping' }), undefined);
+    assert.deepEqual(messages.operations.complete.usageOf({ type: 'message', usage }), counted);
+    assert.deepEqual(messages.operations.complete.usageOf({ type: 'message_start', message: { usage } }), counted);
+    assert.deepEqual(messages.operations.complete.usageOf({ type: 'message_delta', usage: { output_tokens: 9 } }), {
+      output: 9,
+    });
+    assert.equal(messages.operations.complete.usageOf({ type: 'ping' }), undefined);
   });
 
   test('the frame that ends a stream', () => {
-    assert.ok(messages.isEnd({ event: 'message_stop', data: '{"type":"message_stop"}' }));
-    assert.ok(messages.isEnd({ data: '{ "type": "message_stop" }' }));
-    assert.ok(!messages.isEnd({ event: 'message_delta', data: '{"type":"message_delta"}' }));
+    assert.ok(messages.operations.complete.isEnd({ event: 'message_stop', data: '{"type":"message_stop"}' }));
+    assert.ok(messages.operations.complete.isEnd({ data: '{ "type": "message_stop" }' }));
+    assert.ok(!messages.operations.complete.isEnd({ event: 'message_delta', data: '{"type":"message_delta"}' }));
   });
 });

@@ -17,7 +17,8 @@ test('chat completions tell cached audio and images apart', () => {
     completion_tokens: 40,
     completion_tokens_details: { image_tokens: 15 },
   };
-  const { cached, cachedAudio, cachedImage, imageInput, imageOutput } = chat.usageOf({ usage }) ?? {};
+  const { cached, cachedAudio, cachedImage, imageInput, imageOutput } =
+    chat.operations.complete.usageOf({ usage }) ?? {};
   assert.deepEqual([cached, cachedAudio, cachedImage, imageInput, imageOutput], [50, 20, 10, 30, 15]);
 });
 
@@ -32,7 +33,8 @@ test('generateContent tells cached audio and images apart', () => {
     candidatesTokenCount: 40,
     candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 15 }],
   };
-  const { cached, cachedAudio, cachedImage, imageOutput } = generate.usageOf({ usageMetadata }) ?? {};
+  const { cached, cachedAudio, cachedImage, imageOutput } =
+    generate.operations.complete.usageOf({ usageMetadata }) ?? {};
   assert.deepEqual([cached, cachedAudio, cachedImage, imageOutput], [50, 20, 10, 15]);
 });
 
@@ -46,6 +48,6 @@ for (const [spelling, cost] of [
   [{ cost: '0.5' }, undefined],
 ] as const) {
   test(`a bill as ${JSON.stringify(spelling)}`, () => {
-    assert.equal(chat.usageOf({ usage: { prompt_tokens: 1, ...spelling } })?.reportedCost, cost);
+    assert.equal(chat.operations.complete.usageOf({ usage: { prompt_tokens: 1, ...spelling } })?.reportedCost, cost);
   });
 }

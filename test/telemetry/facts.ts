@@ -6,7 +6,7 @@ export const HEAD: RequestHead = { requestId: 'req_1', method: 'POST' };
 
 export const CALL: CallFacts = {
   protocol: 'chat',
-  action: 'generate',
+  operation: 'chat',
   stream: true,
   model: 'google/m',
   status: 'complete',
@@ -26,5 +26,5 @@ export const CALL: CallFacts = {
 };
 
 export const END: EndFacts = {
-  ...{ route: 'inference.generate', protocol: 'chat', status: 200, outcome: 'complete', milliseconds: 1250 },
+  ...{ route: 'inference.complete', protocol: 'chat', status: 200, outcome: 'complete', milliseconds: 1250 },
 };

@@ -21,7 +21,7 @@ test('a call is counted with its attempts, tokens, cost and times', async () => 
   request.ended(END);
   assert.deepEqual(await lines(metrics, 'requests_in_flight'), ['polygate_requests_in_flight 0']);
   assert.deepEqual(await lines(metrics, 'requests_total'), [
-    'polygate_requests_total{route="inference.generate",protocol="chat",status_class="2xx",outcome="complete"} 1',
+    'polygate_requests_total{route="inference.complete",protocol="chat",status_class="2xx",outcome="complete"} 1',
   ]);
   assert.deepEqual(await lines(metrics, 'upstream_attempts_total'), [
     'polygate_upstream_attempts_total{provider="mistral",model="google/m",outcome="overloaded"} 1',
@@ -39,7 +39,7 @@ test('a call is counted with its attempts, tokens, cost and times', async () => 
   assert.deepEqual(await lines(metrics, 'cost_usd_total'), [`polygate_cost_usd_total{${labels}} 0.00125`]);
   assert.deepEqual(await lines(metrics, 'first_byte_seconds_sum'), [`polygate_first_byte_seconds_sum{${labels}} 0.24`]);
   assert.deepEqual(await lines(metrics, 'request_seconds_sum'), [
-    'polygate_request_seconds_sum{route="inference.generate",protocol="chat"} 1.25',
+    'polygate_request_seconds_sum{route="inference.complete",protocol="chat"} 1.25',
   ]);
 });
 
@@ -90,6 +90,6 @@ test('a client that left before an answer has no status', async () => {
   const metrics = createMetrics(WELL);
   metrics.watch.begin(HEAD).ended({ ...END, status: undefined, outcome: 'client-closed' });
   assert.deepEqual(await lines(metrics, 'requests_total'), [
-    'polygate_requests_total{route="inference.generate",protocol="chat",status_class="none",outcome="client-closed"} 1',
+    'polygate_requests_total{route="inference.complete",protocol="chat",status_class="none",outcome="client-closed"} 1',
   ]);
 });

@@ -40,7 +40,7 @@ describe('traces', () => {
     const spans = collector.spans();
     const server = spans.find(({ kind }) => kind === 2);
     assert.ok(server);
-    assert.equal(server.name, 'POST inference.generate');
+    assert.equal(server.name, 'POST inference.complete');
     assert.equal(server.parentSpanId, undefined);
     assert.equal(server.status, 0);
     assert.equal(server.attributes['http.response.status_code'], 200);

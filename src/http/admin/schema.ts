@@ -1,7 +1,8 @@
 /** What the admin API takes, field by field: anything else is refused by name. */
 
 import { type Static, type TSchema, Type } from 'typebox';
-import { PERIODS, SURFACES } from '../../records/key-settings.ts';
+import { SURFACES } from '../../protocols/surfaces.ts';
+import { PERIODS } from '../../records/key-settings.ts';
 
 const closed = { additionalProperties: false };
 

@@ -3,7 +3,8 @@
 import type { TSchema } from 'typebox';
 import { ERRORS } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { Prefixes, Protocol } from '../../core/protocol.ts';
+import type { Prefixes } from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
 import { adminOperations } from './admin.ts';
 import { type ApiOperation, isNamed, type Named, type Parameter } from './operation.ts';
 import { pageOperations } from './pages.ts';

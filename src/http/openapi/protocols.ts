@@ -1,42 +1,74 @@
-/** The routes of the three protocols, from what each says of itself. */
+/** The routes of the protocols in the description of the API, from what each operation says of itself. */
 
 import { Type } from 'typebox';
-import type { ClientRoute, Prefixes, Protocol, RouteDescription } from '../../core/protocol.ts';
+import {
+  type ClientRoute,
+  type Operation,
+  operationsOf,
+  type Prefixes,
+  type RouteTemplate,
+} from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
 import { type ApiOperation, anyObject, EVENTS, JSON_TYPE } from './operation.ts';
 
-const SUMMARIES: Record<RouteDescription['action'], string> = {
-  generate: 'Ask a model',
-  count: 'Count the tokens of a request',
-  'list-models': 'List models',
-  'count-models': 'Count models',
-  'get-model': 'Look at a model',
-};
-
 export function protocolOperations(protocols: readonly Protocol[], prefixes: Prefixes): ApiOperation[] {
-  return protocols.flatMap((protocol) =>
-    protocol
-      .endpoints(prefixes)
-      .flatMap((endpoint) => endpoint.operations.map((operation) => describe(protocol, endpoint, operation))),
-  );
+  return protocols.flatMap((protocol) => [
+    ...operationsOf(protocol).flatMap((operation) =>
+      operation
+        .routes(prefixes)
+        .flatMap(({ method, templates }) =>
+          templates.map((template) => describeOperation({ protocol, operation, method }, template)),
+        ),
+    ),
+    ...protocol
+      .catalogRoutes(prefixes)
+      .flatMap(({ method, templates }) => templates.map((template) => describeCatalog(protocol, method, template))),
+  ]);
 }
 
-function describe(
-  protocol: Protocol,
-  { method }: ClientRoute,
-  { path, action, streams }: RouteDescription,
-): ApiOperation {
-  const isCall = action === 'generate' || action === 'count';
-  const schema = action === 'count' ? (protocol.schemas.count ?? protocol.schemas.generate) : protocol.schemas.generate;
-  const name = `${capital(protocol.id)}${action === 'count' ? 'Count' : ''}Request`;
+interface Described {
+  protocol: Protocol;
+  operation: Operation;
+  method: ClientRoute<unknown>['method'];
+}
+
+function describeOperation({ protocol, operation, method }: Described, { path, streams }: RouteTemplate): ApiOperation {
+  const { schema, summary } = operation;
+  const part = operation.name === 'complete' ? '' : operation.name.split('-').map(capital).join('');
+  const name = `${capital(protocol.id)}${part}Request`;
   return {
-    ...{ method, path, id: idOf(method, path), tag: protocol.id, summary: `${SUMMARIES[action]} (${protocol.id})` },
-    access: isCall ? 'key' : 'anyone',
-    ...(isCall && { body: { types: [JSON_TYPE], schema: { name, schema } }, headers: CALL_HEADERS }),
+    method,
+    path,
+    id: idOf(method, path),
+    tag: protocol.id,
+    summary: `${summary} (${protocol.id})`,
+    access: 'key',
+    body: { types: [JSON_TYPE], schema: { name, schema } },
+    headers: CALL_HEADERS,
     answer: {
-      ...{ status: 200, description: 'As the protocol has it.', schema: anyObject },
+      status: 200,
+      description: 'As the protocol has it.',
+      schema: anyObject,
       type: streams ? EVENTS : JSON_TYPE,
     },
-    ...(action === 'generate' && !streams && 'stream' in schemaFields(schema) && { streamType: EVENTS }),
+    ...(!streams && 'stream' in schemaFields(schema) && { streamType: EVENTS }),
+  };
+}
+
+function describeCatalog(
+  protocol: Protocol,
+  method: ClientRoute<unknown>['method'],
+  { path }: RouteTemplate,
+): ApiOperation {
+  const summary = path.endsWith('{model}') ? 'Look at a model' : 'List models';
+  return {
+    method,
+    path,
+    id: idOf(method, path),
+    tag: protocol.id,
+    summary: `${summary} (${protocol.id})`,
+    access: 'anyone',
+    answer: { status: 200, description: 'As the protocol has it.', schema: anyObject, type: JSON_TYPE },
   };
 }
 

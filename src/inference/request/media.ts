@@ -10,8 +10,8 @@ import { type AddressPolicy, createAddressPolicy } from '../../net/policy.ts';
 import { checkUrl } from '../../net/url.ts';
 
 export interface MediaNeeds {
-  /** The id of the target's protocol; `generate` wants the media type of every URL. */
-  protocol: string;
+  /** The target wants the media type of every URL. */
+  typed: boolean;
   /** The target fetches no URLs. */
   inline: boolean;
   signal?: AbortSignal;
@@ -100,7 +100,7 @@ function tellType(part: MediaPart): void {
 function mustFetch(part: MediaPart, needs: MediaNeeds): boolean {
   if (part.url === undefined) return false;
   if (needs.inline) return true;
-  return needs.protocol === 'generate' && part.mime === undefined && !PROVIDERS_OWN.test(part.url);
+  return needs.typed && part.mime === undefined && !PROVIDERS_OWN.test(part.url);
 }
 
 /** Bytes tell more than a server's claim, and that more than a name. */

@@ -3,20 +3,20 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
-import type { Protocol } from '../../core/protocol.ts';
 
 /** True when the body, changed in place, asked for more. Throws `invalid_request` for more answers than were reserved. */
 export function keepWithin(
   body: Json,
   { tokens, answers, isSaid }: OutputLimit,
-  { protocol, rules }: { protocol: Protocol; rules: ModelRules },
+  { operation, rules }: { operation: CompleteOperation; rules: ModelRules },
 ): boolean {
-  const asked = protocol.outputOf(body);
+  const asked = operation.outputOf(body);
   if (asked.answers > answers) {
     throw new GatewayError('invalid_request', `A request may have at most ${answers} answers reserved for it.`);
   }
   if (asked.limit === undefined ? !isSaid : asked.limit <= tokens) return false;
-  protocol.limitOutput(body, tokens, rules);
+  operation.limitOutput(body, tokens, rules);
   return true;
 }

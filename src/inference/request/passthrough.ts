@@ -3,7 +3,7 @@
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { findSpan } from '../../core/json/find.ts';
 import { copyJson, isObject, type Json, splice, valueAt } from '../../core/json/json.ts';
-import type { Protocol, Target } from '../../core/protocol.ts';
+import type { CompleteOperation, Operation, Target } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { addOptions } from '../../routing/provider-options.ts';
@@ -18,50 +18,52 @@ interface Way {
 
 /** The client's bytes where they can go as they are, else its JSON with what the gateway and the dialect change. */
 export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, { target, memory }: Way): Promise<Plan> {
-  const { protocol, bytes } = call;
+  const { protocol, operation, bytes } = call;
   // A server inside the gateway has no other checks.
-  if (endpoint.provider.local) protocol.check(call.body, call.action);
+  if (endpoint.provider.local) operation.check(call.body);
   const body = copyJson(call.body);
   await yieldIfLarge(bytes.length);
   let changed = false;
-  for (const field of protocol.gatewayFields) {
+  for (const field of operation.gatewayFields) {
     if (body[field] === undefined) continue;
     delete body[field];
     changed = true;
   }
-  memory.wrapForeignState(body, protocol, target.origin);
-  changed = protocol.restoreState(body, target.origin) || changed;
+  memory.wrapForeignState(body, operation, target.origin);
+  changed = operation.state?.restore(body, target.origin) || changed;
   changed = addOptions(body, endpoint) || changed;
-  const usage = wantsUsage(call) ? protocol.streamUsage : undefined;
+  const usage = streamUsageToAdd(call);
   const addsUsage = usage !== undefined && body[usage.field] === undefined;
   if (usage) {
     changed ||= !addsUsage;
     body[usage.field] = { ...body[usage.field], ...usage.value };
   }
-  const adapted = call.action === 'generate' ? endpoint.provider.adapt?.(body, target.rules) : undefined;
-  const limit = call.limitOf?.(endpoint);
-  if (limit) changed = keepWithin(body, limit, { protocol, rules: target.rules }) || changed;
+  const adapted = operation.name === 'complete' ? endpoint.provider.adapt?.(body, target.rules) : undefined;
+  const limit = operation.name === 'complete' ? call.limitOf?.(endpoint) : undefined;
+  if (limit && operation.name === 'complete') {
+    changed = keepWithin(body, limit, { operation, rules: target.rules }) || changed;
+  }
   if (changed || adapted?.changed) {
-    renameModel(body, protocol, target);
+    renameModel(body, operation, target);
     const bytes = await writeBody(body, call.bytes.length);
-    return { path: 'patched', upstream: protocol, target, body: bytes, dropped: adapted?.dropped ?? [] };
+    return { path: 'patched', upstream: protocol, operation, target, body: bytes, dropped: adapted?.dropped ?? [] };
   }
 
   await yieldIfLarge(bytes.length);
-  const renamed = await respell(bytes, protocol, target);
+  const renamed = await respell(bytes, operation, target);
   const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
   const spliced = prefix === '' ? renamed : insertFirst(renamed, prefix);
-  return { path: 'passthrough', upstream: protocol, target, body: spliced, dropped: [] };
+  return { path: 'passthrough', upstream: protocol, operation, target, body: spliced, dropped: [] };
 }
 
 /** Usage is always asked of an upstream stream; the client is only shown it if it asked itself. */
-function wantsUsage(call: InferenceCall): boolean {
-  const usage = call.protocol.streamUsage;
-  return usage !== undefined && call.stream && call.action === 'generate' && !usage.asked(call.body);
+function streamUsageToAdd({ operation, stream, body }: InferenceCall): CompleteOperation['streamUsage'] {
+  const usage = operation.name === 'complete' && stream ? operation.streamUsage : undefined;
+  return usage?.asked(body) ? undefined : usage;
 }
 
-async function respell(bytes: Buffer, protocol: Protocol, target: Target): Promise<Buffer> {
-  const { paths, required, spell } = protocol.requestModel;
+async function respell(bytes: Buffer, { requestModel }: Operation, target: Target): Promise<Buffer> {
+  const { paths, required, spell } = requestModel;
   const name = JSON.stringify(spell(target.model));
   const found = await Promise.all(paths.map((path) => findSpan(bytes, path)));
   const spans = found.filter((span) => span !== undefined);
@@ -71,8 +73,8 @@ async function respell(bytes: Buffer, protocol: Protocol, target: Target): Promi
   return spans.sort((one, other) => other.start - one.start).reduce((text, span) => splice(text, span, name), bytes);
 }
 
-function renameModel(body: Json, protocol: Protocol, target: Target): void {
-  const { paths, spell } = protocol.requestModel;
+function renameModel(body: Json, { requestModel }: Operation, target: Target): void {
+  const { paths, spell } = requestModel;
   for (const path of paths) {
     const holder = valueAt(body, path.slice(0, -1));
     const last = path.at(-1) as string;

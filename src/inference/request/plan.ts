@@ -2,7 +2,7 @@
 
 import { answerIdOf } from '../../core/answer-id.ts';
 import type { ChatRequest } from '../../core/chat.ts';
-import type { Target } from '../../core/protocol.ts';
+import type { Target } from '../../core/operation.ts';
 import { protocolOf } from '../../protocols/index.ts';
 import { type Endpoint, originOf, rulesOf } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';

@@ -1,12 +1,15 @@
 /** Planned request: the body for one endpoint, and how its answer is to be read. */
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
-import type { Protocol, Target } from '../../core/protocol.ts';
+import type { Operation, Target } from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
 import type { RequestPath } from '../../routing/attempt.ts';
 
 export interface Plan {
   path: RequestPath;
   upstream: Protocol;
+  /** The upstream's, which is the client's where both speak one protocol. */
+  operation: Operation;
   target: Target;
   body: Buffer;
   /** What the target can't carry, in the client's spelling. */

@@ -4,8 +4,9 @@ import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/json.ts';
+import type { EncodedRequest, Target } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
-import type { EncodedRequest, Protocol, Target } from '../../core/protocol.ts';
+import type { Protocol } from '../../core/protocol.ts';
 import { settleResults } from '../../core/results.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -29,33 +30,36 @@ export async function planTranslation(
   endpoint: Endpoint,
   { upstream, target, complete }: Translation,
 ): Promise<Plan> {
-  call.protocol.check(call.body, call.action);
+  const { complete: client } = call.protocol.operations;
+  const { complete: wire, 'count-tokens': counting } = upstream.operations;
+  const counts = call.operation.name === 'count-tokens';
+  call.operation.check(call.body);
   const own = copyJson(call.body);
   await yieldIfLarge(call.bytes.length);
-  const request = call.protocol.decodeRequest(own);
+  const request = client.decodeRequest(own);
   request.stream = call.stream;
   const limit = call.limitOf?.(endpoint);
   if (limit?.isSaid) request.maxTokens ??= limit.tokens;
   const asClient = request.tools.map((tool) => ({ ...tool }));
-  const toolNames = renameTools(request, upstream.toolName);
+  const toolNames = renameTools(request, wire.toolName);
 
   function encode(asked: ChatRequest): EncodedRequest {
-    const encoded = upstream.encodeRequest(asked, target);
+    const encoded = wire.encodeRequest(asked, target);
     addOptions(encoded.body, endpoint);
     const adapted = endpoint.provider.adapt?.(encoded.body, target.rules);
-    if (limit) keepWithin(encoded.body, limit, { protocol: upstream, rules: target.rules });
-    const body = call.action === 'count' ? upstream.countBody?.(encoded.body, target) : encoded.body;
+    if (limit) keepWithin(encoded.body, limit, { operation: wire, rules: target.rules });
+    const body = counts ? counting?.countBody(encoded.body, target) : encoded.body;
     return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
   }
 
   try {
-    const settled = settleResults(request.turns, { counted: call.action === 'count' });
+    const settled = settleResults(request.turns, { counted: counts });
     request.turns = settled.turns;
     await complete(request);
     await yieldIfLarge(call.bytes.length);
-    const { body: wire, dropped } = encode(request);
+    const { body: encoded, dropped } = encode(request);
     await yieldIfLarge(call.bytes.length);
-    const body = await writeBody(wire, call.bytes.length);
+    const body = await writeBody(encoded, call.bytes.length);
     const names = [...settled.dropped, ...dropped].map((name) => call.protocol.parameterName(name));
     const continueWith = (parts: OpenPart[], finish: Finish) =>
       Buffer.from(JSON.stringify(encode(continued(request, parts, finish, limit)).body));
@@ -63,6 +67,7 @@ export async function planTranslation(
     return {
       path: 'translated',
       upstream,
+      operation: (counts && counting) || wire,
       target,
       body,
       dropped: all,

@@ -3,7 +3,7 @@
 import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
-import type { AnswerFacts } from '../../core/protocol.ts';
+import type { AnswerFacts } from '../../core/operation.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
 import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';

@@ -5,7 +5,7 @@ import type { Usage } from '../../core/chat.ts';
 import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
-import type { AnswerFacts, EncoderOptions } from '../../core/protocol.ts';
+import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { DeadlineTimer } from '../../transport/deadlines.ts';
@@ -97,8 +97,9 @@ export function unshownHeaders(
   { call: { protocol }, planned, rounds }: ResponseContext,
   before: readonly string[] = [],
 ): Record<string, string> {
-  if (planned.upstream === protocol || !protocol.unshown) return {};
-  const unshown = rounds.parts().flatMap((part) => protocol.unshown?.(part) ?? []);
+  const { complete } = protocol.operations;
+  if (planned.upstream === protocol || !complete.unshown) return {};
+  const unshown = rounds.parts().flatMap((part) => complete.unshown?.(part) ?? []);
   if (unshown.length === 0) return {};
   const links = unshown.flatMap(({ url }) => (url && LINK.test(url) ? [`<${url}>; rel="enclosure"`] : []));
   return {
@@ -111,7 +112,7 @@ export const COST_HEADER = 'x-polygate-cost';
 
 /** What an answer costs in USD, as a header or trailer; none where nobody knows. */
 export function costHeader({ call, charge }: ResponseContext, consumption: Consumption): Record<string, string> {
-  const cost = call.action === 'count' ? undefined : charge(consumption);
+  const cost = call.operation.name === 'count-tokens' ? undefined : charge(consumption);
   return cost === undefined ? {} : { [COST_HEADER]: decimalOf(cost) };
 }
 
@@ -127,5 +128,5 @@ export function rememberState({ call, planned, rounds, memory }: ResponseContext
 
 /** Notes whose state a relayed answer, or a frame of it, shows to the client. */
 export function learnState({ planned, memory }: ResponseContext, body: Json): void {
-  memory.recordOwner(body, planned.upstream, planned.target.origin);
+  memory.recordOwner(body, planned.upstream.operations.complete, planned.target.origin);
 }

@@ -1,6 +1,6 @@
 /** Options of the encoder that writes an answer for the client. */
 
-import type { EncoderOptions } from '../../core/protocol.ts';
+import type { EncoderOptions } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 
@@ -12,7 +12,7 @@ export function encoderOptions(
   return {
     model: endpoint.model.id,
     created: Math.floor(Date.now() / 1000),
-    includeUsage: call.protocol.streamUsage?.asked(call.body) ?? true,
+    includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
     ...more,
   };

@@ -1,6 +1,6 @@
 /** Bounds of the facts that an upstream tells of its answer. */
 
-import type { AnswerFacts } from '../../core/protocol.ts';
+import type { AnswerFacts } from '../../core/operation.ts';
 
 /** Longer than any id or name that an upstream gives in earnest. */
 const MAX_FACT_CHARACTERS = 512;

@@ -1,11 +1,11 @@
 /** The gateway's name for a model in the bytes of an upstream's answer. */
 
 import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
-import type { Protocol } from '../../core/protocol.ts';
+import type { Operation } from '../../core/operation.ts';
 
 /** A whole body with the model's name replaced wherever the protocol has it, also where a name is there twice. */
-export function nameModel(bytes: Buffer, protocol: Protocol, model: string): Buffer {
-  return spliceAll(bytes, everySpanAt(bytes, protocol.modelPaths), JSON.stringify(model));
+export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
+  return spliceAll(bytes, everySpanAt(bytes, modelPaths), JSON.stringify(model));
 }
 
 /** How the letters of a name may be written besides: all of them have codes below 256. */
@@ -16,13 +16,11 @@ const ESCAPED_LETTER = Buffer.from('\\u00');
  * name: where a frame begins with the bytes of the last one that had it, the name is known to stand there again.
  */
 export function createRenamer(
-  protocol: Protocol,
+  { modelPaths }: Pick<Operation, 'modelPaths'>,
   model: string,
 ): (frame: Buffer, brace: number, out: (Buffer | string)[]) => void {
   const name = Buffer.from(JSON.stringify(model));
-  const marks = [...new Set(protocol.modelPaths.map((path) => path.at(-1) ?? ''))].map((key) =>
-    Buffer.from(`"${key}"`),
-  );
+  const marks = [...new Set(modelPaths.map((path) => path.at(-1) ?? ''))].map((key) => Buffer.from(`"${key}"`));
   marks.push(ESCAPED_LETTER);
   let known: Buffer = name.subarray(0, 0);
   let begin: Buffer = known;
@@ -39,7 +37,7 @@ export function createRenamer(
       return;
     }
     const json = frame.subarray(brace);
-    const spans = mayHoldName(frame, brace) ? everySpanAt(json, protocol.modelPaths) : [];
+    const spans = mayHoldName(frame, brace) ? everySpanAt(json, modelPaths) : [];
     const [span] = spans;
     if (!span || spans.length > 1) {
       if (span) out.push(frame.subarray(0, brace));

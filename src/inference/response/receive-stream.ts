@@ -22,6 +22,7 @@ const LINGER = 250;
 
 export function receiveStream(delivery: ResponseContext, headers: UpstreamHeaders): UpstreamReceiver {
   const { call, planned, reply, options, rounds, timer } = delivery;
+  const { complete: client } = call.protocol.operations;
   const relayed = planned.upstream === call.protocol;
   const pipe: StreamPipe = relayed
     ? createRelay(call.protocol, options, (body) => learnState(delivery, body))
@@ -31,10 +32,10 @@ export function receiveStream(delivery: ResponseContext, headers: UpstreamHeader
   let over = false;
 
   function begin(): Deadline {
-    const type = call.protocol.streamType(options);
+    const type = client.streamType(options);
     reply.head(200, { ...answerHeaders(delivery, headers, type), ...costTrailer(delivery) });
     const deadline = timer.watch(() => {
-      if (!reply.full) reply.write(options.array ? '\n' : call.protocol.keepAlive);
+      if (!reply.full) reply.write(options.array ? '\n' : client.keepAlive);
       deadline.in(delivery.keepAlive);
     });
     return deadline;
@@ -116,7 +117,7 @@ export function receiveStream(delivery: ResponseContext, headers: UpstreamHeader
       delivery.reject(error);
       return;
     }
-    const words = call.protocol.encodeStreamError(error, call.requestId, options);
+    const words = client.encodeStreamError(error, call.requestId, options);
     conclude({ status: 'failed', usage: pipe.partialUsage(), partial: true, error }, [...pipe.last(), words]);
   }
 

@@ -5,6 +5,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { unfold } from '../../core/fold.ts';
 import { readAnswerJson } from '../../core/json/answer.ts';
 import type { Json } from '../../core/json/json.ts';
+import type { CountTokensOperation } from '../../core/operation.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { hold } from './answer-budget.ts';
 import {
@@ -45,11 +46,11 @@ export function receiveWhole(delivery: ResponseContext, headers: UpstreamHeaders
     const answered = answerOf({ bytes, json }, delivery);
     over = true;
     if (!answered) return;
-    const type = call.stream ? call.protocol.streamType(options) : 'application/json';
+    const type = call.stream ? call.protocol.operations.complete.streamType(options) : 'application/json';
     const { body, usage, facts } = answered;
     const head = {
       ...answerHeaders(delivery, headers, type),
-      ...(call.action === 'generate' && unshownHeaders(delivery, planned.dropped)),
+      ...(call.operation.name === 'complete' && unshownHeaders(delivery, planned.dropped)),
       ...costHeader(delivery, { usage, finish: facts?.finish }),
       'content-length': String(body.length),
     };
@@ -87,12 +88,13 @@ interface Read {
 /** Undefined when the upstream only paused and was asked to go on. */
 function answerOf({ bytes, json }: Read, delivery: ResponseContext): WholeAnswer | undefined {
   const { call, planned, options, rounds } = delivery;
-  if (call.action === 'count') return countAnswer({ bytes, json }, delivery);
+  if (call.operation.name === 'count-tokens') return countAnswer({ bytes, json }, call.operation, delivery);
   if (planned.upstream === call.protocol && !call.stream) {
     learnState(delivery, json);
     return relayAnswer(bytes, json, delivery);
   }
-  for (const event of unfold(planned.upstream.decodeResponse(json, planned.target))) rounds.join(event);
+  for (const event of unfold(planned.upstream.operations.complete.decodeResponse(json, planned.target)))
+    rounds.join(event);
   const more = rounds.next();
   if (more) {
     delivery.continueUpstream(more);
@@ -107,12 +109,16 @@ function answerOf({ bytes, json }: Read, delivery: ResponseContext): WholeAnswer
   return { body, usage, facts: rounds.facts() };
 }
 
-function countAnswer({ bytes, json }: Read, { call, planned }: ResponseContext): WholeAnswer {
-  const tokens = planned.upstream.decodeCount(json);
+function countAnswer(
+  { bytes, json }: Read,
+  client: CountTokensOperation,
+  { call, planned }: ResponseContext,
+): WholeAnswer {
+  const tokens = planned.upstream.operations['count-tokens']?.decodeCount(json);
   if (tokens === undefined)
     throw new GatewayError('upstream_error', 'The upstream did not say how many tokens it counted.');
   const relayed = planned.upstream === call.protocol;
-  return { body: relayed ? bytes : Buffer.from(JSON.stringify(call.protocol.encodeCount(tokens))) };
+  return { body: relayed ? bytes : Buffer.from(JSON.stringify(client.encodeCount(tokens))) };
 }
 
 /** The words of an error are short; a page of HTML may be longer. */

@@ -5,7 +5,8 @@ import { GatewayError } from '../../core/errors.ts';
 import { unfold } from '../../core/fold.ts';
 import { guardEvent } from '../../core/json/answer.ts';
 import { isObject, type Json, parseObject, read } from '../../core/json/json.ts';
-import type { AnswerFacts, EncoderOptions, Protocol } from '../../core/protocol.ts';
+import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
 import { createFramer, parseFrame, type SseEvent } from '../../core/sse.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseAssembler } from './assembler.ts';
@@ -52,13 +53,15 @@ const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 /** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
 export function createRelay(protocol: Protocol, options: EncoderOptions, learn?: (body: Json) => void): StreamPipe {
-  const marks = [protocol.usageMark, ERROR_MARK, ...protocol.stateFields.map((field) => Buffer.from(`"${field}"`))];
+  const { complete: operation } = protocol.operations;
+  const stateMarks = (operation.state?.fields ?? []).map((field) => Buffer.from(`"${field}"`));
+  const marks = [operation.usageMark, ERROR_MARK, ...stateMarks];
   const framer = createFramer();
-  const rename = createRenamer(protocol, options.model);
+  const rename = createRenamer(operation, options.model);
   /** The gateway asks for usage where the client doesn't, and then a server says in each frame that it has none yet. */
-  const unasked = !options.includeUsage && protocol.streamUsage;
+  const unasked = !options.includeUsage && operation.streamUsage;
   const withoutNull = unasked ? createNullRemover(unasked.member) : undefined;
-  const meter = createTextMeter(protocol.textPlaces);
+  const meter = createTextMeter(operation.textPlaces);
   /** Tokens of text before the upstream last said how many there are. */
   let reported = 0;
   let usage: Partial<Usage> | undefined;
@@ -79,7 +82,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   /** False for a frame that the client must not see. An element of an array must be JSON, other frames may be anything. */
   function inspect(event: SseEvent): boolean {
     const shown = (!options.array && !event.data.startsWith('{')) || passes(event);
-    complete ||= protocol.isEnd(event);
+    complete ||= operation.isEnd(event);
     return shown;
   }
 
@@ -89,15 +92,15 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     if (error) throw error;
     learn?.(body);
     note(body);
-    const seen = protocol.usageOf(body);
+    const seen = operation.usageOf(body);
     if (seen) usage = { ...usage, ...seen };
     if (seen?.output !== undefined) reported = meter.tokens();
     counted = seen && body;
-    return options.includeUsage || !protocol.streamUsage?.isExtra(body);
+    return options.includeUsage || !operation.streamUsage?.isExtra(body);
   }
 
   function note(body: Json): void {
-    const { id, model, finish } = boundFacts(protocol.factsOf(body));
+    const { id, model, finish } = boundFacts(operation.factsOf(body));
     facts = { id: facts.id ?? id, model: facts.model ?? model, finish: finish ?? facts.finish };
   }
 
@@ -128,12 +131,12 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
 
   /** From the frame on after which a client waits for no more, everything is kept back. */
   function relay(frame: Buffer, out: Output[]): void {
-    if (!closes && frame.includes(protocol.endMark)) {
+    if (!closes && operation.endMarks.some((mark) => frame.includes(mark))) {
       const event = readEvent(frame);
-      closes = event !== undefined && protocol.isEnd(event);
+      closes = event !== undefined && operation.isEnd(event);
       complete ||= closes;
     }
-    if (closes && protocol.endIsLast && closingBytes > MAX_OUTSIDE_BYTES) return;
+    if (closes && operation.endIsLast && closingBytes > MAX_OUTSIDE_BYTES) return;
     if (closes) closingBytes += frame.length;
     pass(frame, closes ? closing : out);
   }
@@ -156,8 +159,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   }
 
   function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
-    const isIdle = !event || protocol.isPing?.(event) === true;
-    begun = !isIdle && !protocol.isPreamble?.(event);
+    const isIdle = !event || operation.isPing?.(event) === true;
+    begun = !isIdle && !operation.isPreamble?.(event);
     // A client that has seen nothing yet misses no signs of life.
     if (isIdle && heldBytes + frame.length > MAX_IDLE_BYTES) return;
     if (!begun && heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
@@ -186,9 +189,9 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
 
   /** With what the usage in it costs. */
   function priced(frame: Buffer, brace: number): Buffer {
-    if (!counted || !usage || !protocol.cost) return frame;
+    if (!counted || !usage || !operation.cost) return frame;
     if (usage.output === 0) noteLast();
-    const text = addCost(frame.subarray(brace), counted, { protocol, usage, options });
+    const text = addCost(frame.subarray(brace), counted, { operation, usage, options });
     return Buffer.concat([frame.subarray(0, brace), text]);
   }
 
@@ -202,7 +205,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
   /** The last frame that did not look like anything to parse may have been the end. */
   function isComplete(): boolean {
     const event = complete ? undefined : lastEvent();
-    return complete || (event !== undefined && protocol.isEnd(event));
+    return complete || (event !== undefined && operation.isEnd(event));
   }
 
   return {
@@ -213,7 +216,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
       for (const frame of framer.end()) {
         const event = readEvent(frame);
         // Nobody misses what was cut off after the end.
-        if (!event || (isComplete() && !protocol.isEnd(event))) continue;
+        if (!event || (isComplete() && !operation.isEnd(event))) continue;
         if (inspect(event)) relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
       }
       if (!isComplete()) throw brokenOff();
@@ -221,7 +224,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     },
     last: () => closing,
     held: () => framer.pending + heldBytes + closingBytes,
-    phase: () => (closes ? (protocol.endIsLast ? 'ended' : 'ending') : 'open'),
+    phase: () => (closes ? (operation.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: isComplete,
     facts() {
       noteLast();
@@ -244,9 +247,10 @@ export interface TranslationContext {
  * next round of the same answer may be pushed.
  */
 export function createTranslation({ plan, client, options, rounds }: TranslationContext): StreamPipe {
-  const encoder = client.streamEncoder(options);
+  const encoder = client.operations.complete.streamEncoder(options);
+  const { complete: upstream } = plan.upstream.operations;
   let framer = createFramer();
-  let decoder = plan.upstream.streamDecoder(plan.target);
+  let decoder = upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
   let held: Output[] = [];
   /** Bytes that the rounds and the two codecs keep of what came. */
@@ -271,12 +275,12 @@ export function createTranslation({ plan, client, options, rounds }: Translation
   }
 
   function decode(frame: Buffer, out: Output[]): void {
-    const event = ended && plan.upstream.endIsLast ? undefined : readEvent(frame);
+    const event = ended && upstream.endIsLast ? undefined : readEvent(frame);
     if (!event) return;
     const events = decoder.decode(event);
     kept += keptBytes(events, frame);
     join(events, out);
-    ended ||= frame.includes(plan.upstream.endMark) && plan.upstream.isEnd(event);
+    ended ||= upstream.endMarks.some((mark) => frame.includes(mark)) && upstream.isEnd(event);
   }
 
   function join(events: ChatEvent[], out: Output[]): void {
@@ -301,12 +305,12 @@ export function createTranslation({ plan, client, options, rounds }: Translation
         if (!complete) throw error;
       }
       framer = createFramer();
-      decoder = plan.upstream.streamDecoder(plan.target);
+      decoder = upstream.streamDecoder(plan.target);
       if (complete) closing.push(encoder.end());
     },
     last: () => closing,
     held: () => framer.pending + kept,
-    phase: () => (ended ? (plan.upstream.endIsLast ? 'ended' : 'ending') : 'open'),
+    phase: () => (ended ? (upstream.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: () => complete || ended,
     facts: rounds.facts,
     usage: () => usage,
@@ -319,7 +323,7 @@ export function createTranslation({ plan, client, options, rounds }: Translation
 
 /** A whole answer for a client that asked for a stream of an upstream that doesn't. */
 export function streamWhole(response: ChatResponse, client: Protocol, options: EncoderOptions): string {
-  const encoder = client.streamEncoder(options);
+  const encoder = client.operations.complete.streamEncoder(options);
   let text = '';
   for (const event of unfold(response)) text += onOneLine(encoder.encode(event));
   return text + encoder.end();

@@ -3,7 +3,7 @@
  * members that hold text are looked up in the frame's bytes and measured where they stand.
  */
 
-import type { TextPlaces } from '../../core/protocol.ts';
+import type { TextPlaces } from '../../core/operation.ts';
 import { costOf, type RunCost } from '../tokens/estimate.ts';
 
 export interface TextMeter {

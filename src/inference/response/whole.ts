@@ -5,7 +5,8 @@ import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts
 import { readAtOnce } from '../../core/json/answer.ts';
 import { copyJson, isObject, type Json, valueAt } from '../../core/json/json.ts';
 import { setMembers } from '../../core/json/members.ts';
-import type { AnswerFacts, EncoderOptions, Protocol } from '../../core/protocol.ts';
+import type { AnswerFacts, EncoderOptions, Operation } from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { textOfParts } from './assembler.ts';
@@ -36,25 +37,25 @@ export function relayAnswer(
   delivery: Pick<ResponseContext, 'call' | 'planned' | 'options'>,
 ): WholeAnswer {
   const { call, planned, options } = delivery;
-  const { protocol } = call;
-  const reported = protocol.usageOf(body);
+  const { operation } = call;
+  const reported = operation.usageOf(body);
   const usage = reported?.output ? reported : counted(body, planned, reported);
-  const priced = reported ? addCost(bytes, body, { protocol, usage, options }) : bytes;
+  const priced = reported ? addCost(bytes, body, { operation, usage, options }) : bytes;
   return {
-    body: nameModel(addMissing(priced, body, protocol.requiredMembers), protocol, options.model),
+    body: nameModel(addMissing(priced, body, operation.requiredMembers), operation, options.model),
     usage,
-    facts: boundFacts(protocol.factsOf(body)),
+    facts: boundFacts(operation.factsOf(body)),
   };
 }
 
 interface Counted {
-  protocol: Protocol;
+  operation: Pick<Operation, 'cost'>;
   usage: Partial<Usage>;
   options: EncoderOptions;
 }
 
 /** The text of a body or frame that reports usage, which says what that costs where its protocol has a place for it. */
-export function addCost(bytes: Buffer, body: Json, { protocol: { cost }, usage, options }: Counted): Buffer {
+export function addCost(bytes: Buffer, body: Json, { operation: { cost }, usage, options }: Counted): Buffer {
   if (!cost || !options.costOf) return bytes;
   const counted = valueAt(body, cost.path);
   const members = isObject(counted) ? cost.members(counted, usage, options.costOf) : [];
@@ -69,17 +70,17 @@ function counted(body: Json, plan: Plan, reported: Partial<Usage> | undefined): 
 
 function outputOf(body: Json, { upstream, target }: Plan): number {
   try {
-    const { candidates } = upstream.decodeResponse(copyJson(body), target);
+    const { candidates } = upstream.operations.complete.decodeResponse(copyJson(body), target);
     return estimateOutput(candidates.map(({ parts }) => textOfParts(parts)).join(' '));
   } catch {
-    const meter = createTextMeter(upstream.textPlaces);
+    const meter = createTextMeter(upstream.operations.complete.textPlaces);
     meter.add(Buffer.from(JSON.stringify(body)));
     return meter.tokens();
   }
 }
 
 export function encodeAnswer(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
-  return Buffer.from(JSON.stringify(client.encodeResponse(response, options)));
+  return Buffer.from(JSON.stringify(client.operations.complete.encodeResponse(response, options)));
 }
 
 interface Refusal {

@@ -6,13 +6,13 @@
 import { createHash } from 'node:crypto';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { Protocol } from '../../core/protocol.ts';
+import type { Operation } from '../../core/operation.ts';
 
 export interface StateOwners {
   /** Learns from an answer, or from a part of one, that `origin` sent. */
-  recordOwner(body: Json, protocol: Protocol, origin: string): void;
+  recordOwner(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
   /** Seals, in place, what is known to be another's than `origin`. */
-  wrapForeignState(body: Json, protocol: Protocol, origin: string): void;
+  wrapForeignState(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
 }
 
 /** Some 10 MB of memory; the oldest are forgotten first. */
@@ -22,8 +22,8 @@ export function createStateOwners(most = MOST): StateOwners {
   const owners = new Map<string, string>();
 
   return {
-    recordOwner(body, { stateFields }, origin) {
-      visit(body, stateFields, (value) => {
+    recordOwner(body, { state }, origin) {
+      visit(body, state?.fields ?? [], (value) => {
         const key = digest(value);
         owners.delete(key);
         owners.set(key, origin);
@@ -32,9 +32,9 @@ export function createStateOwners(most = MOST): StateOwners {
         return value;
       });
     },
-    wrapForeignState(body, { stateFields }, origin) {
-      if (owners.size === 0) return;
-      visit(body, stateFields, (value) => {
+    wrapForeignState(body, { state }, origin) {
+      if (owners.size === 0 || !state) return;
+      visit(body, state.fields, (value) => {
         const owner = owners.get(digest(value));
         return owner === undefined || owner === origin ? value : wrap({ kind: 'signature', value, origin: owner });
       });

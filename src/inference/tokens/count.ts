@@ -5,6 +5,6 @@ import { estimateTokens } from './estimate.ts';
 
 /** An estimate of the input tokens of a call; see `estimateTokens` for how far off it may be. */
 export function countByEstimate(call: InferenceCall): number {
-  call.protocol.check(call.body, 'count');
-  return estimateTokens(call.protocol.decodeRequest(call.body));
+  call.operation.check(call.body);
+  return estimateTokens(call.protocol.operations.complete.decodeRequest(call.body));
 }

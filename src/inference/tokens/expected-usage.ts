@@ -24,7 +24,7 @@ const SEARCHES = 5;
 export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): ExpectedUsage {
   let request: ChatRequest;
   try {
-    request = protocol.decodeRequest(body);
+    request = protocol.operations.complete.decodeRequest(body);
   } catch {
     const input = Math.ceil(bytes.length / BYTES_PER_TOKEN);
     return { input, audioInput: 0, imageInput: 0, speaks: true, searches: SEARCHES };

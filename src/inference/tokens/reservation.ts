@@ -55,8 +55,8 @@ export function reservationOf(
 
 function wantedOf(call: InferenceCall, endpoint: Endpoint): Wanted {
   const { model, options, provider } = endpoint;
-  const own = call.protocol.outputOf(call.body);
-  const asked = options ? joinOutput(own, protocolOf(provider.protocol).outputOf(options)) : own;
+  const own = call.protocol.operations.complete.outputOf(call.body);
+  const asked = options ? joinOutput(own, protocolOf(provider.protocol).operations.complete.outputOf(options)) : own;
   const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MOST_OUTPUT) : undefined;
   const tokens = Math.min(asked.limit ?? longest ?? USUAL_OUTPUT, longest ?? MOST_OUTPUT);
   return { endpoint, asked, tokens, isKnown: longest !== undefined };

@@ -4,7 +4,7 @@ import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, TextPart, Tu
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
-import type { Target } from '../../core/protocol.ts';
+import type { Target } from '../../core/operation.ts';
 import { encodeMedia } from './media.ts';
 import { encodeCallState, ownDetails } from './reasoning.ts';
 import { cacheControl } from './tools.ts';

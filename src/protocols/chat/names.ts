@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS, THINKING_MEMBERS } from './output-members.ts';
 import { GATEWAY_FIELDS, READ_FIELDS } from './request-decoder.ts';
-import { PARTS, schemas, TOOLS } from './request-schema.ts';
+import { PARTS, schema, TOOLS } from './request-schema.ts';
 
 const MEMBERS = [...LIMIT_MEMBERS, ...COUNT_MEMBERS, ...THINKING_MEMBERS, ...GATEWAY_FIELDS, ...READ_FIELDS];
 
@@ -12,7 +12,7 @@ const Named = (names: readonly string[]) =>
   Type.Object(Object.fromEntries(names.map((name) => [name, Type.Unknown()])));
 
 export const names = knownNames([
-  schemas.generate,
+  schema,
   Named(MEMBERS),
   Type.Object({
     messages: Type.Array(Type.Object({ content: Type.Array(Type.Union(Object.values(PARTS))) })),

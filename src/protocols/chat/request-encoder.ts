@@ -7,7 +7,7 @@ import { describedSchema, toDialect } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
-import type { EncodedRequest, Target } from '../../core/protocol.ts';
+import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { encodeEffort } from './effort.ts';
 import { encodeTurns } from './message-encoder.ts';
 import { strictSchema } from './strict-schema.ts';

@@ -204,7 +204,7 @@ const KEPT = [
 ];
 const Limits = relaxed(Body, KEPT);
 
-export const schemas = { generate: Body };
+export const schema = Body;
 
 const RELAXED_PARTS = relaxedAll(PARTS);
 const RELAXED_TOOLS = relaxedAll(TOOLS);

@@ -3,7 +3,7 @@
 import type { ChatCandidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
 import { fold } from '../../core/fold.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
-import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import type { EncoderOptions, Target } from '../../core/operation.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeFinish } from './finish.ts';

@@ -4,8 +4,8 @@ import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usag
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
+import type { StreamDecoder, Target } from '../../core/operation.ts';
 import { type CallDelta, createPartWriter } from '../../core/parts.ts';
-import type { StreamDecoder, Target } from '../../core/protocol.ts';
 import { answer, MOST_CANDIDATES } from './answer-shape.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
 import { errorIn } from './errors.ts';

@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import type { CostOf, Member } from '../../core/protocol.ts';
+import type { CostOf, Member } from '../../core/operation.ts';
 import { counts } from './answer-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */

@@ -1,6 +1,6 @@
 /** The rules that a client's body must keep before anything is done with it. */
 
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -115,24 +115,27 @@ const KEPT = ['generationConfig.maxOutputTokens', 'generationConfig.candidateCou
 const GenerateLimits = relaxed(GenerateRequest, KEPT);
 const CountLimits = relaxed(CountRequest, []);
 
-export const schemas = { generate: GenerateRequest, count: Type.Union([GenerateRequest, CountRequest]) };
+export const requestSchema = GenerateRequest;
+export const countSchema = Type.Union([GenerateRequest, CountRequest]);
 
-export function checkLimits(body: Json, action: 'generate' | 'count'): void {
-  const request = camelCased(body);
-  const wrapped = isWrapped(request, action);
-  assertValid(wrapped ? CountLimits : GenerateLimits, request);
-  checkSchemas(wrapped ? request.generateContentRequest : request);
+export const checkRequestLimits = (body: Json): void => checkComplete(camelCased(body), GenerateLimits);
+export const checkRequest = (body: Json): void => checkComplete(camelCased(body), GenerateRequest);
+export const checkCountLimits = createCountCheck(GenerateLimits, CountLimits);
+export const checkCount = createCountCheck(GenerateRequest, CountRequest);
+
+function checkComplete(request: Json, schema: TSchema): void {
+  assertValid(schema, request);
+  checkSchemas(request);
 }
 
-export function check(body: Json, action: 'generate' | 'count'): void {
-  const request = camelCased(body);
-  const wrapped = isWrapped(request, action);
-  assertValid(wrapped ? CountRequest : GenerateRequest, request);
-  checkSchemas(wrapped ? request.generateContentRequest : request);
-}
-
-function isWrapped(request: Json, action: 'generate' | 'count'): boolean {
-  return action === 'count' && request.generateContentRequest != null;
+/** A count takes the contents alone, or a whole request under `generateContentRequest`. */
+function createCountCheck(plain: TSchema, wrapped: TSchema): (body: Json) => void {
+  return (body) => {
+    const request = camelCased(body);
+    const { generateContentRequest } = request;
+    assertValid(generateContentRequest == null ? plain : wrapped, request);
+    checkSchemas(generateContentRequest ?? request);
+  };
 }
 
 /** The two forms of a schema exclude each other. */

@@ -4,7 +4,7 @@ import type { CallPart, Opaque, Part, ResultPart, Turn } from '../../core/chat.t
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
-import type { Target } from '../../core/protocol.ts';
+import type { Target } from '../../core/operation.ts';
 import { encodeMedia } from './media-encoder.ts';
 import { encodeResult } from './result-encoder.ts';
 import { NO_SIGNATURE } from './state.ts';

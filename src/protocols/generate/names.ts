@@ -2,13 +2,13 @@
 
 import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
-import { schemas } from './check.ts';
+import { requestSchema } from './check.ts';
 
 const snakeCased = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const Wrapped = Type.Object({ model: Type.String(), generateContentRequest: schemas.generate });
+const Wrapped = Type.Object({ model: Type.String(), generateContentRequest: requestSchema });
 
 export const names = knownNames(
-  [schemas.generate, Wrapped, Type.Object({ generateContentRequest: Type.Object({ model: Type.String() }) })],
+  [requestSchema, Wrapped, Type.Object({ generateContentRequest: Type.Object({ model: Type.String() }) })],
   (name) => [name, snakeCased(name)],
 );

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import type { EncoderOptions, Target } from '../../core/operation.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';
 import { encodeLogprobs } from './logprobs.ts';

@@ -2,7 +2,7 @@
 
 import type { MediaPart, Part, ResultPart } from '../../core/chat.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
-import type { Target } from '../../core/protocol.ts';
+import type { Target } from '../../core/operation.ts';
 import { encodeMedia } from './media-encoder.ts';
 
 /** The function response, and the media that a model which takes none inside it gets as parts after all responses. */

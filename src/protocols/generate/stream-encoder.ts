@@ -4,7 +4,7 @@ import type { ChatEvent, Citation, Finish, Opaque, OpenPart, TokenLogprob, Usage
 import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
+import type { EncoderOptions, StreamEncoder } from '../../core/operation.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeError } from './errors.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';

@@ -6,7 +6,7 @@ import { type Json, parseObject } from '../../core/json/json.ts';
 import { registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import { ownState } from '../../core/opaque.ts';
-import type { Target } from '../../core/protocol.ts';
+import type { Target } from '../../core/operation.ts';
 import { encodeMark } from './cache.ts';
 
 const IMAGES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];

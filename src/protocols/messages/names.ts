@@ -3,13 +3,13 @@
 import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { BLOCKS } from './block-schema.ts';
-import { schemas } from './schema.ts';
+import { requestSchema } from './schema.ts';
 
 const Block = Type.Union(Object.values(BLOCKS));
 const Blocks = Type.Array(Type.Union([Block, Type.Object({ content: Type.Array(Block) })]));
 
 export const names = knownNames([
-  schemas.generate,
+  requestSchema,
   Type.Object({ messages: Type.Array(Type.Object({ content: Blocks })), system: Type.Array(Block) }),
   Type.Object({ tools: Type.Array(Type.Object({ max_uses: Type.Unknown(), model: Type.Unknown() })) }),
   Type.Object(Object.fromEntries(['provider', 'models', 'betas'].map((name) => [name, Type.Unknown()]))),

@@ -6,7 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { createSchemaBudget } from '../../core/json/schema-budget.ts';
 import { lostInTurns } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
-import type { EncodedRequest, Target } from '../../core/protocol.ts';
+import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { encodePart } from './block-encoder.ts';
 import { limitMarks } from './cache.ts';
 import { encodeReasoning } from './reasoning.ts';

@@ -3,7 +3,7 @@
 import type { ChatResponse, Citation, Opaque, OpenPart } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { EncoderOptions, Target } from '../../core/protocol.ts';
+import type { EncoderOptions, Target } from '../../core/operation.ts';
 import { answer } from './answer-shape.ts';
 import { decodeAnswerBlock } from './block-decoder.ts';
 import { encodeInput } from './block-encoder.ts';

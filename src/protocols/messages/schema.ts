@@ -76,19 +76,20 @@ const Count = Type.Object({ ...fields, max_tokens: optional(Type.Integer({ minim
 /** Limits of the contract, and what a request may cost. */
 const KEPT = ['model', 'temperature', 'max_tokens'];
 
-export const schemas = { generate: Generate, count: Count };
+export const requestSchema = Generate;
+export const countSchema = Count;
 
-const LIMITS = { generate: relaxed(Generate, KEPT), count: relaxed(Count, KEPT) };
+export const checkRequestLimits = createCheck(relaxed(Generate, KEPT));
+export const checkRequest = createCheck(Generate);
+export const checkCountLimits = createCheck(relaxed(Count, KEPT));
+export const checkCount = createCheck(Count);
 
-export function checkLimits(body: Json, action: 'generate' | 'count'): void {
-  assertValid(LIMITS[action], body);
-  checkStructure(body);
-}
-
-/** Throws `invalid_request` for the first field that is wrong. */
-export function check(body: Json, action: 'generate' | 'count'): void {
-  assertValid(action === 'count' ? Count : Generate, body);
-  checkStructure(body);
+/** The check throws `invalid_request` for the first field that is wrong. */
+function createCheck(schema: TSchema): (body: Json) => void {
+  return (body) => {
+    assertValid(schema, body);
+    checkStructure(body);
+  };
 }
 
 function checkStructure(body: Json): void {

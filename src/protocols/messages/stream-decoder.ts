@@ -3,7 +3,7 @@
 import type { ChatEvent, Finish, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
-import type { StreamDecoder, Target } from '../../core/protocol.ts';
+import type { StreamDecoder, Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { event as eventShape } from './answer-shape.ts';
 import { decodeAnswerBlock, decodeState } from './block-decoder.ts';

@@ -3,7 +3,7 @@
 import type { ChatEvent, Finish, Opaque, OpenPart, Usage } from '../../core/chat.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { EncoderOptions, StreamEncoder } from '../../core/protocol.ts';
+import type { EncoderOptions, StreamEncoder } from '../../core/operation.ts';
 import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
 import { encodeErrorEvent } from './errors.ts';

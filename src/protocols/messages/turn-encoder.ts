@@ -4,7 +4,7 @@ import type { CallPart, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
-import type { Target } from '../../core/protocol.ts';
+import type { Target } from '../../core/operation.ts';
 import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';
 import { NEWEST } from './rules.ts';
 

@@ -7,7 +7,7 @@ import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { healthOf } from '../health.ts';
 import { isVoid, lostStore } from '../lost.ts';
 import type { Database, StoreOperation } from '../operation.ts';
-import type { OperationName, Store } from '../store.ts';
+import type { Store, StoreOperationName } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { own } from './ownership.ts';
 import { createWorker, type StoreThread } from './worker.ts';
@@ -78,7 +78,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   try {
     await Promise.all([writers.state.ready(), writers.usage.ready()]);
     // Whoever held a lease before is dead, for there is one owner at a time.
-    if (ownership) await store.call('releaseLeases' as OperationName, {} as never);
+    if (ownership) await store.call('releaseLeases' as StoreOperationName, {} as never);
   } catch (error) {
     await close();
     throw error instanceof StoreUnavailable

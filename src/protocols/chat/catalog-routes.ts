@@ -1,0 +1,56 @@
+/** Model list of chat completions: its routes and paging. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { ClientRoute } from '../../core/operation.ts';
+import type { CatalogQuery, PageQuery } from '../../core/protocol.ts';
+
+const MAX_PAGE = 1000;
+const MAX_OFFSET = 1_000_000;
+
+const LIST = '/v1/models';
+const ONE = '/v1/model';
+
+export const catalogRoutes: ClientRoute<CatalogQuery>[] = [
+  {
+    method: 'GET',
+    path: LIST,
+    match: matchList,
+    templates: ['', '/count', '/{provider}', '/{provider}/{model}'].map((rest) => ({ path: LIST + rest })),
+  },
+  {
+    method: 'GET',
+    path: ONE,
+    match: (rest) => (rest.length > 1 ? { type: 'get-model', id: rest.join('/'), enveloped: true } : undefined),
+    templates: [{ path: `${ONE}/{provider}/{model}` }],
+  },
+];
+
+/** A model id may hold any number of slashes, raw or percent-encoded; one segment alone is a provider. */
+function matchList(rest: string[], query: URLSearchParams): CatalogQuery | undefined {
+  const segments = rest.length === 0 ? [] : rest.join('/').split('/');
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..' || segment.includes('%'))) {
+    return undefined;
+  }
+  if (segments.length === 1 && segments[0] === 'count') return { type: 'count-models' };
+  if (segments.length > 1) return { type: 'get-model', id: segments.join('/') };
+  return { type: 'list-models', provider: segments[0], page: pageOf(query) };
+}
+
+function pageOf(query: URLSearchParams): PageQuery {
+  const after = query.get('after') ?? undefined;
+  const limit = numberIn(query, 'limit', { least: 1, most: MAX_PAGE });
+  const offset = numberIn(query, 'offset', { least: 0, most: MAX_OFFSET });
+  return { after, ...(limit !== undefined && { limit }), ...(offset !== undefined && { offset }) };
+}
+
+function numberIn(
+  query: URLSearchParams,
+  param: string,
+  { least, most }: { least: number; most: number },
+): number | undefined {
+  const text = query.get(param);
+  if (text === null) return undefined;
+  const value = Number(text);
+  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
+  throw new GatewayError('invalid_request', `${param} must be an integer between ${least} and ${most}.`, { param });
+}

@@ -1,0 +1,108 @@
+/** The operation `complete` of chat completions. */
+
+import { isObject, type Json, textOf } from '../../core/json/json.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
+import { outline } from '../../core/outline.ts';
+import type { SseEvent } from '../../core/sse.ts';
+import { encodeStreamError } from './errors.ts';
+import { names } from './names.ts';
+import { limitOutput, outputOf } from './output.ts';
+import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
+import { encodeRequest } from './request-encoder.ts';
+import { check, checkLimits, schema } from './request-schema.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { restoreState } from './state.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { createStreamEncoder, KEEP_ALIVE } from './stream-encoder.ts';
+import { TOOL_NAME } from './tools.ts';
+import { addCost, usageOf } from './usage.ts';
+
+const PATH = '/v1/chat/completions';
+
+export const complete: CompleteOperation = {
+  name: 'complete',
+  summary: 'Answer a conversation',
+  telemetryName: 'chat',
+
+  routes: () => [
+    { method: 'POST', path: PATH, match: (rest) => (rest.length === 0 ? {} : undefined), templates: [{ path: PATH }] },
+  ],
+  schema,
+  names,
+  checkLimits,
+  check,
+  example: { messages: [{ role: 'user', content: 'Hello' }] },
+  conversation: ({ prompt_cache_key, session_id, messages }, headers) =>
+    String(prompt_cache_key ?? session_id ?? headers['x-session-id'] ?? outline(beginning(messages))),
+  decodeRequest,
+  encodeResponse,
+  streamEncoder: createStreamEncoder,
+  streamType: () => 'text/event-stream; charset=utf-8',
+  encodeStreamError,
+  keepAlive: KEEP_ALIVE,
+
+  upstreamPath: () => '/chat/completions',
+  outputOf,
+  limitOutput,
+  toolName: new RegExp(TOOL_NAME),
+  gatewayFields: GATEWAY_FIELDS,
+  requestModel: { paths: [['model']], required: true, spell: (model) => model },
+  state: {
+    fields: ['signature', 'data', 'thought_signature'],
+    modelTurns: ({ messages }) => messages.filter(({ role }: Json) => role === 'assistant'),
+    restore: restoreState,
+  },
+  encodeRequest,
+  decodeResponse,
+  streamDecoder: createStreamDecoder,
+
+  requiredMembers: { system_fingerprint: null },
+  modelPaths: [['model']],
+  textPlaces: {
+    after: ['"delta"', '"choices"'],
+    text: ['content', 'reasoning_content', 'reasoning', 'refusal', 'text'],
+    calls: ['name', 'arguments', 'input'],
+  },
+  streamUsage: {
+    field: 'stream_options',
+    value: { include_usage: true },
+    member: 'usage',
+    asked: (body: Json) => body?.stream_options?.include_usage === true,
+    isExtra: (body: Json) => Array.isArray(body?.choices) && body.choices.length === 0 && isObject(body.usage),
+  },
+  usageMark: Buffer.from('"prompt_tokens"'),
+  usageOf,
+  factsOf: ({ id, model, choices }) => ({
+    id: textOf(id),
+    model: textOf(model),
+    finish: textOf(choices?.[0]?.native_finish_reason) ?? textOf(choices?.[0]?.finish_reason),
+  }),
+  cost: { path: ['usage'], members: addCost },
+  isEnd,
+  endMarks: [Buffer.from('[DONE]')],
+  endIsLast: true,
+};
+
+/** Some servers close their streams after the finish reason or the usage, without a `[DONE]`. */
+function isEnd({ data }: SseEvent): boolean {
+  if (data.trim() === '[DONE]') return true;
+  const choices = data.includes('"finish_reason"') ? choicesIn(data) : [];
+  return (
+    choices.length > 0 &&
+    choices.every((choice) => typeof choice?.finish_reason === 'string' && choice.finish_reason !== '')
+  );
+}
+
+function choicesIn(data: string): Json[] {
+  try {
+    const { choices } = JSON.parse(data);
+    return Array.isArray(choices) ? choices : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Up to the first words of the user, which stay the same in every later turn. */
+function beginning(messages: Json[]): Json[] {
+  return messages.slice(0, messages.findIndex(({ role }) => role === 'user') + 1);
+}

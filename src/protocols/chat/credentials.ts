@@ -1,0 +1,13 @@
+/** API keys of chat completions clients. */
+
+import type { Headers } from '../../core/operation.ts';
+
+/** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
+export function credentials(headers: Headers): string[] {
+  const bearer = /^bearer\s+(\S+)\s*$/i.exec(single(headers.authorization) ?? '')?.[1];
+  return [bearer, single(headers['api-key'])].filter((key) => key !== undefined);
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,89 @@
+/** The operation `complete` of generateContent. */
+
+import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
+import type { SseEvent } from '../../core/sse.ts';
+import { checkRequest, checkRequestLimits, requestSchema } from './check.ts';
+import { conversation, requestModel, state } from './conversation.ts';
+import { names } from './names.ts';
+import { limitOutput, outputOf } from './output.ts';
+import { decodeRequest } from './request-decoder.ts';
+import { encodeRequest } from './request-encoder.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { methodRoutes, modelPath } from './routes.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { createStreamEncoder, encodeStreamError, KEEP_ALIVE, streamType } from './stream-encoder.ts';
+import { decodeUsage } from './usage.ts';
+
+export const complete: CompleteOperation = {
+  name: 'complete',
+  summary: 'Answer a conversation',
+  telemetryName: 'generate_content',
+
+  routes: (prefixes) =>
+    methodRoutes(prefixes, {
+      generateContent: { match: () => ({ stream: false }) },
+      streamGenerateContent: {
+        match: (query) => ({ stream: true, array: (query.get('alt') ?? query.get('$alt')) !== 'sse' }),
+        streams: true,
+      },
+    }),
+  schema: requestSchema,
+  names,
+  checkLimits: checkRequestLimits,
+  check: checkRequest,
+  example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+  conversation,
+  decodeRequest,
+  encodeResponse,
+  streamEncoder: createStreamEncoder,
+  streamType,
+  encodeStreamError,
+  keepAlive: KEEP_ALIVE,
+
+  upstreamPath: (model, stream) =>
+    stream ? `${modelPath(model, 'streamGenerateContent')}?alt=sse` : modelPath(model, 'generateContent'),
+  outputOf,
+  limitOutput,
+  toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
+  needsMediaTypes: true,
+  gatewayFields: [],
+  requestModel,
+  state,
+  encodeRequest,
+  decodeResponse,
+  streamDecoder: createStreamDecoder,
+
+  modelPaths: [['modelVersion']],
+  textPlaces: {
+    after: ['"parts"'],
+    before: '"groundingMetadata"',
+    text: ['text'],
+    calls: ['name', 'args', 'jsonPath', 'stringValue'],
+    several: true,
+  },
+  usageMark: Buffer.from('"usageMetadata"'),
+  usageOf: (body) => decodeUsage(body?.usageMetadata),
+  factsOf: ({ responseId, modelVersion, candidates, promptFeedback }) => ({
+    id: textOf(responseId),
+    model: textOf(modelVersion),
+    finish: textOf(candidates?.[0]?.finishReason ?? promptFeedback?.blockReason),
+  }),
+  isEnd,
+  endMarks: [Buffer.from('Reason"')],
+  endIsLast: false,
+};
+
+/** Either every candidate says why it ended, or the prompt was not let through. */
+function isEnd({ data }: SseEvent): boolean {
+  if (!data.includes('"finishReason"') && !data.includes('"blockReason"')) return false;
+  let chunk: Json;
+  try {
+    chunk = read(data);
+  } catch {
+    return false;
+  }
+  if (!isObject(chunk)) return false;
+  const candidates: Json[] = Array.isArray(chunk.candidates) ? chunk.candidates : [];
+  return candidates.some((candidate) => candidate?.finishReason) || Boolean(chunk.promptFeedback?.blockReason);
+}

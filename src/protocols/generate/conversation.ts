@@ -1,0 +1,23 @@
+/** What the operations of generateContent have in common: the body of a conversation. */
+
+import type { Json } from '../../core/json/json.ts';
+import type { Headers, StateAccess } from '../../core/operation.ts';
+import { outline } from '../../core/outline.ts';
+import { restoreState } from './state.ts';
+
+export function conversation(body: Json, headers: Headers): string {
+  return String(headers['x-session-id'] ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? ''));
+}
+
+export const state: StateAccess = {
+  fields: ['thoughtSignature', 'thought_signature'],
+  modelTurns: ({ contents }) => (Array.isArray(contents) ? contents.filter((turn) => turn?.role === 'model') : []),
+  restore: restoreState,
+};
+
+export const requestModel = {
+  // The path names the model; some servers believe a body that names another.
+  paths: [['model'], ['generateContentRequest', 'model'], ['generate_content_request', 'model']],
+  required: false,
+  spell: (model: string) => `models/${model}`,
+};

@@ -1,0 +1,14 @@
+/** API keys of generateContent clients. */
+
+import type { Headers } from '../../core/operation.ts';
+
+export function credentials(headers: Headers, query: URLSearchParams): string[] {
+  const bearer = /^bearer\s+(\S+)$/i.exec(text(headers.authorization) ?? '')?.[1];
+  const keys = [headers['x-goog-api-key'], headers['x-gen-api-key'], ...query.getAll('key')].map(text);
+  return [...keys, bearer].filter((key) => key !== undefined);
+}
+
+function text(value: string | string[] | undefined): string | undefined {
+  const first = Array.isArray(value) ? value[0] : value;
+  return first?.trim() || undefined;
+}

@@ -1,0 +1,27 @@
+/** What the operations of the messages protocol have in common: the body of a conversation. */
+
+import type { Json } from '../../core/json/json.ts';
+import type { Headers, StateAccess } from '../../core/operation.ts';
+import { outline } from '../../core/outline.ts';
+import { restoreState } from './state.ts';
+
+export function conversation({ metadata, messages }: Json, headers: Headers): string {
+  return String(
+    headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? metadata?.user_id ?? outline(messages[0]),
+  );
+}
+
+export const state: StateAccess = {
+  fields: ['signature', 'data'],
+  modelTurns: ({ messages }) => messages.filter(({ role }: Json) => role === 'assistant'),
+  restore: restoreState,
+};
+
+export const gatewayFields = ['provider', 'models'];
+
+export const requestModel = { paths: [['model']], required: true, spell: (model: string) => model };
+
+/** Some clients take `v1` as part of their base address and some leave it out. */
+export function messagesPaths(prefix: string): string[] {
+  return [`/${prefix}/v1/messages`, `/${prefix}/messages`];
+}
