@@ -38,7 +38,7 @@ export async function withKeys<Result>(
   const store = await openStore({ ...config, role: 'guest', makes });
   try {
     const secrets = async () => (await openSecrets({ config, store })).webhooks;
-    const newWebhookSecret = async (owner: string) => (await secrets()).first(owner);
+    const newWebhookSecret = async (owner: string) => (await secrets()).generateFirst(owner);
     const keys = await openKeyStore({ store, folder: config.data, configured: config.keys, newWebhookSecret });
     return await work({ keys, store, secrets });
   } catch (error) {

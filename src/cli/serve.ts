@@ -40,7 +40,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     store,
     folder: config.data,
     configured: config.keys,
-    newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.first(owner),
+    newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.generateFirst(owner),
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
   const known = await keys.list();

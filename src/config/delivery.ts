@@ -66,12 +66,12 @@ export function completeVideos(entry: VideosEntry, fault: ReportProblem): Videos
   return {
     mirror: completeMirror(entry, fault),
     maxSize: parseSize(entry.max_size ?? DEFAULTS.maxSize) as number,
-    urlLifetime: time('url_lifetime', 7 * DAY, DEFAULTS.urlLifetime),
-    keepMedia: parseDuration(entry.keep_media ?? DEFAULTS.keepMedia) as number,
-    keepRecords: parseDuration(entry.keep_records ?? DEFAULTS.keepRecords) as number,
-    expires: time('expires', 2 * DAY, DEFAULTS.expires),
+    urlLifetimeMs: time('url_lifetime', 7 * DAY, DEFAULTS.urlLifetime),
+    keepMediaMs: parseDuration(entry.keep_media ?? DEFAULTS.keepMedia) as number,
+    keepRecordsMs: parseDuration(entry.keep_records ?? DEFAULTS.keepRecords) as number,
+    expiresAfterMs: time('expires', 2 * DAY, DEFAULTS.expires),
     exposeUpstreamUrls: entry.expose_upstream_urls ?? true,
-    dedupeWindow: entry.dedupe_window ? parseDuration(entry.dedupe_window) : undefined,
+    dedupeWindowMs: entry.dedupe_window ? parseDuration(entry.dedupe_window) : undefined,
   };
 }
 

@@ -128,14 +128,14 @@ export interface VideosConfig {
   /** Bytes. */
   maxSize: number;
   /** Milliseconds, as the others below. */
-  urlLifetime: number;
-  keepMedia: number;
-  keepRecords: number;
+  urlLifetimeMs: number;
+  keepMediaMs: number;
+  keepRecordsMs: number;
   /** Until a task without an end is given up. */
-  expires: number;
+  expiresAfterMs: number;
   exposeUpstreamUrls: boolean;
   /** Absent means that equal requests make tasks of their own. */
-  dedupeWindow?: number;
+  dedupeWindowMs?: number;
 }
 
 export type MirrorConfig = { type: 'local' } | { type: 'off' } | ({ type: 's3' } & S3Config);

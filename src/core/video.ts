@@ -141,7 +141,7 @@ export type PollResult =
   /** The upstream says in so many words that it does not know the task; a bare 404 need not be reported so. */
   | { type: 'lost' }
   /** A status word never seen before: the task is treated as running. */
-  | { type: 'unknown'; word: string }
+  | { type: 'unknown'; status: string }
   /** More must be asked before anything is known, e.g. the result behind a finished queue entry. */
   | { type: 'follow'; call: VideoCall<PollResult> }
   | { type: 'unreadable' };
@@ -165,7 +165,7 @@ export interface LostSubmission {
   /** Unix seconds. */
   sentAt: number;
   /** Tasks that other submissions of ours have: none of them is the lost one. */
-  held: readonly VideoRef[];
+  otherRefs: readonly VideoRef[];
 }
 
 /** `none`: it surely does not exist; `unclear`: the list cannot tell. */
@@ -180,9 +180,9 @@ export interface VideoApi {
   /** Inputs are sent as base64: the gateway fetches URLs first. */
   readonly inlinesMedia?: boolean;
   /** Milliseconds between two polls of a task at least; 5000 if absent. */
-  readonly pollInterval?: number;
+  readonly minPollIntervalMs?: number;
   /** Throws `invalid_request` or `unsupported_parameter` with `param` for what the abilities cannot express. */
-  check?(request: VideoRequest): void;
+  checkRequest?(request: VideoRequest): void;
   submit(request: VideoRequest, context: SubmitContext): VideoCall<SubmitResult>;
   poll(ref: VideoRef): VideoCall<PollResult>;
   /** Absent where a task cannot be cancelled once accepted. */

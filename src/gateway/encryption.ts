@@ -5,7 +5,7 @@ import type { Config } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createCipher, keyId } from '../security/cipher.ts';
 import type { Store } from '../store/store.ts';
-import { createSecrets, type WebhookSecrets } from '../webhooks/secrets.ts';
+import { createWebhookSecrets, type WebhookSecrets } from '../webhooks/secrets.ts';
 
 export interface OpenedSecrets {
   webhooks: WebhookSecrets;
@@ -27,7 +27,7 @@ export async function openSecrets({ config, store }: { config: Config; store: St
   const cipher = createCipher(keys);
   const standing = recorded ?? (await store.call('claimEncryption', { keyId: keyId(first) }));
   if (!keys.map(keyId).includes(standing)) throw foreign();
-  return { keys, webhooks: createSecrets({ store, cipher, fallback: config.callbacks.secret }) };
+  return { keys, webhooks: createWebhookSecrets({ store, cipher, fallback: config.callbacks.secret }) };
 }
 
 function foreign(): GatewayError {

@@ -18,8 +18,8 @@ import { type Gateways, watchGateways } from '../store/instance.ts';
 import type { Store } from '../store/store.ts';
 import type { Events } from '../telemetry/watch.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
-import { createMirror, expireHourly, type FullMirror } from '../videos/mirror/index.ts';
-import { encodeTask, type ObjectOptions } from '../videos/task-object.ts';
+import { createMirror, type FullMirror, startHourlyCleanup } from '../videos/mirror/index.ts';
+import { encodeTask, type TaskObjectOptions } from '../videos/task-object.ts';
 import { createVideos } from '../videos/videos.ts';
 import { checkCallbackUrl } from '../webhooks/callback-url.ts';
 import { createDeliveryHandler } from '../webhooks/delivery.ts';
@@ -65,17 +65,17 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
   };
   const mirror = createMirror({
     ...{ folder: config.data, store: config.videos.mirror, clients, secrets: keys, now: clock.now, log },
-    ...{ urlLifetime: config.videos.urlLifetime, keepMedia: config.videos.keepMedia },
+    ...{ urlLifetimeMs: config.videos.urlLifetimeMs, keepMediaMs: config.videos.keepMediaMs },
     limits: { maxBytes: config.videos.maxSize },
   });
-  const object = objectOptions(options, mirror);
+  const taskObject = objectOptions(options, mirror);
   let scheduler: Scheduler | undefined;
   let stopExpiring = () => {};
   const wake = (kind: string) => scheduler?.wake(kind);
   let gateways: Gateways | undefined;
   const videos = createVideos({
     gateways: () => gateways?.count() ?? 1,
-    ...{ store, clock, log, mirror, object, settings: config.videos, userAgent, wake, events: eventsOf(options) },
+    ...{ store, clock, log, mirror, taskObject, settings: config.videos, userAgent, wake, events: eventsOf(options) },
     ...{
       providers: () => options.models().providers,
       upstream: { send: (...call) => options.upstream().send(...call) },
@@ -83,18 +83,18 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
     fetchBytes: clients.guarded.fetchBytes,
   });
   const replayRate = createRate({ ...REPLAY_RATE, now: clock.now });
-  const { timeout, honorRetryAfter, standardHeaders } = config.callbacks;
+  const { timeout: timeoutMs, honorRetryAfter, standardHeaders } = config.callbacks;
   const delivery = createDeliveryHandler({
     ...{ store, client: clients.guarded, secrets, log, clock, userAgent },
-    ...{ timeout, honorRetryAfter, standardHeaders, events: options.events },
+    ...{ timeoutMs, honorRetryAfter, standardHeaders, events: options.events },
   });
   return {
     video: {
       ...{ videos, models: options.models, openContent: mirror.openContent, checkFileUrl: mirror.checkFileUrl, policy },
-      encode: (task) => encodeTask(task, object),
+      encode: (task) => encodeTask(task, taskObject),
       async checkCallbackUrl(url, key) {
         const checked = await checkCallbackUrl(url, policy, lookup);
-        await secrets.prepare(key);
+        await secrets.ensureCanSign(key);
         return checked;
       },
       deliveries: {
@@ -112,7 +112,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       await secrets.verify();
       await videos.start();
       scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
-      stopExpiring = expireHourly(mirror, clock, log);
+      stopExpiring = startHourlyCleanup(mirror, clock, log);
       gateways = watchGateways(store, log);
     },
     async stop(grace) {
@@ -140,7 +140,7 @@ function eventsOf({ config, events }: TasksOptions): Events | undefined {
 }
 
 /** Asked anew each time, because a gateway that lets the system choose its port learns it late. */
-function objectOptions({ config, baseUrl }: TasksOptions, mirror: FullMirror): ObjectOptions {
+function objectOptions({ config, baseUrl }: TasksOptions, mirror: FullMirror): TaskObjectOptions {
   return {
     get baseUrl() {
       return baseUrl();

@@ -25,8 +25,8 @@ export async function answerContent(
       param: 'index',
     });
   }
-  const signal = goneSignal(exchange);
-  const content = asset.kept ? keptContent(asset.kept) : await upstreamContent(task, index, signal, options);
+  const signal = clientCloseSignal(exchange);
+  const content = asset.kept ? mirroredContent(asset.kept) : await upstreamContent(task, index, signal, options);
   return sendContent(exchange, { content, name: nameOf(id, index), signal }, options);
 }
 
@@ -42,11 +42,11 @@ export async function answerFile(
   const task = await options.videos.find(id);
   const kept = task.assets[index]?.kept;
   if (!kept) throw expired();
-  const request = { content: keptContent(kept), name: nameOf(id, index), signal: goneSignal(exchange) };
+  const request = { content: mirroredContent(kept), name: nameOf(id, index), signal: clientCloseSignal(exchange) };
   return sendContent(exchange, request, options);
 }
 
-function keptContent(kept: Extract<Content, { type: 'kept' }>['kept']): Content {
+function mirroredContent(kept: Extract<Content, { type: 'kept' }>['kept']): Content {
   return { type: 'kept', kept };
 }
 
@@ -85,7 +85,7 @@ async function sendContent(
 }
 
 /** Aborts when the caller hangs up. */
-function goneSignal({ reply }: RequestContext): AbortSignal {
+function clientCloseSignal({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.on('close', () => {
     if (!reply.raw.writableFinished) gone.abort();

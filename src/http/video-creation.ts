@@ -14,8 +14,8 @@ import { checkShape, readCreation } from '../videos/request.ts';
 import type { RequestContext } from './context.ts';
 import type { VideoOptions } from './video-options.ts';
 
-const LONGEST_KEY = 255;
-const LONGEST_HEADER = 1000;
+const MAX_IDEMPOTENCY_KEY_CHARACTERS = 255;
+const MAX_HEADER_CHARACTERS = 1000;
 
 export async function answerCreation(
   { request, common }: RequestContext,
@@ -30,7 +30,7 @@ export async function answerCreation(
     ...{ owner: key.id, creation, idempotencyKey, retried },
     reserve: (wanted) => accounts.reserve(key, wanted),
   });
-  const dropped = headerText(creation.dropped.join(', '));
+  const dropped = headerValue(creation.dropped.join(', '));
   return {
     task,
     headers: {
@@ -42,8 +42,8 @@ export async function answerCreation(
 }
 
 /** Names of a client as a header's value: other characters are question marks, and clients take no longer headers. */
-function headerText(text: string): string {
-  return text.slice(0, LONGEST_HEADER).replace(/[^\x20-\x7e]/g, '?');
+function headerValue(text: string): string {
+  return text.slice(0, MAX_HEADER_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
 }
 
 async function readRequest(request: RequestContext['request'], key: Key, options: VideoOptions): Promise<Creation> {
@@ -55,7 +55,7 @@ async function readRequest(request: RequestContext['request'], key: Key, options
     throw new GatewayError('permission_denied', `This key may not use the model "${model.id}".`, { param: 'model' });
   }
   const creation = readCreation(body, provider.video ? model : { ...model, video: undefined }, options.policy);
-  provider.video?.check?.(creation.request);
+  provider.video?.checkRequest?.(creation.request);
   const { callbackUrl } = creation;
   if (callbackUrl === undefined) return creation;
   return { ...creation, callbackUrl: await options.checkCallbackUrl(callbackUrl, key) };
@@ -78,8 +78,12 @@ async function readFields({ headers, body }: RequestContext['request']): Promise
 
 function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
-  if (typeof header === 'string' && header.length <= LONGEST_KEY) return header;
-  throw new GatewayError('invalid_request', `Idempotency-Key must be one text of at most ${LONGEST_KEY} characters.`, {
-    param: 'Idempotency-Key',
-  });
+  if (typeof header === 'string' && header.length <= MAX_IDEMPOTENCY_KEY_CHARACTERS) return header;
+  throw new GatewayError(
+    'invalid_request',
+    `Idempotency-Key must be one text of at most ${MAX_IDEMPOTENCY_KEY_CHARACTERS} characters.`,
+    {
+      param: 'Idempotency-Key',
+    },
+  );
 }

@@ -25,7 +25,7 @@ export interface VideoOptions {
   /** Unix milliseconds. */
   now?(): number;
   /** Milliseconds that a look at a task waits for the store. */
-  patience?: number;
+  storeTimeoutMs?: number;
 }
 
 export interface VideoDeliveries {

@@ -4,8 +4,8 @@ import { GatewayError } from '../core/errors.ts';
 import type { VideoStatus } from '../records/video-task.ts';
 import type { TaskQuery } from '../videos/videos.ts';
 
-const PAGE = 20;
-const LARGEST_PAGE = 100;
+const DEFAULT_PAGE_SIZE = 20;
+const MAX_PAGE_SIZE = 100;
 const ORDERS = ['asc', 'desc'] as const;
 const STATUSES: readonly VideoStatus[] = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'];
 
@@ -18,10 +18,10 @@ export function readTaskQuery(query: URLSearchParams): TaskQuery {
   const status = query.get('status') ?? undefined;
   const model = query.get('model') ?? undefined;
   return {
-    limit: integer(query, 'limit', { least: 1, most: LARGEST_PAGE, byDefault: PAGE }),
-    order: oneOf('order', query.get('order') ?? 'desc', ORDERS),
+    limit: readInteger(query, 'limit', { min: 1, max: MAX_PAGE_SIZE, defaultValue: DEFAULT_PAGE_SIZE }),
+    order: readOption('order', query.get('order') ?? 'desc', ORDERS),
     ...(after !== undefined && { after }),
-    ...(status !== undefined && { status: oneOf('status', status, STATUSES) }),
+    ...(status !== undefined && { status: readOption('status', status, STATUSES) }),
     ...(model !== undefined && { model }),
   };
 }
@@ -34,24 +34,24 @@ export function readIndex(query: URLSearchParams): number {
       param: 'variant',
     });
   }
-  return integer(query, 'index', { least: 0, most: 999, byDefault: 0 });
+  return readInteger(query, 'index', { min: 0, max: 999, defaultValue: 0 });
 }
 
-interface Bounds {
-  least: number;
-  most: number;
-  byDefault: number;
+interface IntegerBounds {
+  min: number;
+  max: number;
+  defaultValue: number;
 }
 
-function integer(query: URLSearchParams, param: string, { least, most, byDefault }: Bounds): number {
+function readInteger(query: URLSearchParams, param: string, { min, max, defaultValue }: IntegerBounds): number {
   const text = query.get(param);
-  if (text === null) return byDefault;
+  if (text === null) return defaultValue;
   const value = Number(text);
-  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
-  throw invalid(param, `must be an integer between ${least} and ${most}`);
+  if (/^\d{1,9}$/.test(text) && value >= min && value <= max) return value;
+  throw invalid(param, `must be an integer between ${min} and ${max}`);
 }
 
-function oneOf<Value extends string>(param: string, text: string, allowed: readonly Value[]): Value {
+function readOption<Value extends string>(param: string, text: string, allowed: readonly Value[]): Value {
   const found = allowed.find((value) => value === text);
   if (found !== undefined) return found;
   throw invalid(param, `must be one of ${allowed.join(', ')}`);

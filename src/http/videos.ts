@@ -19,7 +19,7 @@ import { readTaskQuery, UUID } from './video-queries.ts';
 import type { VideoRoute } from './video-routes.ts';
 
 /** Seconds between two looks at a task: what we ask pollers to keep to. */
-const POLL_SECONDS = 5;
+const POLL_INTERVAL_SECONDS = 5;
 
 export type AnswerVideos = (exchange: RequestContext, route: VideoRoute, key: Key | undefined) => Promise<FastifyReply>;
 
@@ -29,9 +29,9 @@ export function createVideoAnswers(options: VideoOptions, accounts: AdmissionCon
   // Far above what pollers do: a client that is refused a look at its task may order a second one.
   const perTask = createRate({ rate: 2, burst: 20 });
   const perKey = createRate({ rate: 50, burst: 100 });
-  const patiently = createPatience(options.patience);
+  const withStoreRetry = createPatience(options.storeTimeoutMs);
 
-  function slowDown(owner: string, id?: string): void {
+  function checkPollRate(owner: string, id?: string): void {
     const wait = perKey(owner) || (id === undefined ? 0 : perTask(`${owner} ${id}`));
     if (wait === 0) return;
     throw new GatewayError('rate_limit_exceeded', 'This key looks too often; a look every few seconds is enough.', {
@@ -44,17 +44,17 @@ export function createVideoAnswers(options: VideoOptions, accounts: AdmissionCon
   }
 
   async function list(exchange: RequestContext, owner: string): Promise<FastifyReply> {
-    slowDown(owner);
+    checkPollRate(owner);
     const query = readTaskQuery(exchange.query);
-    const { tasks, more } = await patiently(() => videos.list(owner, query));
+    const { tasks, more } = await withStoreRetry(() => videos.list(owner, query));
     const [first, last] = [tasks[0], tasks.at(-1)];
     const ends = first && last ? { first_id: first.id, last_id: last.id } : {};
     return send(exchange, { object: 'list', data: tasks.map(options.encode), ...ends, has_more: more });
   }
 
   async function get(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
-    slowDown(owner, id);
-    const task = await patiently(() => videos.get(owner, id));
+    checkPollRate(owner, id);
+    const task = await withStoreRetry(() => videos.get(owner, id));
     return send(exchange, options.encode(task), pollHeaders(task));
   }
 
@@ -79,7 +79,7 @@ export function createVideoAnswers(options: VideoOptions, accounts: AdmissionCon
       exchange.reply.code(202);
       return send(exchange, options.encode(task), { ...pollHeaders(task), ...headers, location });
     }
-    const id = taskId(route.id);
+    const id = parseTaskId(route.id);
     switch (route.action) {
       case 'get':
         return get(exchange, key.id, id);
@@ -102,7 +102,7 @@ export function createVideoAnswers(options: VideoOptions, accounts: AdmissionCon
 }
 
 /** What is no id at all is answered like an id of somebody else. */
-function taskId(text: string): string {
+function parseTaskId(text: string): string {
   const id = text.toLowerCase();
   if (UUID.test(id)) return id;
   throw new GatewayError('video_not_found', 'There is no such video task.');
@@ -110,7 +110,7 @@ function taskId(text: string): string {
 
 function pollHeaders(task: VideoTask): Record<string, string> {
   if (isTerminal(task.status)) return {};
-  return { 'retry-after': String(POLL_SECONDS), 'openai-poll-after-ms': String(POLL_SECONDS * 1000) };
+  return { 'retry-after': String(POLL_INTERVAL_SECONDS), 'openai-poll-after-ms': String(POLL_INTERVAL_SECONDS * 1000) };
 }
 
 async function readAbandon({ request }: RequestContext): Promise<boolean> {

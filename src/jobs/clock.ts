@@ -8,15 +8,15 @@ export function createClock(store: Pick<Store, 'now'>): Clock {
 }
 
 /** Resolves after milliseconds, or at once when the signal aborts. */
-export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const end = () => {
+    const finish = () => {
       cancel();
-      signal.removeEventListener('abort', end);
+      signal.removeEventListener('abort', finish);
       resolve();
     };
-    const cancel = clock.after(milliseconds, end);
-    signal.addEventListener('abort', end, { once: true });
+    const cancel = clock.after(milliseconds, finish);
+    signal.addEventListener('abort', finish, { once: true });
   });
 }

@@ -17,12 +17,12 @@ export interface Job {
 }
 
 /** Does the jobs of one kind. */
-export interface Handler {
+export interface JobHandler {
   readonly kind: string;
   /** Jobs of the kind at once: in all, of one lane, of one owner; and in all of those that are marked late. */
   readonly limits: { total: number; lane: number; owner?: number; late?: number };
   /** Milliseconds that a job of the kind may take; its lease lasts longer and is renewed for as long as `run` runs. */
-  readonly patience: number;
+  readonly maxRunMs: number;
   /**
    * Does one job and finishes or reschedules it in a transaction of its own, guarded by the lease. When it throws, the
    * job comes back after a pause that grows; no attempt is counted. `signal` aborts when the gateway stops or the lease is lost.
@@ -34,5 +34,5 @@ export interface Scheduler {
   /** Says that a job of the kind became due now. */
   wake(kind: string): void;
   /** Claims nothing more, aborts what runs after `grace` milliseconds, and resolves when all is given back. */
-  stop(grace: number): Promise<void>;
+  stop(graceMs: number): Promise<void>;
 }

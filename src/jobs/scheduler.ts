@@ -4,23 +4,23 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createClock } from './clock.ts';
-import type { Handler, Scheduler } from './job.ts';
+import type { JobHandler, Scheduler } from './job.ts';
 import { createWorker } from './worker.ts';
 
 export interface SchedulerOptions {
   store: Store;
-  handlers: readonly Handler[];
+  handlers: readonly JobHandler[];
   log: Pick<Logger, 'warn' | 'error'>;
   clock?: Clock;
 }
 
 /** Begins to work at once. */
 export function createScheduler({ store, handlers, log, clock = createClock(store) }: SchedulerOptions): Scheduler {
-  const crews = new Map(handlers.map((handler) => [handler.kind, createWorker({ store, handler, log, clock })]));
+  const workers = new Map(handlers.map((handler) => [handler.kind, createWorker({ store, handler, log, clock })]));
   return {
-    wake: (kind) => crews.get(kind)?.wake(),
+    wake: (kind) => workers.get(kind)?.wake(),
     async stop(grace) {
-      await Promise.all([...crews.values()].map((crew) => crew.stop(grace)));
+      await Promise.all([...workers.values()].map((crew) => crew.stop(grace)));
     },
   };
 }

@@ -9,46 +9,46 @@ import type { Clock } from '../core/clock.ts';
 import type { ClaimedJob, QueueEnds } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import type { Handler } from './job.ts';
-import { createRun, type Run } from './job-run.ts';
-import { backOff } from './persistence.ts';
+import type { JobHandler } from './job.ts';
+import { createJobRun, type JobRun } from './job-run.ts';
+import { storeRetryDelay } from './store-retry.ts';
 
-export interface CrewOptions {
+export interface WorkerOptions {
   store: Store;
-  handler: Handler;
+  handler: JobHandler;
   log: Pick<Logger, 'warn' | 'error'>;
   clock: Clock;
 }
 
 export interface Worker {
   wake(): void;
-  stop(grace: number): Promise<void>;
+  stop(graceMs: number): Promise<void>;
 }
 
 /** Milliseconds between two looks at the table, and how far each looks ahead. */
-const POLL = 500;
-const LOOK = 1_000;
+const CLAIM_INTERVAL_MS = 500;
+const LOOKAHEAD_MS = 1_000;
 /** By how much a lease outlasts the longest run. */
-const MARGIN = 20_000;
+const LEASE_MARGIN_MS = 20_000;
 /** A clock that is off by more, compared with our timers, has been set. */
-const JUMP = 1_000;
+const CLOCK_JUMP_MS = 1_000;
 
-export function createWorker(options: CrewOptions): Worker {
+export function createWorker(options: WorkerOptions): Worker {
   const { store, handler, log, clock } = options;
   const { kind, limits } = handler;
-  const lifetime = handler.patience + MARGIN;
-  const runs = new Set<Run>();
+  const leaseMs = handler.maxRunMs + LEASE_MARGIN_MS;
+  const runs = new Set<JobRun>();
   let places: QueueEnds = {};
   let state: 'idle' | 'claiming' | 'claiming-again' | 'failed' | 'stopped' = 'idle';
   let failures = 0;
-  let armed = { at: clock.now(), interval: 0 };
-  let disarm = () => {};
+  let scheduled = { at: clock.now(), interval: 0 };
+  let cancelTimer = () => {};
   let claiming: Promise<void> = Promise.resolve();
 
-  function arm(interval: number): void {
-    disarm();
-    armed = { at: clock.now(), interval };
-    disarm = clock.after(interval, () => {
+  function scheduleClaim(interval: number): void {
+    cancelTimer();
+    scheduled = { at: clock.now(), interval };
+    cancelTimer = clock.after(interval, () => {
       if (state === 'failed') state = 'idle';
       wake();
     });
@@ -63,8 +63,8 @@ export function createWorker(options: CrewOptions): Worker {
 
   async function claim(): Promise<void> {
     try {
-      await heedJump();
-      await fill();
+      await handleClockJump();
+      await claimAvailable();
       failures = 0;
     } catch (error) {
       failures += 1;
@@ -73,26 +73,26 @@ export function createWorker(options: CrewOptions): Worker {
     const again = state === 'claiming-again';
     if (state === 'stopped') return;
     state = failures > 0 ? 'failed' : 'idle';
-    arm(failures > 0 ? backOff(failures) : POLL);
+    scheduleClaim(failures > 0 ? storeRetryDelay(failures) : CLAIM_INTERVAL_MS);
     if (again && failures === 0) wake();
   }
 
-  async function fill(): Promise<void> {
+  async function claimAvailable(): Promise<void> {
     const slots = limits.total - runs.size;
     if (slots <= 0) return;
     const lateHeld = [...runs].filter(({ job }) => job.late).length;
     const now = clock.now();
     const claimed = await store.call('claimJobs', {
-      ...{ kind, now, until: now + LOOK, lease: randomUUID(), leaseUntil: now + lifetime },
+      ...{ kind, now, until: now + LOOKAHEAD_MS, lease: randomUUID(), leaseUntil: now + leaseMs },
       ...{ slots, lateSlots: (limits.late ?? limits.total) - lateHeld },
       ...{ lane: limits.lane, owner: limits.owner ?? limits.total, places },
     });
     places = claimed.places;
-    for (const job of claimed.jobs) begin(job, now + lifetime);
+    for (const job of claimed.jobs) startRun(job, now + leaseMs);
   }
 
-  function begin(job: ClaimedJob, leaseUntil: number): void {
-    const run = createRun({ ...options, job, leaseUntil, lifetime });
+  function startRun(job: ClaimedJob, leaseUntil: number): void {
+    const run = createJobRun({ ...options, job, leaseUntil, leaseMs });
     runs.add(run);
     // What was claimed while the gateway began to stop goes back undone.
     if (state === 'stopped') run.stop();
@@ -104,19 +104,19 @@ export function createWorker(options: CrewOptions): Worker {
   }
 
   /** Timers measure how long it was, the clock says what time it is: where they differ, the clock was set or we stood still. */
-  async function heedJump(): Promise<void> {
+  async function handleClockJump(): Promise<void> {
     const now = clock.now();
-    const jump = now - armed.at - armed.interval;
-    if (jump < -JUMP && store.engine === 'sqlite') {
+    const jump = now - scheduled.at - scheduled.interval;
+    if (jump < -CLOCK_JUMP_MS && store.engine === 'sqlite') {
       log.warn({ kind, by: -jump }, 'the clock was set back; jobs keep their delays');
       await store.call('shiftJobs', { kind, now, by: -jump });
-      armed = { at: now, interval: 0 };
+      scheduled = { at: now, interval: 0 };
     }
-    if (jump > JUMP) await Promise.all([...runs].map((run) => run.renew()));
+    if (jump > CLOCK_JUMP_MS) await Promise.all([...runs].map((run) => run.renew()));
   }
 
   async function stop(grace: number): Promise<void> {
-    disarm();
+    cancelTimer();
     state = 'stopped';
     await claiming;
     for (const run of runs) run.stop();

@@ -25,17 +25,17 @@ export interface KeySettings {
   budgets?: Partial<Record<Period, string>>;
 }
 
-const DAY = 24 * 3600 * 1000;
+const DAY_MS = 24 * 3600 * 1000;
 /** The first Monday after 1970 began. */
-const MONDAY = 4 * DAY;
+const FIRST_MONDAY_MS = 4 * DAY_MS;
 
 /** Unix milliseconds at which the period began that a moment belongs to; 0 for the one without an end. */
 export function periodStart(period: Period, moment: number): number {
   switch (period) {
     case 'day':
-      return moment - (moment % DAY);
+      return moment - (moment % DAY_MS);
     case 'week':
-      return moment - ((((moment - MONDAY) % (7 * DAY)) + 7 * DAY) % (7 * DAY));
+      return moment - ((((moment - FIRST_MONDAY_MS) % (7 * DAY_MS)) + 7 * DAY_MS) % (7 * DAY_MS));
     case 'month': {
       const date = new Date(moment);
       return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());

@@ -1,7 +1,7 @@
 /** A caller wants no video any more. What the upstream then reports is what counts. */
 
 import { GatewayError } from '../core/errors.ts';
-import { change, type LoadedVideo, type VideoChange } from './change.ts';
+import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
 import { targetOf, type VideoContext } from './context.ts';
 import { failure, settle } from './settle.ts';
 import type { VideoTask } from './task.ts';
@@ -12,11 +12,11 @@ export async function cancelTask(
   id: string,
   { abandon }: { abandon: boolean },
 ): Promise<VideoTask | undefined> {
-  const result = await change(context, id, (loaded) => decide(context, loaded, abandon));
+  const result = await changeTask(context, id, (loaded) => decideCancellation(context, loaded, abandon));
   return result?.task;
 }
 
-function decide(context: VideoContext, loaded: LoadedVideo, abandon: boolean): VideoChange | undefined {
+function decideCancellation(context: VideoContext, loaded: LoadedVideo, abandon: boolean): VideoChange | undefined {
   const { task, attempt } = loaded;
   if (task.phase === 'submitting' && attempt.state === 'intent') {
     return settle(context, loaded, { status: 'cancelled', error: failure('cancelled') });
@@ -24,10 +24,10 @@ function decide(context: VideoContext, loaded: LoadedVideo, abandon: boolean): V
   const cancels = targetOf(context, attempt)?.video.cancel !== undefined;
   const possible = cancels && task.phase !== 'finalizing' && !task.memory.cancellation;
   if (possible && task.cancelRequested) return undefined;
-  if (possible) return request(context, task);
+  if (possible) return requestCancellation(context, task);
   if (abandon) {
     const { charge } = task.memory;
-    return settle(context, loaded, { status: 'cancelled', error: failure('abandoned'), charge, booking: true });
+    return settle(context, loaded, { status: 'cancelled', error: failure('abandoned'), charge, reconcileCost: true });
   }
   if (task.cancelRequested) return undefined;
   const reason = cancels ? 'the provider has finished it' : 'its provider cannot cancel what it has begun';
@@ -37,7 +37,7 @@ function decide(context: VideoContext, loaded: LoadedVideo, abandon: boolean): V
   );
 }
 
-function request({ clock }: VideoContext, task: VideoTask): VideoChange {
+function requestCancellation({ clock }: VideoContext, task: VideoTask): VideoChange {
   const now = clock.now();
   return { task: { ...task, cancelRequested: true, updatedAt: now }, job: { hasten: now } };
 }

@@ -11,17 +11,17 @@ import type { Events } from '../telemetry/watch.ts';
 import type { Credential } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { Mirror } from './mirror.ts';
-import type { Budget } from './poll-budget.ts';
+import type { PollBudget } from './poll-budget.ts';
 import type { VideoAttempt } from './task.ts';
-import type { ObjectOptions } from './task-object.ts';
+import type { TaskObjectOptions } from './task-object.ts';
 
 export interface VideoSettings {
   /** Milliseconds, as the others below: until a task whose caller sets no end is given up. */
-  expires: number;
-  keepMedia: number;
-  keepRecords: number;
+  expiresAfterMs: number;
+  keepMediaMs: number;
+  keepRecordsMs: number;
   /** Within it equal requests make one task; absent means that each makes its own. */
-  dedupeWindow?: number;
+  dedupeWindowMs?: number;
 }
 
 export interface VideoContext {
@@ -33,10 +33,10 @@ export interface VideoContext {
   /** Absent when nothing is mirrored. */
   mirror?: Mirror;
   fetchBytes: FetchBytes;
-  object: ObjectOptions;
+  taskObject: TaskObjectOptions;
   settings: VideoSettings;
   /** Polls that each credential may still make. */
-  budget: Budget;
+  pollBudget: PollBudget;
   clock: Clock;
   /** From 0 to 1. */
   random(): number;

@@ -3,15 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
-import { expectedCost } from './charge.ts';
 import { laneOf, type VideoContext } from './context.ts';
-import { type Creation, detailsOf, digestOf } from './creation.ts';
+import { type Creation, detailsOf, requestDigest } from './creation.ts';
 import type { VideoAttempt, VideoTask } from './task.ts';
+import { maxExpectedCost } from './task-cost.ts';
 
 /** Milliseconds for which a client's key stands for its task. */
-export const KEY_WINDOW = 24 * 3_600_000;
+export const IDEMPOTENCY_KEY_TTL_MS = 24 * 3_600_000;
 /** And an equal request, if the client says that it tries again. */
-const RETRY_WINDOW = 60_000;
+const RETRY_WINDOW_MS = 60_000;
 
 export interface NewTask {
   /** The id of the caller's key. */
@@ -33,7 +33,7 @@ export interface BudgetReservation {
   release(): Promise<void>;
 }
 
-export interface Created {
+export interface CreatedTask {
   task: VideoTask;
   replayed: boolean;
   headers: Record<string, string>;
@@ -45,22 +45,22 @@ export interface Created {
  */
 export async function createTask(
   context: VideoContext,
-  { owner, creation, idempotencyKey, retried = false, reserve = unlimited }: NewTask,
-): Promise<Created> {
+  { owner, creation, idempotencyKey, retried = false, reserve = reserveNothing }: NewTask,
+): Promise<CreatedTask> {
   const now = context.clock.now();
-  const task = newTask(owner, creation, now, context.settings.expires);
+  const task = newTask(owner, creation, now, context.settings.expiresAfterMs);
   const attempt = newAttempt(context, task, creation, now);
   // An image of 20 MB takes each of these steps some ten milliseconds.
   await breathe();
-  const digest = await digestOf(creation);
+  const digest = await requestDigest(creation);
   await breathe();
   const request = JSON.stringify(creation.request);
   await breathe();
   const idempotency =
     idempotencyKey === undefined
-      ? { key: `request:${digest}`, digest, window: window(context, retried) }
-      : { key: `key:${idempotencyKey}`, digest, window: KEY_WINDOW };
-  const cost = expectedCost(task.details, Math.max(1, ...(creation.model.video?.durations ?? [])));
+      ? { key: `request:${digest}`, digest, window: dedupeWindow(context, retried) }
+      : { key: `key:${idempotencyKey}`, digest, window: IDEMPOTENCY_KEY_TTL_MS };
+  const cost = maxExpectedCost(task.details, Math.max(1, ...(creation.model.video?.durations ?? [])));
   let reservation: BudgetReservation;
   try {
     reservation = await reserve({ ...task, cost });
@@ -93,12 +93,12 @@ export async function createTask(
   return { task: created.task, replayed: created.type === 'replayed', headers };
 }
 
-async function unlimited(): Promise<BudgetReservation> {
+async function reserveNothing(): Promise<BudgetReservation> {
   return { headers: {}, release: async () => {} };
 }
 
-function window({ settings }: VideoContext, retried: boolean): number {
-  return Math.max(settings.dedupeWindow ?? 0, retried ? RETRY_WINDOW : 0);
+function dedupeWindow({ settings }: VideoContext, retried: boolean): number {
+  return Math.max(settings.dedupeWindowMs ?? 0, retried ? RETRY_WINDOW_MS : 0);
 }
 
 function newTask(owner: string, creation: Creation, now: number, expires: number): VideoTask {

@@ -31,18 +31,18 @@ export function detailsOf({ model, request, metadata, user }: Creation): VideoDe
 }
 
 /** Equal for requests that mean the same, however they were written. */
-export async function digestOf({ model, dropped: _dropped, ...meant }: Creation): Promise<string> {
-  const text = JSON.stringify(ordered({ model: model.id, ...meant }));
+export async function requestDigest({ model, dropped: _dropped, ...meant }: Creation): Promise<string> {
+  const text = JSON.stringify(withSortedKeys({ model: model.id, ...meant }));
   await breathe();
   return createHash('sha256').update(text).digest('base64url');
 }
 
-function ordered(value: Json): Json {
-  if (Array.isArray(value)) return value.map(ordered);
+function withSortedKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()
-      .map((name) => [name, ordered(value[name])]),
+      .map((name) => [name, withSortedKeys(value[name])]),
   );
 }

@@ -14,11 +14,11 @@ export interface Dimensions {
 }
 
 /** The shorter side of resolutions that are named by their longer one. */
-const SHORT_SIDES: Record<string, number> = { '1k': 1080, '2k': 1440, '4k': 2160 };
+const SHORT_SIDE_OF_K: Record<string, number> = { '1k': 1080, '2k': 1440, '4k': 2160 };
 /** Sides that have a name as resolutions. */
-const STANDARD_LINES = [360, 480, 540, 720, 768, 1080, 1440, 2160];
+const STANDARD_SHORT_SIDES = [360, 480, 540, 720, 768, 1080, 1440, 2160];
 /** Encoders want even sides, so that ratios are met nearly. */
-const TOLERANCE = 0.02;
+const RATIO_TOLERANCE = 0.02;
 
 /**
  * What is asked for in the model's own spelling; what is not asked for is left to it. Throws `unsupported_parameter_value`
@@ -31,11 +31,13 @@ export function chooseDimensions(asked: Dimensions, abilities: VideoAbilities, m
   if (resolution === undefined && aspectRatio === undefined) return {};
   if (!resolutions && !aspectRatios && sizes) {
     const wanted = { ...defaults, ...defined(asked) };
-    return { size: sizes.find((candidate) => agrees(candidate, wanted)) ?? refuseBoth(asked, abilities, model) };
+    return {
+      size: sizes.find((candidate) => matchesSize(candidate, wanted)) ?? refuseDimensions(asked, abilities, model),
+    };
   }
   return defined({
-    resolution: resolution && listed('resolution', resolution, resolutions, model),
-    aspectRatio: aspectRatio && listed('aspect_ratio', aspectRatio, aspectRatios, model),
+    resolution: resolution && requireListed('resolution', resolution, resolutions, model),
+    aspectRatio: aspectRatio && requireListed('aspect_ratio', aspectRatio, aspectRatios, model),
   });
 }
 
@@ -61,20 +63,20 @@ function pixelsOf({ resolution, aspectRatio }: Dimensions): string | undefined {
 /** `1280x720` is 720p. */
 function resolutionOf(size: string): string | undefined {
   const short = Math.min(...size.split('x').map(Number));
-  return STANDARD_LINES.includes(short) ? `${short}p` : undefined;
+  return STANDARD_SHORT_SIDES.includes(short) ? `${short}p` : undefined;
 }
 
 function chooseBySize(asked: Dimensions, size: string, abilities: VideoAbilities, model: string): Dimensions {
   const { resolution, aspectRatio } = asked;
-  if (!agrees(size, { resolution, aspectRatio })) {
-    const other = agrees(size, { resolution }) ? `aspect_ratio ${aspectRatio}` : `resolution ${resolution}`;
+  if (!matchesSize(size, { resolution, aspectRatio })) {
+    const other = matchesSize(size, { resolution }) ? `aspect_ratio ${aspectRatio}` : `resolution ${resolution}`;
     refuse('size', `${size} contradicts ${other}; give one of them.`);
   }
   const { sizes, resolutions, aspectRatios } = abilities;
-  if (sizes) return { size: listed('size', size, sizes, model) };
+  if (sizes) return { size: requireListed('size', size, sizes, model) };
   const fitting = {
-    resolution: resolutions?.find((candidate) => agrees(size, { resolution: candidate })),
-    aspectRatio: aspectRatios?.find((candidate) => agrees(size, { aspectRatio: candidate })),
+    resolution: resolutions?.find((candidate) => matchesSize(size, { resolution: candidate })),
+    aspectRatio: aspectRatios?.find((candidate) => matchesSize(size, { aspectRatio: candidate })),
   };
   const complete = fitting.resolution !== undefined || fitting.aspectRatio !== undefined;
   if (!complete || (resolutions && !fitting.resolution) || (aspectRatios && !fitting.aspectRatio)) {
@@ -83,13 +85,13 @@ function chooseBySize(asked: Dimensions, size: string, abilities: VideoAbilities
   return defined(fitting);
 }
 
-function refuseBoth(asked: Dimensions, abilities: VideoAbilities, model: string): never {
+function refuseDimensions(asked: Dimensions, abilities: VideoAbilities, model: string): never {
   const [param, value] =
     asked.resolution === undefined ? ['aspect_ratio', asked.aspectRatio] : ['resolution', asked.resolution];
   return refuseValue({ param: param as string, value, allowed: abilities.sizes, model });
 }
 
-function listed(param: string, value: string, allowed: readonly string[] | undefined, model: string): string {
+function requireListed(param: string, value: string, allowed: readonly string[] | undefined, model: string): string {
   const found = allowed?.find((candidate) => candidate.toLowerCase() === value.toLowerCase());
   return found ?? refuseValue({ param, value, allowed, model });
 }
@@ -103,18 +105,18 @@ function sizesOf({ resolutions = [], aspectRatios = [] }: VideoAbilities): strin
 }
 
 /** Whether a size is of the resolution and ratio, as far as they are given and mean anything. */
-function agrees(size: string, { resolution, aspectRatio }: Dimensions): boolean {
+function matchesSize(size: string, { resolution, aspectRatio }: Dimensions): boolean {
   const [width = 0, height = 0] = size.split('x').map(Number);
   const short = shortSide(resolution);
   const ratio = ratioOf(aspectRatio);
   if (short !== undefined && Math.min(width, height) !== short) return false;
-  return ratio === undefined || Math.abs(width / height / ratio - 1) <= TOLERANCE;
+  return ratio === undefined || Math.abs(width / height / ratio - 1) <= RATIO_TOLERANCE;
 }
 
 function shortSide(resolution: string | undefined): number | undefined {
   const name = resolution?.toLowerCase() ?? '';
   const lines = /^(\d+)p$/.exec(name)?.[1];
-  return lines === undefined ? SHORT_SIDES[name] : Number(lines);
+  return lines === undefined ? SHORT_SIDE_OF_K[name] : Number(lines);
 }
 
 function ratioOf(aspectRatio: string | undefined): number | undefined {

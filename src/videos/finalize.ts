@@ -2,59 +2,63 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { VideoAsset } from '../core/video.ts';
-import { change } from './change.ts';
+import { changeTask } from './change.ts';
 import type { Mirror } from './mirror.ts';
 import { settle } from './settle.ts';
-import { askAssets, sourceOf } from './source.ts';
-import { backOff, conclude, type Progress, type TaskStep } from './step.ts';
+import { currentSource, queryAssets } from './source.ts';
 import type { MirroredFile, TaskAsset } from './task.ts';
+import { retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
 
-const TRIES = 5;
+const MAX_MIRROR_TRIES = 5;
 /** Milliseconds that the task waits for its mirror at most. */
-const PATIENCE = 15 * 60_000;
+const MIRROR_TIMEOUT_MS = 15 * 60_000;
 
 /** What an address answers that has run out. */
-const OUTDATED = new Set([403, 404, 410]);
+const EXPIRED_URL_STATUSES = new Set([403, 404, 410]);
 
 /** `fresh` is what the upstream has just reported. */
-export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): Promise<Progress> {
+export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): Promise<StepResult> {
   const { context, loaded } = step;
   const { mirror } = context;
   if (!mirror) return complete(step);
   const isInline = loaded.task.assets.some(({ source, kept }) => 'inline' in source && !kept);
-  const reported = fresh ?? (isInline ? await askAssets(context, loaded.attempt, step.signal) : undefined);
-  const limit = limitOf(step);
+  const reported = fresh ?? (isInline ? await queryAssets(context, loaded.attempt, step.signal) : undefined);
+  const limit = mirrorTimeout(step);
   const errors: unknown[] = [];
   for (const [index, asset] of loaded.task.assets.entries()) {
     if (asset.kept) continue;
-    const outcome = await keep({ ...step, limit: limit.signal }, mirror, { asset, index, fresh: reported?.[index] });
+    const outcome = await mirrorAsset({ ...step, limit: limit.signal }, mirror, {
+      asset,
+      index,
+      fresh: reported?.[index],
+    });
     if (outcome.type === 'failed') errors.push(outcome.error);
-    if (outcome.type === 'kept') await note(step, index, { kept: outcome.kept });
+    if (outcome.type === 'kept') await saveAsset(step, index, { kept: outcome.kept });
   }
   limit.cancel();
-  return errors.length > 0 ? tryLater(step, errors) : complete(step);
+  return errors.length > 0 ? retryOrComplete(step, errors) : complete(step);
 }
 
 /** Ends what is left of the time that a task waits for its mirror. */
-function limitOf({ context: { clock }, loaded: { task }, signal }: TaskStep) {
+function mirrorTimeout({ context: { clock }, loaded: { task }, signal }: TaskStep) {
   const end = new AbortController();
-  const left = (task.memory.mirror?.since ?? clock.now()) + PATIENCE - clock.now();
+  const left = (task.memory.mirror?.since ?? clock.now()) + MIRROR_TIMEOUT_MS - clock.now();
   const stop = () => end.abort(new GatewayError('timeout', 'The mirror has taken too long.'));
   return { signal: AbortSignal.any([signal, end.signal]), cancel: clock.after(Math.max(0, left), stop) };
 }
 
-type Outcome = { type: 'kept'; kept: MirroredFile } | { type: 'skipped' } | { type: 'failed'; error: unknown };
+type MirrorOutcome = { type: 'kept'; kept: MirroredFile } | { type: 'skipped' } | { type: 'failed'; error: unknown };
 
-async function keep(
+async function mirrorAsset(
   { context, loaded, signal, limit }: TaskStep & { limit: AbortSignal },
   mirror: Mirror,
   { asset, index, fresh }: { asset: TaskAsset; index: number; fresh?: VideoAsset },
-): Promise<Outcome> {
+): Promise<MirrorOutcome> {
   try {
-    const source = await sourceOf(context, loaded.attempt, { asset, fresh }, limit);
+    const source = await currentSource(context, loaded.attempt, { asset, fresh }, limit);
     if (!source) throw new GatewayError('upstream_error', 'The provider does not hand out the video at the moment.');
     const { id, owner } = loaded.task;
-    const kept = await mirror.keep({ id, owner }, index, source, limit);
+    const kept = await mirror.save({ id, owner }, index, source, limit);
     return kept ? { type: 'kept', kept } : { type: 'skipped' };
   } catch (error) {
     signal.throwIfAborted();
@@ -63,8 +67,8 @@ async function keep(
 }
 
 /** What is kept stays kept, whatever happens to the others. */
-async function note({ context, job, signal }: TaskStep, index: number, news: Partial<TaskAsset>): Promise<void> {
-  await change(
+async function saveAsset({ context, job, signal }: TaskStep, index: number, news: Partial<TaskAsset>): Promise<void> {
+  await changeTask(
     context,
     job.ref,
     ({ task }) => ({
@@ -74,28 +78,28 @@ async function note({ context, job, signal }: TaskStep, index: number, news: Par
   );
 }
 
-async function tryLater(step: TaskStep, errors: readonly unknown[]): Promise<Progress> {
+async function retryOrComplete(step: TaskStep, errors: readonly unknown[]): Promise<StepResult> {
   const { context, job, loaded, signal } = step;
   context.log.warn({ err: errors[0], task: job.ref }, 'a finished video could not be mirrored');
-  if (errors.some((error) => error instanceof GatewayError && OUTDATED.has(error.upstreamStatus ?? 0))) {
-    const renewed = await askAssets(context, loaded.attempt, signal);
+  if (errors.some((error) => error instanceof GatewayError && EXPIRED_URL_STATUSES.has(error.upstreamStatus ?? 0))) {
+    const renewed = await queryAssets(context, loaded.attempt, signal);
     for (const [index, asset] of renewed?.entries() ?? []) {
-      if ('url' in asset) await note(step, index, { source: { url: asset.url } });
+      if ('url' in asset) await saveAsset(step, index, { source: { url: asset.url } });
     }
   }
   const now = context.clock.now();
-  return conclude(step, (fresh) => {
+  return saveChange(step, (fresh) => {
     const { tries, since } = fresh.task.memory.mirror ?? { tries: 0, since: now };
     const { charge = {} } = fresh.task.memory;
-    if (tries + 1 >= TRIES || now - since >= PATIENCE) {
+    if (tries + 1 >= MAX_MIRROR_TRIES || now - since >= MIRROR_TIMEOUT_MS) {
       return settle(context, fresh, { status: 'completed', assets: fresh.task.assets, charge });
     }
-    return backOff(step, fresh, { task: { memory: { ...fresh.task.memory, mirror: { tries: tries + 1, since } } } });
+    return retryLater(step, fresh, { task: { memory: { ...fresh.task.memory, mirror: { tries: tries + 1, since } } } });
   });
 }
 
-function complete(step: TaskStep): Promise<Progress> {
-  return conclude(step, (fresh) => {
+function complete(step: TaskStep): Promise<StepResult> {
+  return saveChange(step, (fresh) => {
     const { assets, memory } = fresh.task;
     return settle(step.context, fresh, { status: 'completed', assets, charge: memory.charge ?? {} });
   });

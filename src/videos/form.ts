@@ -9,9 +9,9 @@ import { refuse } from './refusal.ts';
 
 type Fields = Record<string, Json>;
 
-const INTEGERS = new Set(['duration', 'seconds', 'seed', 'n', 'execution_expires_after']);
-const FLAGS = new Set(['generate_audio']);
-const STRUCTURED = new Set(['frame_images', 'input_references', 'input_reference', 'provider', 'metadata']);
+const INTEGER_FIELDS = new Set(['duration', 'seconds', 'seed', 'n', 'execution_expires_after']);
+const BOOLEAN_FIELDS = new Set(['generate_audio']);
+const JSON_FIELDS = new Set(['frame_images', 'input_references', 'input_reference', 'provider', 'metadata']);
 const MAX_PARTS = 200;
 const MAX_DEPTH = 5;
 
@@ -21,7 +21,11 @@ export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
   if (entries.length > MAX_PARTS) refuseParts();
   const fields: Fields = Object.create(null);
   for (const [name, value] of entries) {
-    put(fields, pathOf(name), typeof value === 'string' ? fieldValue(name, value) : await fileOf(name, value));
+    setField(
+      fields,
+      parseFieldName(name),
+      typeof value === 'string' ? fieldValue(name, value) : await fileValue(name, value),
+    );
   }
   checkNames(fields, videoNames, '');
   return fields;
@@ -51,7 +55,7 @@ function refuseParts(): never {
 }
 
 /** `metadata[color]` is `['metadata', 'color']`, and `input_references[]` is `['input_references', '']`. */
-function pathOf(name: string): string[] {
+function parseFieldName(name: string): string[] {
   const [, first, rest = ''] = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(name) ?? [];
   if (first === undefined)
     throw new GatewayError('invalid_request', `The form has a field with the name "${name.slice(0, 100)}".`);
@@ -60,26 +64,26 @@ function pathOf(name: string): string[] {
   return path;
 }
 
-function put(target: Fields | Json[], [key = '', ...rest]: string[], value: Json): void {
-  const place = Array.isArray(target) ? (/^\d+$/.test(key) ? Number(key) : target.length) : key;
-  if (Array.isArray(target) && Number(place) > target.length) refuse(key, 'leaves out items of its list.');
-  const at = target as Fields;
+function setField(target: Fields | Json[], [key = '', ...rest]: string[], value: Json): void {
+  const slot = Array.isArray(target) ? (/^\d+$/.test(key) ? Number(key) : target.length) : key;
+  if (Array.isArray(target) && Number(slot) > target.length) refuse(key, 'leaves out items of its list.');
+  const container = target as Fields;
   if (rest.length === 0) {
-    if (Object.hasOwn(target, place)) refuse(key, 'is given twice; give it once.');
-    at[place] = value;
+    if (Object.hasOwn(target, slot)) refuse(key, 'is given twice; give it once.');
+    container[slot] = value;
     return;
   }
   const isList = rest[0] === '' || /^\d+$/.test(rest[0] ?? '');
-  at[place] ??= isList ? [] : Object.create(null);
-  if (!isObject(at[place]) && !Array.isArray(at[place]))
+  container[slot] ??= isList ? [] : Object.create(null);
+  if (!isObject(container[slot]) && !Array.isArray(container[slot]))
     refuse(key, 'is given both as a value and as a group of fields.');
-  put(at[place], rest, value);
+  setField(container[slot], rest, value);
 }
 
 function fieldValue(name: string, text: string): Json {
-  if (INTEGERS.has(name) && /^-?\d{1,16}$/.test(text)) return Number(text);
-  if (FLAGS.has(name) && /^(true|false)$/.test(text)) return text === 'true';
-  if (!STRUCTURED.has(name) || !/^\s*[[{]/.test(text)) return text;
+  if (INTEGER_FIELDS.has(name) && /^-?\d{1,16}$/.test(text)) return Number(text);
+  if (BOOLEAN_FIELDS.has(name) && /^(true|false)$/.test(text)) return text === 'true';
+  if (!JSON_FIELDS.has(name) || !/^\s*[[{]/.test(text)) return text;
   try {
     guard(Buffer.from(text), REQUEST_LIMITS, createNameWatch(undefined));
     return read(text);
@@ -90,12 +94,12 @@ function fieldValue(name: string, text: string): Json {
 }
 
 /** A file stands where a URL would stand in JSON. */
-async function fileOf(name: string, file: File): Promise<Json> {
+async function fileValue(name: string, file: File): Promise<Json> {
   const bytes = Buffer.from(await file.arrayBuffer());
   const claimed = file.type === '' || file.type === 'application/octet-stream' ? undefined : file.type;
   const mime = sniffMime(bytes) ?? claimed ?? 'application/octet-stream';
   const url = `data:${mime.replace(/;.*$/s, '')};base64,${bytes.toString('base64')}`;
-  switch (pathOf(name)[0]) {
+  switch (parseFieldName(name)[0]) {
     case 'input_reference':
       return { image_url: url };
     case 'input_references': {

@@ -10,10 +10,10 @@ import { refuse } from './refusal.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** A media type, and what stands around it. */
-const LONGEST_HEAD = MAX_MEDIA_TYPE_CHARACTERS + 'data:;base64,'.length;
+const MAX_HEAD_CHARACTERS = MAX_MEDIA_TYPE_CHARACTERS + 'data:;base64,'.length;
 export const MAX_INPUT_BYTES = 20 * MEBIBYTE;
 
-export interface InputPlace {
+export interface InputField {
   /** The field as the caller wrote it. */
   param: string;
   type: ReferenceType;
@@ -21,7 +21,7 @@ export interface InputPlace {
 }
 
 /** Throws `invalid_request`, or `payload_too_large` for more than 20 MiB. */
-export function readInput(text: string, place: InputPlace): VideoInput {
+export function readInput(text: string, place: InputField): VideoInput {
   if (/^data:/i.test(text)) return readDataUri(text, place);
   try {
     return { url: checkUrl(text, place.policy).href };
@@ -38,14 +38,14 @@ export function readInput(text: string, place: InputPlace): VideoInput {
   }
 }
 
-function readDataUri(text: string, { param, type }: InputPlace): VideoInput {
-  const comma = text.slice(0, LONGEST_HEAD).indexOf(',');
+function readDataUri(text: string, { param, type }: InputField): VideoInput {
+  const comma = text.slice(0, MAX_HEAD_CHARACTERS).indexOf(',');
   const [claimed = '', ...flags] = text.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
   const data = text.slice(comma + 1);
   if (comma < 0 || flags.at(-1)?.trim() !== 'base64' || !isBase64(data)) {
     refuse(param, `must be a data URI with base64, such as data:${type}/...;base64,...`);
   }
-  if (bytesOf(data) > MAX_INPUT_BYTES) {
+  if (decodedLength(data) > MAX_INPUT_BYTES) {
     throw new GatewayError('payload_too_large', `${param} holds more than ${MAX_INPUT_BYTES} bytes.`, { param });
   }
   const named = claimed === 'application/octet-stream' ? '' : claimed;
@@ -59,6 +59,6 @@ function isBase64(data: string): boolean {
   return data.length > 0 && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
 }
 
-function bytesOf(data: string): number {
+function decodedLength(data: string): number {
   return (data.length / 4) * 3 - (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);
 }

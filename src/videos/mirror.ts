@@ -21,7 +21,7 @@ export interface Mirror {
    * not a video, no room. Rejects when a later try may succeed, with the `upstreamStatus` where an upstream refused: after
    * 403, 404 and 410 the next try comes with a fresh address.
    */
-  keep(
+  save(
     task: { id: string; owner: string },
     index: number,
     source: AssetSource,

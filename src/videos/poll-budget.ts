@@ -1,6 +1,6 @@
 /** How many polls a credential may make: after a restart thousands of tasks are due at once, and each gets a moment of its own. */
 
-export interface BudgetOptions {
+export interface PollBudgetOptions {
   /** Polls of one credential in a second, and how many at once after a pause. */
   rate: number;
   burst: number;
@@ -8,9 +8,9 @@ export interface BudgetOptions {
   gateways?(): number;
 }
 
-export interface Budget {
+export interface PollBudget {
   /** Unix milliseconds at which the task may be polled: `now`, or the moment that is reserved for it. */
-  take(lane: string, task: string, now: number): number;
+  reserve(lane: string, task: string, now: number): number;
 }
 
 interface Lane {
@@ -21,7 +21,7 @@ interface Lane {
   shift: number;
 }
 
-export function createBudget({ rate, burst, gateways = () => 1 }: BudgetOptions): Budget {
+export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudgetOptions): PollBudget {
   const lanes = new Map<string, Lane>();
   const interval = 1000 / rate;
   const slack = burst * interval;
@@ -34,19 +34,19 @@ export function createBudget({ rate, burst, gateways = () => 1 }: BudgetOptions)
     return fresh;
   }
 
-  function reserve(lane: Lane, now: number): number {
+  function nextSlot(lane: Lane, now: number): number {
     lane.next = Math.max(lane.next, now - lane.shift - slack) + interval * gateways();
     return lane.next;
   }
 
   return {
-    take(name, task, now) {
+    reserve(name, task, now) {
       const lane = laneOf(name);
-      const reserved = lane.reserved.get(task) ?? reserve(lane, now);
+      const reserved = lane.reserved.get(task) ?? nextSlot(lane, now);
       const moment = Math.ceil(reserved + lane.shift);
       if (moment > now) {
         lane.reserved.set(task, reserved);
-        forget(lane, now);
+        dropStale(lane, now);
         return moment;
       }
       lane.reserved.delete(task);
@@ -57,7 +57,7 @@ export function createBudget({ rate, burst, gateways = () => 1 }: BudgetOptions)
 }
 
 /** Moments of tasks that ended meanwhile are given up; in order, so that few are looked at. */
-function forget(lane: Lane, now: number): void {
+function dropStale(lane: Lane, now: number): void {
   for (const [task, moment] of lane.reserved) {
     if (moment + lane.shift > now - 600_000) return;
     lane.reserved.delete(task);

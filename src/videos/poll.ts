@@ -5,86 +5,90 @@
 
 import { defined } from '../core/defined.ts';
 import type { CancelResult, PollResult, VideoAsset } from '../core/video.ts';
-import { change, type LoadedVideo, type VideoChange } from './change.ts';
+import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
 import { laneOf, targetOf, type VideoContext } from './context.ts';
 import { pollDelay } from './delay.ts';
 import { finalize } from './finalize.ts';
 import { failure, settle } from './settle.ts';
-import { ask, type Finding } from './status-query.ts';
-import { backOff, conclude, isLate, type Progress, type TaskStep, wait } from './step.ts';
+import { queryUpstream, type UpstreamReport } from './status-query.ts';
 import type { TaskMemory, VideoTask } from './task.ts';
+import { isLate, reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
 
-export type PollReport = Finding<Exclude<PollResult, { type: 'follow' } | { type: 'unreadable' }>>;
+export type PollReport = UpstreamReport<Exclude<PollResult, { type: 'follow' } | { type: 'unreadable' }>>;
 
 /** A task is lost when so many answers in a row, over at least so many milliseconds, say that it is not there. */
-const MISSES = 3;
-const MISSING_FOR = 60_000;
-const MISSING_PAUSE = 30_000;
+const MAX_MISSING_ANSWERS = 3;
+const MIN_MISSING_MS = 60_000;
+const MISSING_RETRY_DELAY_MS = 30_000;
 
-export async function poll(step: TaskStep): Promise<Progress> {
+export async function poll(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const { task, attempt } = loaded;
-  if (!wantsCancel(step)) {
+  if (!hasUnsentCancel(step)) {
     const now = context.clock.now();
-    const moment = context.budget.take(laneOf(attempt), task.id, now);
-    if (moment > now) return conclude(step, (fresh) => wait(step, fresh, { dueAt: moment }), loaded);
+    const moment = context.pollBudget.reserve(laneOf(attempt), task.id, now);
+    if (moment > now) return saveChange(step, (fresh) => reschedule(step, fresh, { dueAt: moment }), loaded);
   }
-  const cancellation = wantsCancel(step) ? await cancel(step) : undefined;
-  const report = await askState(step);
+  const cancellation = hasUnsentCancel(step) ? await sendCancel(step) : undefined;
+  const report = await queryStatus(step);
   if (report.type === 'read' && report.result.type === 'completed' && report.result.assets.length > 0) {
-    return keepResult(step, report.result.assets, report.result);
+    return saveResult(step, report.result.assets, report.result);
   }
-  const final = isLate(context, task) && !ends(report) ? await giveUp(step) : undefined;
-  return conclude(step, (fresh) => {
-    const known = cancellation ? { ...fresh, task: remembering(fresh.task, { cancellation }) } : fresh;
-    return final ? final(known) : decide(step, known, report);
+  const final = isLate(context, task) && !isTerminalReport(report) ? await cancelAndExpire(step) : undefined;
+  return saveChange(step, (fresh) => {
+    const known = cancellation ? { ...fresh, task: withMemory(fresh.task, { cancellation }) } : fresh;
+    return final ? final(known) : changeForReport(step, known, report);
   });
 }
 
-export function askState({ context, loaded: { attempt }, signal }: Pick<TaskStep, 'context' | 'loaded' | 'signal'>) {
-  return ask<PollResult>(context, attempt, ({ video }) => video.poll(attempt.ref), signal);
+export function queryStatus({ context, loaded: { attempt }, signal }: Pick<TaskStep, 'context' | 'loaded' | 'signal'>) {
+  return queryUpstream<PollResult>(context, attempt, ({ video }) => video.poll(attempt.ref), signal);
 }
 
 /** The caller asked for it, and the upstream has not been told yet. */
-function wantsCancel({ context, loaded }: TaskStep): boolean {
+function hasUnsentCancel({ context, loaded }: TaskStep): boolean {
   const { task, attempt } = loaded;
   return task.cancelRequested && !task.memory.cancellation && !!targetOf(context, attempt)?.video.cancel;
 }
 
 /** What the upstream says to it, if it has heard of it; how the task ends is for its reports to say. */
-async function cancel({ context, loaded: { attempt }, signal }: TaskStep): Promise<TaskMemory['cancellation']> {
+async function sendCancel({ context, loaded: { attempt }, signal }: TaskStep): Promise<TaskMemory['cancellation']> {
   const video = targetOf(context, attempt)?.video;
   const call = video?.cancel?.bind(video);
   if (!call) return undefined;
-  const answer = await ask<CancelResult>(context, attempt, () => call(attempt.ref), signal);
+  const answer = await queryUpstream<CancelResult>(context, attempt, () => call(attempt.ref), signal);
   return answer.type === 'read' ? answer.result.type : undefined;
 }
 
-function ends(report: PollReport): boolean {
+function isTerminalReport(report: PollReport): boolean {
   if (report.type !== 'read') return false;
   const { type } = report.result;
   return type === 'completed' || type === 'failed' || type === 'cancelled' || type === 'expired';
 }
 
 /** After the deadline, and after one last look. */
-async function giveUp(step: TaskStep): Promise<(loaded: LoadedVideo) => VideoChange> {
-  if (!step.loaded.task.memory.cancellation) await cancel(step);
+async function cancelAndExpire(step: TaskStep): Promise<(loaded: LoadedVideo) => VideoChange> {
+  if (!step.loaded.task.memory.cancellation) await sendCancel(step);
   return (loaded) =>
-    settle(step.context, loaded, { status: 'expired', error: failure('deadline_exceeded'), booking: true });
+    settle(step.context, loaded, { status: 'expired', error: failure('deadline_exceeded'), reconcileCost: true });
 }
 
-function decide(step: TaskStep, loaded: LoadedVideo, report: PollReport): VideoChange {
+function changeForReport(step: TaskStep, loaded: LoadedVideo, report: PollReport): VideoChange {
   switch (report.type) {
     case 'silence':
-      return backOff(step, loaded, { retryAfter: report.retryAfter, task: { memory: loaded.task.memory } });
+      return retryLater(step, loaded, { retryAfter: report.retryAfter, task: { memory: loaded.task.memory } });
     case 'missing':
-      return missing(step, loaded);
+      return changeForMissing(step, loaded);
     case 'read':
-      return read(step, loaded, report);
+      return changeForResult(step, loaded, report);
   }
 }
 
-function read(step: TaskStep, loaded: LoadedVideo, report: Extract<PollReport, { type: 'read' }>): VideoChange {
+function changeForResult(
+  step: TaskStep,
+  loaded: LoadedVideo,
+  report: Extract<PollReport, { type: 'read' }>,
+): VideoChange {
   const { context } = step;
   const { result, retryAfter } = report;
   switch (result.type) {
@@ -97,24 +101,24 @@ function read(step: TaskStep, loaded: LoadedVideo, report: Extract<PollReport, {
     case 'unknown': {
       const { provider, taskId } = loaded.attempt;
       context.events?.statusUnknown(provider);
-      context.log.warn({ provider, task: taskId, word: result.word }, 'an upstream says a status that is not known');
+      context.log.warn({ provider, task: taskId, word: result.status }, 'an upstream says a status that is not known');
       return pollAgain(step, loaded, { retryAfter, status: 'in_progress' });
     }
     case 'lost':
-      return missing(step, loaded);
+      return changeForMissing(step, loaded);
     case 'completed':
-      return empty(step, loaded, result);
+      return changeForEmptyResult(step, loaded, result);
     case 'failed':
       return settle(context, loaded, { status: 'failed', error: result.error, charge: result });
     case 'cancelled':
-      return settle(context, loaded, { ...cancelledAs(context, loaded.task), charge: result });
+      return settle(context, loaded, { ...cancelledEnding(context, loaded.task), charge: result });
     case 'expired':
       return settle(context, loaded, { status: 'expired', error: failure('deadline_exceeded'), charge: result });
   }
 }
 
 /** What we cancelled because it was late has expired. */
-function cancelledAs(context: VideoContext, task: VideoTask) {
+function cancelledEnding(context: VideoContext, task: VideoTask) {
   if (isLate(context, task) && !task.cancelRequested) {
     return { status: 'expired', error: failure('deadline_exceeded') } as const;
   }
@@ -122,28 +126,32 @@ function cancelledAs(context: VideoContext, task: VideoTask) {
 }
 
 /** Done, but without a video: it may come a moment later. */
-function empty(step: TaskStep, loaded: LoadedVideo, result: Extract<PollResult, { type: 'completed' }>): VideoChange {
+function changeForEmptyResult(
+  step: TaskStep,
+  loaded: LoadedVideo,
+  result: Extract<PollResult, { type: 'completed' }>,
+): VideoChange {
   if (loaded.task.memory.empty) {
     const error = failure('result_missing');
     return settle(step.context, loaded, { status: 'failed', error, charge: result });
   }
-  return pollAgain(step, { ...loaded, task: remembering(loaded.task, { empty: true }) }, {});
+  return pollAgain(step, { ...loaded, task: withMemory(loaded.task, { empty: true }) }, {});
 }
 
 /** Some upstreams forget at once what they cancelled, and one that forgot it before it could say so did what it was asked. */
-function missing(step: TaskStep, loaded: LoadedVideo): VideoChange {
+function changeForMissing(step: TaskStep, loaded: LoadedVideo): VideoChange {
   const { context } = step;
   const now = context.clock.now();
   const { cancellation } = loaded.task.memory;
-  if (cancellation === 'accepted') return settle(context, loaded, cancelledAs(context, loaded.task));
+  if (cancellation === 'accepted') return settle(context, loaded, cancelledEnding(context, loaded.task));
   const { count, since } = loaded.task.memory.missing ?? { count: 0, since: now };
-  if (count + 1 >= MISSES && now - since >= MISSING_FOR) {
+  if (count + 1 >= MAX_MISSING_ANSWERS && now - since >= MIN_MISSING_MS) {
     return loaded.task.cancelRequested && cancellation === undefined
-      ? settle(context, loaded, cancelledAs(context, loaded.task))
+      ? settle(context, loaded, cancelledEnding(context, loaded.task))
       : settle(context, loaded, { status: 'failed', error: failure('upstream_task_lost') });
   }
-  const task = remembering(loaded.task, { missing: { count: count + 1, since } });
-  return wait(step, { ...loaded, task }, { dueAt: now + MISSING_PAUSE });
+  const task = withMemory(loaded.task, { missing: { count: count + 1, since } });
+  return reschedule(step, { ...loaded, task }, { dueAt: now + MISSING_RETRY_DELAY_MS });
 }
 
 function pollAgain(
@@ -157,11 +165,11 @@ function pollAgain(
   const { cancellation, empty: isEmpty, polls = 0 } = task.memory;
   const memory: TaskMemory = { polls: polls + 1, ...defined({ cancellation, empty: isEmpty }) };
   const { status = task.status, progress = task.progress } = seen;
-  const changes = status !== task.status || progress !== task.progress;
-  const elapsed = now - (attempt.acceptedAt ?? task.createdAt);
-  const least = targetOf(step.context, attempt)?.video.pollInterval;
-  const dueAt = now + pollDelay({ polls: polls + 1, elapsed, least, retryAfter, random });
-  return wait(step, loaded, { task: { status, progress, memory, ...(changes && { updatedAt: now }) }, dueAt });
+  const isChanged = status !== task.status || progress !== task.progress;
+  const elapsedMs = now - (attempt.acceptedAt ?? task.createdAt);
+  const minIntervalMs = targetOf(step.context, attempt)?.video.minPollIntervalMs;
+  const dueAt = now + pollDelay({ polls: polls + 1, elapsedMs, minIntervalMs, retryAfter, random });
+  return reschedule(step, loaded, { task: { status, progress, memory, ...(isChanged && { updatedAt: now }) }, dueAt });
 }
 
 /** Whole percent that never go back; 100 is for completed tasks. */
@@ -170,20 +178,20 @@ function progressOf(task: VideoTask, progress: number | undefined): number | und
   return Math.max(task.progress ?? 0, Math.min(99, Math.floor(progress)));
 }
 
-function remembering(task: VideoTask, memory: TaskMemory): VideoTask {
+function withMemory(task: VideoTask, memory: TaskMemory): VideoTask {
   return { ...task, memory: { ...task.memory, ...memory } };
 }
 
 /** The result is written down before it is fetched, and kept at once where its bytes came with the answer. */
-async function keepResult(
+async function saveResult(
   step: TaskStep,
   found: readonly VideoAsset[],
   { seconds, tokens, cost }: Extract<PollResult, { type: 'completed' }>,
-): Promise<Progress> {
+): Promise<StepResult> {
   const { context, job, signal } = step;
   const charge = { seconds, tokens, cost };
-  const assets = found.map((asset) => ({ source: sourceOf(asset), mime: asset.mime }));
-  const result = await change(
+  const assets = found.map((asset) => ({ source: storedSource(asset), mime: asset.mime }));
+  const result = await changeTask(
     context,
     job.ref,
     (loaded) => {
@@ -200,7 +208,7 @@ async function keepResult(
   return finalize({ ...step, loaded: result }, found);
 }
 
-function sourceOf(asset: VideoAsset) {
+function storedSource(asset: VideoAsset) {
   if ('url' in asset) return { url: asset.url };
   return 'path' in asset ? { path: asset.path } : { inline: true as const };
 }

@@ -1,24 +1,24 @@
 /** A task that ended without its upstream may still be made, and paid: its cost is learned in the end, for a while. */
 
-import type { Handler, Job } from '../jobs/job.ts';
+import type { Job, JobHandler } from '../jobs/job.ts';
 import type { LoadedVideo } from '../store/operations/videos.ts';
-import { billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
 import type { VideoContext } from './context.ts';
-import { findLost } from './find-submission.ts';
-import { askState, type PollReport } from './poll.ts';
+import { findLostSubmission } from './find-submission.ts';
+import { type PollReport, queryStatus } from './poll.ts';
 import type { VideoAttempt } from './task.ts';
+import { costOfCompleted, costWithoutVideo, ledgerEntry } from './task-cost.ts';
 
-const LIMITS = { total: 32, lane: 4 };
-const PATIENCE = 60_000;
+const CONCURRENCY_LIMITS = { total: 32, lane: 4 };
+const MAX_RUN_MS = 60_000;
 /** Looks in all, about eight hours; the first ones come more quickly. */
-const LOOKS = 60;
-const QUICK_LOOKS = 10;
-const QUICK_PAUSE = 60_000;
-const PAUSE = 10 * 60_000;
+const MAX_QUERIES = 60;
+const QUICK_QUERIES = 10;
+const QUICK_INTERVAL_MS = 60_000;
+const INTERVAL_MS = 10 * 60_000;
 /** Looks after which a task that is not there has never been. */
-const MISSES = 3;
+const MAX_MISSING_ANSWERS = 3;
 
-export function createBookingHandler(context: VideoContext): Handler {
+export function createCostReconciliationHandler(context: VideoContext): JobHandler {
   const { store, clock } = context;
 
   async function run(job: Job, signal: AbortSignal): Promise<void> {
@@ -26,41 +26,41 @@ export function createBookingHandler(context: VideoContext): Handler {
     const loaded = await store.call('loadVideo', { id: job.ref });
     if (!loaded) return store.call('finishVideoJob', { lease });
     const { task } = loaded;
-    const found = await locate(context, loaded, signal);
+    const found = await findAccepted(context, loaded, signal);
     if (!found) return store.call('bookVideo', { lease, task, now: clock.now() });
-    const report = await askState({ context, loaded: found, signal });
+    const report = await queryStatus({ context, loaded: found, signal });
     const { attempt } = found;
     const now = clock.now();
-    const bill = billOfReport(found, report);
+    const bill = costOfReport(found, report);
     if (bill) {
       const entry = ledgerEntry(task, attempt.provider, bill, now);
       await store.call('bookVideo', { lease, task, attempt, entry, now });
       return context.wake('video-use');
     }
-    const isGone = report.type === 'missing' && job.attempt + 1 >= MISSES;
-    if (isGone || job.attempt + 1 >= LOOKS) return store.call('bookVideo', { lease, task, attempt, now });
-    const dueAt = now + (job.attempt < QUICK_LOOKS ? QUICK_PAUSE : PAUSE);
+    const isGone = report.type === 'missing' && job.attempt + 1 >= MAX_MISSING_ANSWERS;
+    if (isGone || job.attempt + 1 >= MAX_QUERIES) return store.call('bookVideo', { lease, task, attempt, now });
+    const dueAt = now + (job.attempt < QUICK_QUERIES ? QUICK_INTERVAL_MS : INTERVAL_MS);
     await store.call('rescheduleVideoJob', { lease, dueAt, attempts: 1 });
   }
 
-  return { kind: 'video-booking', limits: LIMITS, patience: PATIENCE, run };
+  return { kind: 'video-booking', limits: CONCURRENCY_LIMITS, maxRunMs: MAX_RUN_MS, run };
 }
 
 /** With the name that the upstream gave the task, where it can be learned. */
-async function locate(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal) {
+async function findAccepted(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal) {
   if (attempt.state === 'accepted') return { task, attempt };
-  const finding = await findLost(context, { task, attempt }, signal);
+  const finding = await findLostSubmission(context, { task, attempt }, signal);
   if (finding.type !== 'found') return undefined;
   const accepted: VideoAttempt = { ...attempt, state: 'accepted', ref: finding.ref };
   return { task, attempt: accepted };
 }
 
-function billOfReport({ task }: LoadedVideo, report: PollReport) {
+function costOfReport({ task }: LoadedVideo, report: PollReport) {
   if (report.type !== 'read') return undefined;
   const { result } = report;
   switch (result.type) {
     case 'completed':
-      return billOf(
+      return costOfCompleted(
         task.details,
         result,
         result.assets.map(() => ({ source: { inline: true as const } })),
@@ -68,7 +68,7 @@ function billOfReport({ task }: LoadedVideo, report: PollReport) {
     case 'failed':
     case 'cancelled':
     case 'expired':
-      return billWithoutVideo(result);
+      return costWithoutVideo(result);
     case 'queued':
     case 'running':
     case 'unknown':

@@ -1,24 +1,24 @@
 /** Carries what a task cost from the ledger to the records of use of its key, once, however often it is tried. */
 
-import type { Handler } from '../jobs/job.ts';
+import type { JobHandler } from '../jobs/job.ts';
 import type { VideoUse } from '../store/operations/video-use.ts';
 import type { UsageStatus } from '../store/usage-row.ts';
 import type { VideoContext } from './context.ts';
 import type { TerminalStatus } from './task.ts';
 
-const LIMITS = { total: 32, lane: 32 };
-const PATIENCE = 60_000;
+const CONCURRENCY_LIMITS = { total: 32, lane: 32 };
+const MAX_RUN_MS = 60_000;
 
-export function createUseHandler({ store, clock }: VideoContext): Handler {
+export function createUsageHandler({ store, clock }: VideoContext): JobHandler {
   return {
     kind: 'video-use',
-    limits: LIMITS,
-    patience: PATIENCE,
+    limits: CONCURRENCY_LIMITS,
+    maxRunMs: MAX_RUN_MS,
     async run(job) {
       const lease = { id: job.id, lease: job.lease };
       const use = await store.call('readVideoUse', { id: job.ref });
       if (!use) return store.call('finishVideoJob', { lease });
-      await store.call('recordTask', { row: rowOf(job.ref, use), held: use.open });
+      await store.call('recordTask', { row: usageRowOf(job.ref, use), held: use.open });
       await store.call('finishVideoUse', { lease, id: job.ref, revision: use.revision, now: clock.now() });
     },
   };
@@ -31,7 +31,7 @@ const STATUSES: Record<TerminalStatus, UsageStatus> = {
   expired: 'failed',
 };
 
-function rowOf(id: string, use: VideoUse) {
+function usageRowOf(id: string, use: VideoUse) {
   const { owner, model, provider, createdAt, settledAt, status, errorCode, cost, revision } = use;
   return {
     ...{ id, started_at: createdAt, key_id: owner, model },

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 
-export interface Unsupported {
+export interface UnsupportedValue {
   param: string;
   value: unknown;
   /** Empty or absent: the model does not take the field at all. */
@@ -10,7 +10,7 @@ export interface Unsupported {
   model: string;
 }
 
-export function refuseValue({ param, value, allowed = [], model }: Unsupported): never {
+export function refuseValue({ param, value, allowed = [], model }: UnsupportedValue): never {
   const message =
     allowed.length === 0
       ? `${param} is not supported by ${model}; leave it out.`

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 
-const MAX_PROMPT = 32_000;
+const MAX_PROMPT_CHARACTERS = 32_000;
 const MAX_REFERENCES = 20;
 
 /** A URL, or an object with it. */
@@ -36,7 +36,7 @@ const metadata = Type.Record(Type.String(), Type.String({ maxLength: 512 }), { m
 
 export const videoSchema = Type.Object({
   model: Type.String({ minLength: 1, maxLength: 300 }),
-  prompt: Type.Optional(Type.String({ maxLength: MAX_PROMPT })),
+  prompt: Type.Optional(Type.String({ maxLength: MAX_PROMPT_CHARACTERS })),
   duration: Type.Optional(Type.Integer({ minimum: 1 })),
   seconds: Type.Optional(
     Type.Union([
@@ -61,7 +61,7 @@ export const videoSchema = Type.Object({
   ),
   generate_audio: Type.Optional(Type.Boolean()),
   seed: Type.Optional(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
-  negative_prompt: Type.Optional(Type.String({ maxLength: MAX_PROMPT })),
+  negative_prompt: Type.Optional(Type.String({ maxLength: MAX_PROMPT_CHARACTERS })),
   n: Type.Optional(Type.Integer({ minimum: 1 })),
   callback_url: Type.Optional(Type.String()),
   provider: Type.Optional(provider),

@@ -36,15 +36,15 @@ export function readCreation(body: VideoBody, model: CatalogModel, policy: Addre
   const { resolution, aspect_ratio: aspectRatio, size } = body;
   const request: VideoRequest = {
     model: model.upstreamId,
-    ...readWords(body, abilities, id),
+    ...readPrompts(body, abilities, id),
     ...defined({ duration: readDuration(body, abilities, id) }),
     ...chooseDimensions({ resolution, aspectRatio, size }, abilities, id),
-    ...readKnobs(body, abilities, id),
+    ...readSettings(body, abilities, id),
     frames: media.frames,
     references: media.references,
     ...defined({ options: options.passed }),
   };
-  requireSubject(request, abilities, id);
+  requirePromptOrImage(request, abilities, id);
   return {
     model,
     request,
@@ -59,7 +59,7 @@ export function readCreation(body: VideoBody, model: CatalogModel, policy: Addre
 }
 
 /** An empty prompt is none: clients send one beside an image. */
-function readWords(body: VideoBody, { negativePrompt }: VideoAbilities, model: string) {
+function readPrompts(body: VideoBody, { negativePrompt }: VideoAbilities, model: string) {
   const { negative_prompt: negative } = body;
   if (negative !== undefined && !negativePrompt) refuseValue({ param: 'negative_prompt', value: negative, model });
   return defined({ prompt: body.prompt?.trim() ? body.prompt : undefined, negativePrompt: negative });
@@ -77,7 +77,7 @@ function readDuration(body: VideoBody, { durations }: VideoAbilities, model: str
   return Number(value);
 }
 
-function readKnobs(body: VideoBody, abilities: VideoAbilities, model: string) {
+function readSettings(body: VideoBody, abilities: VideoAbilities, model: string) {
   const { generate_audio: audio, seed, n = 1 } = body;
   const most = abilities.count ?? 1;
   if (audio !== undefined && !abilities.audio) refuseValue({ param: 'generate_audio', value: audio, model });
@@ -130,7 +130,7 @@ function readReferences(body: VideoBody, { abilities, model, policy }: MediaRule
   const counts: Partial<Record<ReferenceType, number>> = {};
   return (body.input_references ?? []).map((reference, index) => {
     const param = `input_references[${index}]`;
-    const [type, link] = partOf(reference);
+    const [type, link] = typeAndLink(reference);
     const most = abilities.references?.[type] ?? 0;
     counts[type] = (counts[type] ?? 0) + 1;
     if (most === 0) refuseValue({ param, value: reference.type, allowed: referenceTypes(abilities), model });
@@ -141,7 +141,7 @@ function readReferences(body: VideoBody, { abilities, model, policy }: MediaRule
   });
 }
 
-function partOf(reference: NonNullable<VideoBody['input_references']>[number]): [ReferenceType, Link] {
+function typeAndLink(reference: NonNullable<VideoBody['input_references']>[number]): [ReferenceType, Link] {
   switch (reference.type) {
     case 'image_url':
       return ['image', reference.image_url];
@@ -178,7 +178,11 @@ function readProvider({ provider }: VideoBody, model: CatalogModel, { passthroug
 }
 
 /** Throws where there is nothing to make a video of. */
-function requireSubject({ prompt, frames, references }: VideoRequest, abilities: VideoAbilities, model: string): void {
+function requirePromptOrImage(
+  { prompt, frames, references }: VideoRequest,
+  abilities: VideoAbilities,
+  model: string,
+): void {
   const hasImage = frames.length > 0 || references.some(({ type }) => type === 'image');
   if (abilities.imageRequired && !hasImage) {
     const param = abilities.frames ? 'frame_images' : 'input_references';

@@ -1,11 +1,11 @@
 /** How a task ends: its terminal status, its cost and the webhook that it owes are one change. */
 
 import type { TaskErrorCode, VideoCharge, VideoFailure } from '../core/video.ts';
-import { deliveryOf } from '../webhooks/envelope.ts';
+import { newDelivery } from '../webhooks/envelope.ts';
 import type { LoadedVideo, VideoChange } from './change.ts';
-import { type Bill, billOf, billWithoutVideo, ledgerEntry } from './charge.ts';
 import { laneOf, type VideoContext } from './context.ts';
 import type { TaskAsset, TerminalStatus, VideoTask } from './task.ts';
+import { costOfCompleted, costWithoutVideo, ledgerEntry, type TaskCost } from './task-cost.ts';
 import { encodeTask } from './task-object.ts';
 
 export type TaskEnding =
@@ -15,54 +15,54 @@ export type TaskEnding =
       error: VideoFailure;
       charge?: VideoCharge;
       /** The upstream may go on: what it charges is still to be learned. */
-      booking?: boolean;
+      reconcileCost?: boolean;
     };
 
 export function settle(context: VideoContext, { task, attempt }: LoadedVideo, ending: TaskEnding): VideoChange {
   const now = context.clock.now();
-  const bill =
+  const taskCost =
     ending.status === 'completed'
-      ? billOf(task.details, ending.charge, ending.assets)
-      : billWithoutVideo(ending.charge ?? {});
-  const settled = ended(task, ending, bill, { now, mediaExpiresAt: now + context.settings.keepMedia });
-  const owesWork = ending.status !== 'completed' && ending.booking && mayCost(attempt.state);
+      ? costOfCompleted(task.details, ending.charge, ending.assets)
+      : costWithoutVideo(ending.charge ?? {});
+  const settled = endedTask(task, ending, taskCost, { now, mediaExpiresAt: now + context.settings.keepMediaMs });
+  const needsReconciliation = ending.status !== 'completed' && ending.reconcileCost && mayHaveCost(attempt.state);
   return {
     task: settled,
     settlement: {
-      ledger: ledgerEntry(settled, attempt.provider, bill, now),
+      ledger: ledgerEntry(settled, attempt.provider, taskCost, now),
       ...(settled.callbackUrl !== undefined && {
-        delivery: deliveryOf({
+        delivery: newDelivery({
           ...{ taskId: task.id, owner: task.owner, status: ending.status, url: settled.callbackUrl, createdAt: now },
-          task: encodeTask(settled, context.object),
+          task: encodeTask(settled, context.taskObject),
         }),
       }),
-      ...(owesWork && { booking: bookingJob(task, laneOf(attempt), now) }),
+      ...(needsReconciliation && { booking: costReconciliationJob(task, laneOf(attempt), now) }),
     },
   };
 }
 
-function mayCost(state: LoadedVideo['attempt']['state']): boolean {
+function mayHaveCost(state: LoadedVideo['attempt']['state']): boolean {
   return state !== 'intent' && state !== 'rejected';
 }
 
 /** Milliseconds until the upstream is asked for the cost of a task that it may still be working on. */
-const FIRST_BOOKING = 60_000;
+const FIRST_RECONCILIATION_DELAY_MS = 60_000;
 
-export function bookingJob(task: VideoTask, lane: string, now: number) {
-  return { kind: 'video-booking', ref: task.id, lane, owner: task.owner, dueAt: now + FIRST_BOOKING };
+export function costReconciliationJob(task: VideoTask, lane: string, now: number) {
+  return { kind: 'video-booking', ref: task.id, lane, owner: task.owner, dueAt: now + FIRST_RECONCILIATION_DELAY_MS };
 }
 
-function ended(
+function endedTask(
   task: VideoTask,
   ending: TaskEnding,
-  bill: Bill,
+  taskCost: TaskCost,
   { now, mediaExpiresAt }: { now: number; mediaExpiresAt: number },
 ): VideoTask {
   const assets = ending.status === 'completed' ? ending.assets : task.assets;
   return {
     ...task,
     ...{ status: ending.status, phase: 'done', memory: {}, assets },
-    ...{ seconds: bill.seconds, cost: bill.cost, updatedAt: now, settledAt: now },
+    ...{ seconds: taskCost.seconds, cost: taskCost.cost, updatedAt: now, settledAt: now },
     ...(ending.status === 'completed' ? { progress: 100 } : { error: ending.error }),
     // Also what a task without a video left with the mirror goes away.
     ...(assets.some(({ kept }) => kept) && { mediaExpiresAt: ending.status === 'completed' ? mediaExpiresAt : now }),
@@ -71,10 +71,10 @@ function ended(
 
 /** What the gateway itself says of a task that ended without a video. */
 export function failure(code: TaskErrorCode): VideoFailure {
-  return { code, message: MESSAGES[code] };
+  return { code, message: FAILURE_MESSAGES[code] };
 }
 
-const MESSAGES: Record<TaskErrorCode, string> = {
+const FAILURE_MESSAGES: Record<TaskErrorCode, string> = {
   content_policy_violation: 'The content was refused by the safety system of the provider.',
   invalid_input: 'The provider cannot work with this request.',
   model_unavailable: 'The model is not available at the moment.',

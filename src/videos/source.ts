@@ -3,23 +3,23 @@
 import type { PollResult, VideoAsset } from '../core/video.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import type { AssetSource } from './mirror.ts';
-import { ask } from './status-query.ts';
+import { queryUpstream } from './status-query.ts';
 import type { TaskAsset, VideoAttempt } from './task.ts';
 import { prepareCall, sendRaw } from './upstream-call.ts';
 
 /** What the upstream reports of a completed task; undefined when it cannot be asked or says something else. */
-export async function askAssets(
+export async function queryAssets(
   context: VideoContext,
   attempt: VideoAttempt,
   signal: AbortSignal,
 ): Promise<VideoAsset[] | undefined> {
-  const question = ({ video }: VideoTarget) => video.refresh?.(attempt.ref) ?? video.poll(attempt.ref);
-  const report = await ask<PollResult>(context, attempt, question, signal);
+  const callFor = ({ video }: VideoTarget) => video.refresh?.(attempt.ref) ?? video.poll(attempt.ref);
+  const report = await queryUpstream<PollResult>(context, attempt, callFor, signal);
   return report.type === 'read' && report.result.type === 'completed' ? report.result.assets : undefined;
 }
 
 /** Undefined when the upstream does not give it any more. `fresh` is what it has just said. */
-export async function sourceOf(
+export async function currentSource(
   context: VideoContext,
   attempt: VideoAttempt,
   { asset, fresh }: { asset: TaskAsset; fresh?: VideoAsset },

@@ -5,15 +5,15 @@ import type { VideoCall } from '../core/video.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import type { VideoAttempt } from './task.ts';
-import { exchange, prepareCall } from './upstream-call.ts';
+import { prepareCall, sendCall } from './upstream-call.ts';
 
 /** `missing`: it does not know the task. `silence`: nothing was learned, and nothing may be concluded from that. */
-export type Finding<Result> =
+export type UpstreamReport<Result> =
   | { type: 'read'; result: Result; retryAfter?: number }
   | { type: 'missing' }
   | { type: 'silence'; retryAfter?: number };
 
-interface Readable {
+interface AdapterResult {
   type: string;
 }
 
@@ -21,35 +21,35 @@ type Follow<Result> = { type: 'follow'; call: VideoCall<Result> };
 type Unreadable = { type: 'unreadable' };
 
 /** Answers that need another question, in a row. */
-const FOLLOWS = 3;
+const MAX_FOLLOW_UPS = 3;
 
 /** Rejects with the signal's reason on abort. */
-export async function ask<Result extends Readable>(
+export async function queryUpstream<Result extends AdapterResult>(
   context: VideoContext,
   attempt: VideoAttempt,
-  question: (target: VideoTarget) => VideoCall<Result>,
+  callFor: (target: VideoTarget) => VideoCall<Result>,
   signal: AbortSignal,
-): Promise<Finding<Exclude<Result, Follow<Result> | Unreadable>>> {
+): Promise<UpstreamReport<Exclude<Result, Follow<Result> | Unreadable>>> {
   const target = targetOf(context, attempt);
   if (!target) {
     const { provider, taskId } = attempt;
     context.log.error({ provider, task: taskId }, 'the provider or key that made a video task is no longer configured');
     return { type: 'silence' };
   }
-  let call = attempted(context, target, () => question(target));
-  for (let follows = 0; call && follows <= FOLLOWS; follows++) {
-    const asked = call;
-    const request = await prepared(context, target, asked);
+  let call = callAdapter(context, target, () => callFor(target));
+  for (let followUps = 0; call && followUps <= MAX_FOLLOW_UPS; followUps++) {
+    const current = call;
+    const request = await tryPrepareCall(context, target, current);
     if (!request) return { type: 'silence' };
-    const outcome = await exchange(context, request, { signal });
+    const outcome = await sendCall(context, request, { signal });
     if (outcome.type !== 'answered') return { type: 'silence' };
     const { answer, retryAfter } = outcome;
     if (answer.status === 404) return { type: 'missing' };
-    if (saysNothing(answer.status)) {
-      report(context, target, answer.status);
+    if (isInconclusive(answer.status)) {
+      reportRefusedKey(context, target, answer.status);
       return { type: 'silence', retryAfter };
     }
-    const result = attempted(context, target, () => asked.read(answer));
+    const result = callAdapter(context, target, () => current.read(answer));
     if (!result || isUnreadable(result)) return { type: 'silence', retryAfter };
     if (!isFollow(result)) {
       return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };
@@ -60,7 +60,7 @@ export async function ask<Result extends Readable>(
 }
 
 /** Undefined while no credential can be had. */
-async function prepared(
+async function tryPrepareCall(
   context: VideoContext,
   target: VideoTarget,
   call: VideoCall<unknown>,
@@ -75,7 +75,7 @@ async function prepared(
 }
 
 /** A mistake in an adapter must not keep a task from its deadline. */
-function attempted<Result>(context: VideoContext, { provider }: VideoTarget, run: () => Result): Result | undefined {
+function callAdapter<Result>(context: VideoContext, { provider }: VideoTarget, run: () => Result): Result | undefined {
   try {
     return run();
   } catch (error) {
@@ -84,19 +84,19 @@ function attempted<Result>(context: VideoContext, { provider }: VideoTarget, run
   }
 }
 
-function isFollow<Result extends Readable>(result: Result | Follow<Result>): result is Follow<Result> {
+function isFollow<Result extends AdapterResult>(result: Result | Follow<Result>): result is Follow<Result> {
   return result.type === 'follow';
 }
 
-function isUnreadable(result: Readable): boolean {
+function isUnreadable(result: AdapterResult): boolean {
   return result.type === 'unreadable';
 }
 
-function saysNothing(status: number): boolean {
+function isInconclusive(status: number): boolean {
   return status === 401 || status === 403 || status === 408 || status === 429 || status >= 500;
 }
 
-function report(context: VideoContext, { provider, credential }: VideoTarget, status: number): void {
+function reportRefusedKey(context: VideoContext, { provider, credential }: VideoTarget, status: number): void {
   if (status !== 401 && status !== 403) return;
   const fields = { provider: provider.id, credential: credential.id, status };
   context.log.error(fields, 'an upstream refuses the key that made its video tasks; they wait for it');

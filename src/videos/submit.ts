@@ -7,56 +7,56 @@ import { GatewayError } from '../core/errors.ts';
 import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { accept } from './accept.ts';
-import { change, type LoadedVideo, type VideoChange } from './change.ts';
+import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
 import { targetOf, type VideoTarget } from './context.ts';
-import { SUBMISSION_DEADLINE } from './find-submission.ts';
-import { inlineInputs } from './inline.ts';
-import { seek } from './resolve-submission.ts';
+import { SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
+import { inlineInputs } from './inline-inputs.ts';
+import { resolveSubmission } from './resolve-submission.ts';
 import { failure, settle } from './settle.ts';
-import { backOff, conclude, isLate, type Progress, type TaskStep, wait } from './step.ts';
-import { type CallOutcome, exchange, prepareCall } from './upstream-call.ts';
+import { isLate, reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
+import { type CallOutcome, prepareCall, sendCall } from './upstream-call.ts';
 
-export async function submit(step: TaskStep): Promise<Progress> {
+export async function submit(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   switch (loaded.attempt.state) {
     case 'intent':
-      if (loaded.task.cancelRequested) return conclude(step, withdraw(step));
-      if (isLate(context, loaded.task)) return conclude(step, expire(step));
+      if (loaded.task.cancelRequested) return saveChange(step, cancelUnsent(step));
+      if (isLate(context, loaded.task)) return saveChange(step, expireUnsent(step));
       return send(step);
     case 'sending':
     case 'ambiguous':
-      return seek(step);
+      return resolveSubmission(step);
     case 'accepted':
     case 'rejected':
       throw new Error(`a task in submission has an attempt that is ${loaded.attempt.state}`);
   }
 }
 
-function expire({ context }: TaskStep) {
+function expireUnsent({ context }: TaskStep) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'expired', error: failure('deadline_exceeded') });
 }
 
 /** It was cancelled while it was being handed over, and the upstream has not taken it. */
-function withdraw({ context }: TaskStep) {
+function cancelUnsent({ context }: TaskStep) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'cancelled', error: failure('cancelled') });
 }
 
 /** Everything that can fail without the upstream comes first. */
-async function send(step: TaskStep): Promise<Progress> {
+async function send(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const target = targetOf(context, loaded.attempt);
   if (!target) return changeCredential(step);
   const prepared = await prepare(step, target);
-  if (prepared.type === 'failed') return conclude(step, (now) => fail(step, now, prepared.error));
+  if (prepared.type === 'failed') return saveChange(step, (now) => fail(step, now, prepared.error));
   if (prepared.type === 'later') {
     const fetches = (loaded.task.memory.fetches ?? 0) + 1;
-    return conclude(step, (now) => backOff(step, now, { task: { memory: { fetches } } }));
+    return saveChange(step, (now) => retryLater(step, now, { task: { memory: { fetches } } }));
   }
-  if (prepared.type === 'unauthorized') return conclude(step, (now) => backOff(step, now));
-  if (!(await announce(step))) return 'over';
+  if (prepared.type === 'unauthorized') return saveChange(step, (now) => retryLater(step, now));
+  if (!(await recordSending(step))) return 'over';
   const request = { ...prepared.request, alone: true };
-  const outcome = await exchange(context, request, { signal: step.signal, deadline: SUBMISSION_DEADLINE });
-  return handle(step, target, judge(outcome, prepared.call));
+  const outcome = await sendCall(context, request, { signal: step.signal, timeoutMs: SUBMISSION_TIMEOUT_MS });
+  return handleVerdict(step, target, verdictOf(outcome, prepared.call));
 }
 
 type Prepared =
@@ -67,7 +67,7 @@ type Prepared =
   | { type: 'unauthorized' };
 
 /** Times that fetching the inputs is tried. */
-const FETCHES = 4;
+const MAX_INPUT_FETCHES = 4;
 
 async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarget): Promise<Prepared> {
   const { task, attempt } = loaded;
@@ -75,7 +75,7 @@ async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarge
   if (target.video.inlinesMedia) {
     const inlined = await inlineInputs(request, context.fetchBytes, signal);
     if (inlined.type === 'failed') {
-      const isLast = !inlined.passing || (task.memory.fetches ?? 0) + 1 >= FETCHES;
+      const isLast = !inlined.retryable || (task.memory.fetches ?? 0) + 1 >= MAX_INPUT_FETCHES;
       return isLast
         ? { type: 'failed', error: { code: 'invalid_input', message: inlined.message } }
         : { type: 'later' };
@@ -98,10 +98,10 @@ async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarge
 }
 
 /** Writes down that the request is about to go out; false when the task is over or somebody else sends it. */
-async function announce({ context, job, loaded, signal }: TaskStep): Promise<boolean> {
+async function recordSending({ context, job, loaded, signal }: TaskStep): Promise<boolean> {
   const sentAt = context.clock.now();
   const { credential } = loaded.attempt;
-  const result = await change(
+  const result = await changeTask(
     context,
     job.ref,
     ({ task, attempt }) =>
@@ -117,17 +117,17 @@ async function announce({ context, job, loaded, signal }: TaskStep): Promise<boo
 type Verdict =
   | { type: 'accepted'; ref: VideoRef }
   | { type: 'rejected'; error: VideoFailure }
-  | { type: 'refused'; status: number; error: VideoFailure; retryAfter?: number; lasting: boolean }
+  | { type: 'refused'; status: number; error: VideoFailure; retryAfter?: number; permanent: boolean }
   | { type: 'not-sent' }
   | { type: 'ambiguous' };
 
-function judge(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict {
+function verdictOf(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict {
   if (outcome.type === 'not-sent') return { type: 'not-sent' };
   if (outcome.type === 'unanswered') return { type: 'ambiguous' };
   const { answer, retryAfter } = outcome;
   const { status } = answer;
   if (status === 503 || status === 529) {
-    return { type: 'refused', status, error: failure('model_unavailable'), retryAfter, lasting: false };
+    return { type: 'refused', status, error: failure('model_unavailable'), retryAfter, permanent: false };
   }
   if (status === 408 || status >= 500) return { type: 'ambiguous' };
   const result = call.read(answer);
@@ -137,24 +137,24 @@ function judge(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict {
     case 'unreadable':
       return { type: 'ambiguous' };
     case 'rejected': {
-      const lasting = !result.retryable && status !== 429;
+      const permanent = !result.retryable && status !== 429;
       const isOfKey = status === 401 || status === 402 || status === 403 || status === 429;
-      if (lasting && !isOfKey) return { type: 'rejected', error: result.error };
-      return { type: 'refused', status, error: result.error, retryAfter, lasting };
+      if (permanent && !isOfKey) return { type: 'rejected', error: result.error };
+      return { type: 'refused', status, error: result.error, retryAfter, permanent };
     }
   }
 }
 
-async function handle(step: TaskStep, target: VideoTarget, verdict: Verdict): Promise<Progress> {
+async function handleVerdict(step: TaskStep, target: VideoTarget, verdict: Verdict): Promise<StepResult> {
   switch (verdict.type) {
     case 'accepted':
       return accept(step, verdict.ref);
     case 'rejected':
-      return conclude(step, (loaded) => fail(step, loaded, verdict.error, 'rejected'));
+      return saveChange(step, (loaded) => fail(step, loaded, verdict.error, 'rejected'));
     case 'not-sent':
-      return conclude(step, (loaded) => backOff(step, loaded, { attempt: { state: 'intent' } }));
+      return saveChange(step, (loaded) => retryLater(step, loaded, { attempt: { state: 'intent' } }));
     case 'ambiguous':
-      await change(
+      await changeTask(
         step.context,
         step.job.ref,
         // Somebody who took the job over may have found the task by now.
@@ -166,13 +166,17 @@ async function handle(step: TaskStep, target: VideoTarget, verdict: Verdict): Pr
     case 'refused': {
       const { status: upstreamStatus, retryAfter, error } = verdict;
       target.credential.failed(new GatewayError('upstream_error', error.message, { upstreamStatus, retryAfter }));
-      return conclude(step, (loaded) => retry(step, loaded, verdict));
+      return saveChange(step, (loaded) => retryWithNextCredential(step, loaded, verdict));
     }
   }
 }
 
 /** With another credential at once; when all have refused, later, or never if time cures nothing. */
-function retry(step: TaskStep, loaded: LoadedVideo, verdict: Extract<Verdict, { type: 'refused' }>): VideoChange {
+function retryWithNextCredential(
+  step: TaskStep,
+  loaded: LoadedVideo,
+  verdict: Extract<Verdict, { type: 'refused' }>,
+): VideoChange {
   const { context } = step;
   const refused = [...(loaded.task.memory.refused ?? []), loaded.attempt.credential];
   const active = context.providers().get(loaded.attempt.provider);
@@ -180,11 +184,11 @@ function retry(step: TaskStep, loaded: LoadedVideo, verdict: Extract<Verdict, { 
   if (other) {
     const memory = { ...loaded.task.memory, refused };
     const attempt = { state: 'intent', credential: other.id } as const;
-    return wait(step, loaded, { task: { memory }, attempt, dueAt: context.clock.now() });
+    return reschedule(step, loaded, { task: { memory }, attempt, dueAt: context.clock.now() });
   }
-  if (verdict.lasting) return fail(step, loaded, verdict.error, 'rejected');
+  if (verdict.permanent) return fail(step, loaded, verdict.error, 'rejected');
   const memory = { ...loaded.task.memory, refused: [] };
-  return backOff(step, loaded, { retryAfter: verdict.retryAfter, task: { memory }, attempt: { state: 'intent' } });
+  return retryLater(step, loaded, { retryAfter: verdict.retryAfter, task: { memory }, attempt: { state: 'intent' } });
 }
 
 function fail(step: TaskStep, loaded: LoadedVideo, error: VideoFailure, state = loaded.attempt.state): VideoChange {
@@ -193,13 +197,13 @@ function fail(step: TaskStep, loaded: LoadedVideo, error: VideoFailure, state = 
 }
 
 /** The configured key of the attempt is gone, and nothing was sent with it. */
-function changeCredential(step: TaskStep): Promise<Progress> {
+function changeCredential(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const active = context.providers().get(loaded.attempt.provider);
   const credential = active?.provider.video && active.credentials.pick(loaded.task.id).id;
-  return conclude(step, (now) =>
+  return saveChange(step, (now) =>
     credential === undefined
-      ? backOff(step, now)
-      : wait(step, now, { attempt: { credential }, dueAt: context.clock.now() }),
+      ? retryLater(step, now)
+      : reschedule(step, now, { attempt: { credential }, dueAt: context.clock.now() }),
   );
 }

@@ -1,36 +1,38 @@
 /** Clears away what is no longer kept: media, records and the keys of repeated requests. */
 
-import type { Handler } from '../jobs/job.ts';
+import type { JobHandler } from '../jobs/job.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { VideoContext } from './context.ts';
-import { KEY_WINDOW } from './create.ts';
+import { IDEMPOTENCY_KEY_TTL_MS } from './create.ts';
 import type { VideoTask } from './task.ts';
 
 /** Milliseconds between two sweeps. */
-const INTERVAL = 10 * 60_000;
-const PATIENCE = 60_000;
+const SWEEP_INTERVAL_MS = 10 * 60_000;
+const MAX_RUN_MS = 60_000;
 /** Milliseconds in which a task comes into being for which something is reserved. */
-const UNSURE = 10 * 60_000;
+const CREATION_GRACE_MS = 10 * 60_000;
 /** Rows that one transaction touches. */
-const CHUNK = 100;
+const BATCH_SIZE = 100;
 
 export const SWEEP_JOB = { kind: 'video-sweep', ref: 'all', lane: '', owner: '' };
 
-export function createSweepHandler(context: VideoContext): Handler {
+export function createSweepHandler(context: VideoContext): JobHandler {
   const { store, clock, settings } = context;
   return {
     kind: SWEEP_JOB.kind,
     limits: { total: 1, lane: 1 },
-    patience: PATIENCE,
+    maxRunMs: MAX_RUN_MS,
     async run(job, signal) {
       const now = clock.now();
       await sweepMedia(context, now, signal);
-      const settledBefore = now - settings.keepRecords;
-      await inChunks(signal, () => store.call('pruneVideos', { settledBefore, limit: CHUNK }));
-      await inChunks(signal, () => store.call('pruneIdempotency', { before: now - KEY_WINDOW, limit: CHUNK }));
-      await sweepHolds(context, now - UNSURE, signal);
+      const settledBefore = now - settings.keepRecordsMs;
+      await inBatches(signal, () => store.call('pruneVideos', { settledBefore, limit: BATCH_SIZE }));
+      await inBatches(signal, () =>
+        store.call('pruneIdempotency', { before: now - IDEMPOTENCY_KEY_TTL_MS, limit: BATCH_SIZE }),
+      );
+      await releaseStaleReservations(context, now - CREATION_GRACE_MS, signal);
       const lease = { id: job.id, lease: job.lease };
-      await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + INTERVAL, attempts: 0 });
+      await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + SWEEP_INTERVAL_MS, attempts: 0 });
     },
   };
 }
@@ -38,7 +40,7 @@ export function createSweepHandler(context: VideoContext): Handler {
 async function sweepMedia(context: VideoContext, now: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    const tasks = await context.store.call('expiredVideoMedia', { now, limit: CHUNK });
+    const tasks = await context.store.call('expiredVideoMedia', { now, limit: BATCH_SIZE });
     let failures = 0;
     for (const task of tasks) {
       await eraseMedia(context, task).catch((error) => {
@@ -48,20 +50,20 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
       });
     }
     // What failed would come again at once.
-    if (tasks.length < CHUNK || failures > 0) return;
+    if (tasks.length < BATCH_SIZE || failures > 0) return;
   }
 }
 
 /** Reservations of tasks that never came into being, or whose cost is recorded. */
-async function sweepHolds({ store }: VideoContext, before: number, signal: AbortSignal): Promise<void> {
+async function releaseStaleReservations({ store }: VideoContext, before: number, signal: AbortSignal): Promise<void> {
   for (let after = ''; ; ) {
     signal.throwIfAborted();
-    const ids = await store.call('heldTasks', { before, after, limit: CHUNK });
+    const ids = await store.call('heldTasks', { before, after, limit: BATCH_SIZE });
     for (const id of ids) {
       if (!(await store.call('mayCostMore', { id }))) await store.call('releaseTask', { id });
     }
     const last = ids.at(-1);
-    if (last === undefined || ids.length < CHUNK) return;
+    if (last === undefined || ids.length < BATCH_SIZE) return;
     after = last;
   }
 }
@@ -74,9 +76,9 @@ export async function eraseMedia({ store, mirror }: VideoContext, { id, owner, a
   await store.call('forgetVideoMedia', { id, assets: JSON.stringify(left) });
 }
 
-async function inChunks(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
+async function inBatches(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    if ((await prune()) < CHUNK) return;
+    if ((await prune()) < BATCH_SIZE) return;
   }
 }

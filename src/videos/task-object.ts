@@ -5,7 +5,7 @@ import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { isTerminal, type TaskAsset, type VideoTask } from './task.ts';
 
-export interface ObjectOptions {
+export interface TaskObjectOptions {
   /** How callers reach the gateway, without a slash at the end. */
   baseUrl: string;
   /** Signed addresses of what the mirror keeps of a task, in order. */
@@ -15,7 +15,7 @@ export interface ObjectOptions {
 }
 
 /** Fields that have no value are left out. */
-export function encodeTask(task: VideoTask, options: ObjectOptions): Json {
+export function encodeTask(task: VideoTask, options: TaskObjectOptions): Json {
   const { details } = task;
   const completed = task.status === 'completed';
   const url = `${options.baseUrl}/v1/videos/${task.id}`;
@@ -25,7 +25,7 @@ export function encodeTask(task: VideoTask, options: ObjectOptions): Json {
     status: task.status,
     model: task.model,
     prompt: task.prompt,
-    unsigned_urls: completed ? task.assets.map((asset, index) => addressOf(asset, index, { url, options })) : [],
+    unsigned_urls: completed ? task.assets.map((asset, index) => assetUrl(asset, index, { url, options })) : [],
     mirror_urls: completed ? options.mirrorUrls(task) : [],
     usage: isTerminal(task.status) ? encodeUsage(task) : undefined,
     created_at: seconds(task.createdAt),
@@ -47,10 +47,10 @@ export function encodeTask(task: VideoTask, options: ObjectOptions): Json {
 }
 
 /** What needs our credential, and what was never at an address, is had from us. */
-function addressOf(
+function assetUrl(
   { source }: TaskAsset,
   index: number,
-  { url, options }: { url: string; options: ObjectOptions },
+  { url, options }: { url: string; options: TaskObjectOptions },
 ): string {
   if ('url' in source && options.exposeUpstreamUrls) return source.url;
   return `${url}/content?index=${index}`;

@@ -19,12 +19,12 @@ export type CallOutcome =
   | Exclude<RawOutcome, { type: 'answered' }>;
 
 /** Milliseconds for a request and its answer. */
-const DEADLINE = 60_000;
+const CALL_TIMEOUT_MS = 60_000;
 /** Videos may stand in an answer as base64. */
-const MAX_BYTES = 200 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 200 * 1024 * 1024;
 /** In all large answers at once; what finds no room is asked for again. */
-const MAX_BUFFERED = 256 * 1024 * 1024;
-const LARGE = 1024 * 1024;
+const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
+const LARGE_ANSWER_BYTES = 1024 * 1024;
 
 /**
  * Everything but the call itself, so that nothing can go wrong between the note that it is sent and the sending. Rejects
@@ -60,11 +60,11 @@ async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?
 export interface CallLimits {
   signal: AbortSignal;
   /** Milliseconds for the request and its answer; a minute if absent. */
-  deadline?: number;
+  timeoutMs?: number;
 }
 
 /** Rejects with the signal's reason on abort. */
-export async function exchange(
+export async function sendCall(
   context: VideoContext,
   request: UpstreamRequest,
   bounds: CallLimits,
@@ -80,11 +80,11 @@ export async function exchange(
 export function sendRaw(
   upstream: Pick<UpstreamClient, 'send'>,
   request: UpstreamRequest,
-  { signal, deadline = DEADLINE }: CallLimits,
+  { signal, timeoutMs = CALL_TIMEOUT_MS }: CallLimits,
 ): Promise<RawOutcome> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RawOutcome>();
-  const room = reserve();
+  const room = reserveBuffer();
   const collector = collect(room, (outcome) => {
     running.abort();
     resolve(outcome);
@@ -93,41 +93,41 @@ export function sendRaw(
     running.abort();
     reject(signal.reason);
   };
-  const running = upstream.send({ ...request, total: deadline }, collector);
+  const running = upstream.send({ ...request, total: timeoutMs }, collector);
   signal.addEventListener('abort', stop, { once: true });
   return promise.finally(() => {
-    room.free();
+    room.release();
     signal.removeEventListener('abort', stop);
   });
 }
 
-let buffered = 0;
+let bufferedBytes = 0;
 
-interface Room {
+interface BufferReservation {
   /** Whether an answer may grow to so many bytes. */
-  holds(size: number): boolean;
-  free(): void;
+  tryGrow(size: number): boolean;
+  release(): void;
 }
 
-function reserve(): Room {
-  let own = 0;
+function reserveBuffer(): BufferReservation {
+  let reserved = 0;
   return {
-    holds(size) {
-      if (size <= LARGE) return true;
-      if (size > MAX_BYTES || buffered + size - own > MAX_BUFFERED) return false;
-      buffered += size - own;
-      own = size;
+    tryGrow(size) {
+      if (size <= LARGE_ANSWER_BYTES) return true;
+      if (size > MAX_ANSWER_BYTES || bufferedBytes + size - reserved > MAX_BUFFERED_BYTES) return false;
+      bufferedBytes += size - reserved;
+      reserved = size;
       return true;
     },
-    free() {
-      buffered -= own;
-      own = 0;
+    release() {
+      bufferedBytes -= reserved;
+      reserved = 0;
     },
   };
 }
 
 /** Hears an answer to its end, or to the end of what is bearable. */
-function collect(room: Room, finish: (outcome: RawOutcome) => void): UpstreamReceiver {
+function collect(room: BufferReservation, finish: (outcome: RawOutcome) => void): UpstreamReceiver {
   const collector = createByteCollector();
   let head = { status: 0, headers: {} as Record<string, string | undefined> };
   let sent = false;
@@ -139,7 +139,7 @@ function collect(room: Room, finish: (outcome: RawOutcome) => void): UpstreamRec
       head = { status, headers };
     },
     data: (chunk) => {
-      if (room.holds(collector.size + chunk.length)) collector.add(chunk);
+      if (room.tryGrow(collector.size + chunk.length)) collector.add(chunk);
       else finish({ type: 'answered', ...head, body: 'too-large' });
     },
     end: () => finish({ type: 'answered', ...head, body: collector.take() }),
@@ -151,7 +151,7 @@ function collect(room: Room, finish: (outcome: RawOutcome) => void): UpstreamRec
 async function parse(body: Buffer): Promise<Json> {
   try {
     guardAnswer(body);
-    return body.length > LARGE ? await readInSlices(body) : JSON.parse(body.toString('utf8'));
+    return body.length > LARGE_ANSWER_BYTES ? await readInSlices(body) : JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -1,16 +1,16 @@
 /** Video tasks: what the routes ask for, and the handlers that do the work. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { Handler } from '../jobs/job.ts';
+import type { JobHandler } from '../jobs/job.ts';
 import { cancelTask } from './cancel.ts';
 import type { VideoContext } from './context.ts';
-import { type Created, createTask, type NewTask } from './create.ts';
+import { type CreatedTask, createTask, type NewTask } from './create.ts';
 import { createVideoHandler } from './machine.ts';
 import type { AssetSource } from './mirror.ts';
-import { createBudget } from './poll-budget.ts';
-import { createBookingHandler } from './reconcile-cost.ts';
-import { createUseHandler } from './record-usage.ts';
-import { askAssets, sourceOf } from './source.ts';
+import { createPollBudget } from './poll-budget.ts';
+import { createCostReconciliationHandler } from './reconcile-cost.ts';
+import { createUsageHandler } from './record-usage.ts';
+import { currentSource, queryAssets } from './source.ts';
 import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from './task.ts';
 
@@ -29,7 +29,7 @@ export interface TaskQuery {
  */
 export interface Videos {
   /** Throws `idempotency_key_reused`, `model_not_found` and what the reservation throws. */
-  create(task: NewTask): Promise<Created>;
+  create(task: NewTask): Promise<CreatedTask>;
   get(owner: string, id: string): Promise<VideoTask>;
   /** For who has proven otherwise that the task may be read. */
   find(id: string): Promise<VideoTask>;
@@ -44,10 +44,10 @@ export interface Videos {
   /** Sees that what is no longer kept gets cleared away. */
   start(): Promise<void>;
   /** For the scheduler. */
-  readonly handlers: Handler[];
+  readonly handlers: JobHandler[];
 }
 
-export interface VideosOptions extends Omit<VideoContext, 'budget' | 'random'> {
+export interface VideosOptions extends Omit<VideoContext, 'pollBudget' | 'random'> {
   /** Polls of one credential in a second, by all gateways together. */
   pollRate?: number;
   /** How many gateways share the store; 1 if absent. */
@@ -55,17 +55,17 @@ export interface VideosOptions extends Omit<VideoContext, 'budget' | 'random'> {
   random?(): number;
 }
 
-const POLL_RATE = 10;
+const POLLS_PER_SECOND = 10;
 const POLL_BURST = 20;
 
 /** `start` once the store is open; the handlers are for the scheduler. */
 export function createVideos(options: VideosOptions): Videos {
-  const { pollRate = POLL_RATE, gateways, random = Math.random, ...others } = options;
-  const budget = createBudget({ rate: pollRate, burst: POLL_BURST, gateways });
-  const context: VideoContext = { ...others, budget, random };
+  const { pollRate = POLLS_PER_SECOND, gateways, random = Math.random, ...others } = options;
+  const pollBudget = createPollBudget({ rate: pollRate, burst: POLL_BURST, gateways });
+  const context: VideoContext = { ...others, pollBudget, random };
   const { store, clock } = context;
 
-  async function read(id: string, owner?: string): Promise<VideoTask> {
+  async function readOwned(id: string, owner?: string): Promise<VideoTask> {
     const task = await store.call('readVideo', { id, owner });
     if (!task) throw notFound(id);
     return task;
@@ -73,8 +73,8 @@ export function createVideos(options: VideosOptions): Videos {
 
   return {
     create: (task) => createTask(context, task),
-    get: (owner, id) => read(id, owner),
-    find: read,
+    get: (owner, id) => readOwned(id, owner),
+    find: readOwned,
     async list(owner, { limit, ...query }) {
       const tasks = await store.call('listVideos', { owner, limit: limit + 1, ...query });
       if (!tasks)
@@ -82,11 +82,11 @@ export function createVideos(options: VideosOptions): Videos {
       return { tasks: tasks.slice(0, limit), more: tasks.length > limit };
     },
     async cancel(owner, id, { abandon }) {
-      const before = await read(id, owner);
+      const before = await readOwned(id, owner);
       return isTerminal(before.status) ? before : ((await cancelTask(context, id, { abandon })) ?? before);
     },
     async remove(owner, id) {
-      const task = await read(id, owner);
+      const task = await readOwned(id, owner);
       if (!isTerminal(task.status)) {
         throw new GatewayError('video_not_terminal', 'The task is not finished; cancel it first, or wait for its end.');
       }
@@ -102,13 +102,13 @@ export function createVideos(options: VideosOptions): Videos {
       const loaded = await store.call('loadVideo', { id: task.id });
       const asset = task.assets[index];
       if (!loaded || !asset) return undefined;
-      const reported = 'inline' in asset.source ? await askAssets(context, loaded.attempt, signal) : undefined;
-      return sourceOf(context, loaded.attempt, { asset, fresh: reported?.[index] }, signal);
+      const reported = 'inline' in asset.source ? await queryAssets(context, loaded.attempt, signal) : undefined;
+      return currentSource(context, loaded.attempt, { asset, fresh: reported?.[index] }, signal);
     },
     start: () => store.call('ensureJob', { ...SWEEP_JOB, dueAt: clock.now() }),
     handlers: [
-      ...[createVideoHandler(context), createBookingHandler(context)],
-      ...[createUseHandler(context), createSweepHandler(context)],
+      ...[createVideoHandler(context), createCostReconciliationHandler(context)],
+      ...[createUsageHandler(context), createSweepHandler(context)],
     ],
   };
 }

@@ -41,30 +41,30 @@ export interface AttemptView {
   retryAfter?: number;
 }
 
-type Reader = Pick<Store, 'call'>;
+type StoreReader = Pick<Store, 'call'>;
 
 /** One at most; empty for another owner's task. */
 export async function deliveriesOf(
-  store: Reader,
+  store: StoreReader,
   { owner, taskId }: { owner: string; taskId: string },
 ): Promise<DeliveryView[]> {
   const row = await store.call('readDelivery', { taskId });
-  return row?.owner === owner ? [view(row, tenantAttempt)] : [];
+  return row?.owner === owner ? [deliveryView(row, ownerAttemptView)] : [];
 }
 
 /** A page of an owner's deliveries, the newest first, those before a moment. */
 export async function deliveriesOfOwner(
-  store: Reader,
+  store: StoreReader,
   { owner, before, limit }: { owner: string; before: number; limit: number },
 ): Promise<DeliveryView[]> {
   const rows = await store.call('listDeliveries', { owner, before, limit });
-  return rows.map((row) => view(row, tenantAttempt));
+  return rows.map((row) => deliveryView(row, ownerAttemptView));
 }
 
 /** With all details, whoever owns it. */
-export async function deliveryForOperator(store: Reader, taskId: string): Promise<DeliveryView | undefined> {
+export async function deliveryForOperator(store: StoreReader, taskId: string): Promise<DeliveryView | undefined> {
   const row = await store.call('readDelivery', { taskId });
-  return row && view(row, operatorAttempt);
+  return row && deliveryView(row, operatorAttemptView);
 }
 
 export interface ReplayOptions {
@@ -105,7 +105,7 @@ export async function replayDelivery({ store, scheduler, owner, taskId }: Replay
   }
 }
 
-function view(row: DeliveryRow, attemptView: (attempt: AttemptRow) => AttemptView): DeliveryView {
+function deliveryView(row: DeliveryRow, attemptView: (attempt: AttemptRow) => AttemptView): DeliveryView {
   const { id, taskId, url, state, createdAt, settledAt, nextDueAt, attempts } = row;
   return {
     ...{ id, taskId, url, state, createdAt },
@@ -115,7 +115,7 @@ function view(row: DeliveryRow, attemptView: (attempt: AttemptRow) => AttemptVie
   };
 }
 
-function tenantAttempt({ n, trigger, startedAt, endedAt, outcome, status, nextDueAt }: AttemptRow): AttemptView {
+function ownerAttemptView({ n, trigger, startedAt, endedAt, outcome, status, nextDueAt }: AttemptRow): AttemptView {
   return {
     ...{ n, trigger, startedAt, endedAt, outcome },
     ...(status !== null && { status }),
@@ -123,10 +123,10 @@ function tenantAttempt({ n, trigger, startedAt, endedAt, outcome, status, nextDu
   };
 }
 
-function operatorAttempt(attempt: AttemptRow): AttemptView {
+function operatorAttemptView(attempt: AttemptRow): AttemptView {
   const { address, retryAfter } = attempt;
   return {
-    ...tenantAttempt(attempt),
+    ...ownerAttemptView(attempt),
     ...(address !== null && { address }),
     ...(retryAfter !== null && { retryAfter }),
   };

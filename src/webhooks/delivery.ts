@@ -3,29 +3,29 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Handler, Job } from '../jobs/job.ts';
-import { persist } from '../jobs/persistence.ts';
+import type { Job, JobHandler } from '../jobs/job.ts';
+import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { FetchFailure } from '../net/failure.ts';
 import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';
 import { replayOf, WEBHOOK } from '../store/delivery-rows.ts';
 import type { DeliveryAttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { Events } from '../telemetry/watch.ts';
-import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
+import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttemptAt } from './schedule.ts';
 import type { WebhookSecrets } from './secrets.ts';
-import { headersOf } from './signature.ts';
+import { signatureHeaders } from './signature.ts';
 
 export interface DeliveryOptions {
   store: Pick<Store, 'call'>;
   client: Pick<GuardedClient, 'request'>;
-  secrets: Pick<WebhookSecrets, 'signing'>;
+  secrets: Pick<WebhookSecrets, 'signingSecrets'>;
   log: Pick<Logger, 'info' | 'warn'>;
   events?: Pick<Events, 'webhookAttempted'>;
   clock: Clock;
   /** Product and version, e.g. `polygate/1.2.3`. */
   userAgent: string;
   /** Milliseconds for one attempt; 10 seconds if absent, half of that until the connection stands. */
-  timeout?: number;
+  timeoutMs?: number;
   /** Wait longer where a receiver asks for it. */
   honorRetryAfter?: boolean;
   /** Send the headers of Standard Webhooks too; yes if absent. */
@@ -34,92 +34,100 @@ export interface DeliveryOptions {
   random?: () => number;
 }
 
-const TIMEOUT = 10_000;
-const LIMITS = { total: 256, lane: 8, owner: 32, late: 128 };
+const ATTEMPT_TIMEOUT_MS = 10_000;
+const CONCURRENCY_LIMITS = { total: 256, lane: 8, owner: 32, late: 128 };
 const MAX_HEADER_BYTES = 8192;
 /** How much of an answer's body is read, and for how many milliseconds, so that the receiver can finish in peace. */
-const BODY_BYTES = 4096;
-const BODY_TIME = 1_000;
+const MAX_BODY_BYTES = 4096;
+const BODY_TIMEOUT_MS = 1_000;
 
-type Attempt = Pick<DeliveryAttemptResult, 'outcome' | 'status' | 'address' | 'retryAfter'>;
+type AttemptResponse = Pick<DeliveryAttemptResult, 'outcome' | 'status' | 'address' | 'retryAfter'>;
 
-export function createDeliveryHandler(options: DeliveryOptions): Handler {
-  const { store, log, events, clock, timeout = TIMEOUT, random = Math.random } = options;
+export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
+  const { store, log, events, clock, timeoutMs = ATTEMPT_TIMEOUT_MS, random = Math.random } = options;
 
   async function run(job: Job, signal: AbortSignal): Promise<void> {
-    const { deliveryId, trigger } = subjectOf(job);
+    const { deliveryId, trigger } = parseJobRef(job);
     const { id, lease } = job;
     const attempt = { id, lease, deliveryId };
     const begun = await store.call('beginAttempt', { ...attempt, trigger, most: MAX_ATTEMPTS, now: clock.now() });
     if (begun.state !== 'send') return;
     const startedAt = clock.now();
     const drained = Promise.withResolvers<void>();
-    let made: Attempt;
+    let response: AttemptResponse;
     try {
-      made = await send(options, { ...begun, id: deliveryId, sentAt: startedAt, timeout, signal }, drained.resolve);
+      response = await send(
+        options,
+        { ...begun, id: deliveryId, sentAt: startedAt, timeoutMs, signal },
+        drained.resolve,
+      );
     } catch (error) {
       if (trigger === 'schedule' && !signal.aborted) await store.call('retractAttempt', attempt);
       throw error;
     }
-    const result = conclude({ job, trigger, startedAt, made });
+    const result = attemptResult({ job, trigger, startedAt, response });
     const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result };
-    await persist(() => store.call('recordAttempt', record), { clock, signal });
-    tell(deliveryId, result);
+    await retryWhileUnavailable(() => store.call('recordAttempt', record), { clock, signal });
+    report(deliveryId, result);
     await drained.promise;
   }
 
-  function conclude({ job, trigger, startedAt, made }: Conclusion): DeliveryAttemptResult {
+  function attemptResult({ job, trigger, startedAt, response }: FinishedAttempt): DeliveryAttemptResult {
     const endedAt = clock.now();
-    const retryAfter = options.honorRetryAfter ? made.retryAfter : undefined;
-    const isRetried = trigger === 'schedule' && made.outcome !== 'ack';
-    const nextDueAt = isRetried ? nextAttempt({ attempt: job.attempt + 1, endedAt, retryAfter }, random) : undefined;
-    return { scheduledAt: job.dueAt, startedAt, endedAt, ...made, nextDueAt };
+    const retryAfter = options.honorRetryAfter ? response.retryAfter : undefined;
+    const isRetried = trigger === 'schedule' && response.outcome !== 'ack';
+    const nextDueAt = isRetried ? nextAttemptAt({ attempt: job.attempt + 1, endedAt, retryAfter }, random) : undefined;
+    return { scheduledAt: job.dueAt, startedAt, endedAt, ...response, nextDueAt };
   }
 
-  function tell(delivery: string, { outcome, status, nextDueAt }: DeliveryAttemptResult): void {
+  function report(delivery: string, { outcome, status, nextDueAt }: DeliveryAttemptResult): void {
     events?.webhookAttempted(outcome);
     if (outcome === 'ack') log.info({ delivery, status }, 'webhook delivered');
     else log.warn({ delivery, outcome, status, nextDueAt }, 'webhook not delivered');
   }
 
-  return { kind: WEBHOOK, limits: LIMITS, patience: timeout + BODY_TIME, run };
+  return { kind: WEBHOOK, limits: CONCURRENCY_LIMITS, maxRunMs: timeoutMs + BODY_TIMEOUT_MS, run };
 }
 
-interface Conclusion {
+interface FinishedAttempt {
   job: Job;
   trigger: DeliveryTrigger;
   startedAt: number;
-  made: Attempt;
+  response: AttemptResponse;
 }
 
-function subjectOf({ ref }: Job): { deliveryId: string; trigger: DeliveryTrigger } {
+function parseJobRef({ ref }: Job): { deliveryId: string; trigger: DeliveryTrigger } {
   const suffix = replayOf('');
   if (ref.endsWith(suffix)) return { deliveryId: ref.slice(0, -suffix.length), trigger: 'replay' };
   return { deliveryId: ref, trigger: 'schedule' };
 }
 
-interface Request {
+interface AttemptRequest {
   id: string;
   owner: string;
   url: string;
   body: Uint8Array;
   sentAt: number;
-  timeout: number;
+  timeoutMs: number;
   signal: AbortSignal;
 }
 
 /** Throws where the fault is ours, so that the receiver isn't charged with it. Calls back when the answer's body is done with. */
-async function send(options: DeliveryOptions, request: Request, onDrained: () => void): Promise<Attempt> {
+async function send(
+  options: DeliveryOptions,
+  request: AttemptRequest,
+  onDrained: () => void,
+): Promise<AttemptResponse> {
   const { client, secrets, userAgent, standardHeaders = true } = options;
-  const { url, owner, timeout, signal } = request;
+  const { url, owner, timeoutMs, signal } = request;
   const body = Buffer.from(request.body);
-  const signing = await secrets.signing(owner);
+  const signing = await secrets.signingSecrets(owner);
   if (!signing) throw new GatewayError('unavailable', `There is no webhook secret for the key ${owner}.`);
-  const headers = { ...headersOf({ ...request, body }, signing, standardHeaders), 'user-agent': userAgent };
-  const bounds = { deadline: timeout, connectDeadline: timeout / 2, maxHeaderBytes: MAX_HEADER_BYTES };
+  const headers = { ...signatureHeaders({ ...request, body }, signing, standardHeaders), 'user-agent': userAgent };
+  const bounds = { deadline: timeoutMs, connectDeadline: timeoutMs / 2, maxHeaderBytes: MAX_HEADER_BYTES };
   try {
     const answer = await client.request(url, {
-      ...{ method: 'POST', headers, body, maxBytes: BODY_BYTES, signal },
+      ...{ method: 'POST', headers, body, maxBytes: MAX_BODY_BYTES, signal },
       ...bounds,
     });
     drain(answer).finally(onDrained);
@@ -128,12 +136,12 @@ async function send(options: DeliveryOptions, request: Request, onDrained: () =>
     return { outcome, status, address, retryAfter: retryAfterOf(answer, request.sentAt) };
   } catch (error) {
     onDrained();
-    return { outcome: outcomeOf(error) };
+    return { outcome: outcomeOfError(error) };
   }
 }
 
 async function drain(answer: GuardedAnswer): Promise<void> {
-  const timer = setTimeout(answer.close, BODY_TIME);
+  const timer = setTimeout(answer.close, BODY_TIMEOUT_MS);
   try {
     for await (const _chunk of answer.body);
   } catch {
@@ -144,7 +152,7 @@ async function drain(answer: GuardedAnswer): Promise<void> {
   }
 }
 
-function outcomeOf(error: unknown): DeliveryOutcome {
+function outcomeOfError(error: unknown): DeliveryOutcome {
   if (error instanceof FetchFailure) {
     switch (error.outcome) {
       case 'blocked':

@@ -16,20 +16,20 @@ export interface SettledTask {
 }
 
 /** Receivers must not have to take more. */
-const MAX_BYTES = 256 * 1024;
+const MAX_BODY_BYTES = 256 * 1024;
 /** What a body that is too large goes without; the status endpoint still has it. */
-const EXPENDABLE = ['prompt', 'metadata'];
+const OMITTABLE_FIELDS = ['prompt', 'metadata'];
 
 /** What the operation that settles the task adds in its transaction. */
-export function deliveryOf({ taskId, status, url, owner, createdAt, task }: SettledTask): NewDelivery {
+export function newDelivery({ taskId, status, url, owner, createdAt, task }: SettledTask): NewDelivery {
   const head = { event: `video.generation.${status}`, id: taskId, created_at: Math.floor(createdAt / 1000) };
   const encode = (data: object) => Buffer.from(JSON.stringify({ ...head, data }));
   let body = encode(task);
-  const left = new Map(Object.entries(task));
-  for (const field of EXPENDABLE) {
-    if (body.length <= MAX_BYTES) break;
-    left.delete(field);
-    body = encode(Object.fromEntries(left));
+  const remaining = new Map(Object.entries(task));
+  for (const field of OMITTABLE_FIELDS) {
+    if (body.length <= MAX_BODY_BYTES) break;
+    remaining.delete(field);
+    body = encode(Object.fromEntries(remaining));
   }
   return { id: `${taskId}-${status}`, taskId, owner, url, body, createdAt };
 }

@@ -5,23 +5,23 @@ export const MAX_ATTEMPTS = 11;
 /** Attempts after which a delivery leaves room for those of others. */
 export const EARLY_ATTEMPTS = 3;
 
-const SECOND = 1000;
-const FIRST_DELAY = 5 * SECOND;
-const LONGEST_DELAY = 600 * SECOND;
-const LEAST_JITTER = SECOND;
-const MOST_JITTER = 30 * SECOND;
+const SECOND_MS = 1000;
+const FIRST_DELAY_MS = 5 * SECOND_MS;
+const MAX_DELAY_MS = 600 * SECOND_MS;
+const MIN_JITTER_MS = SECOND_MS;
+const MAX_JITTER_MS = 30 * SECOND_MS;
 
 /** Milliseconds to wait at least before retry `n`, which counts from 1. */
-export function delayOf(n: number): number {
-  return Math.min(FIRST_DELAY * 2 ** (n - 1), LONGEST_DELAY);
+export function retryDelay(n: number): number {
+  return Math.min(FIRST_DELAY_MS * 2 ** (n - 1), MAX_DELAY_MS);
 }
 
 /** Milliseconds that may be added to it: a tenth, one second at least and half a minute at most. */
-export function jitterOf(n: number): number {
-  return Math.min(Math.max(delayOf(n) / 10, LEAST_JITTER), MOST_JITTER);
+export function maxJitter(n: number): number {
+  return Math.min(Math.max(retryDelay(n) / 10, MIN_JITTER_MS), MAX_JITTER_MS);
 }
 
-export interface Failed {
+export interface FailedAttempt {
   /** Which attempt it was, counted from 1. */
   attempt: number;
   /** When it ended, in Unix milliseconds: the delay begins there. */
@@ -31,8 +31,11 @@ export interface Failed {
 }
 
 /** When the next attempt is due; undefined after the last. `random` gives numbers from 0 to 1. */
-export function nextAttempt({ attempt, endedAt, retryAfter = 0 }: Failed, random: () => number): number | undefined {
+export function nextAttemptAt(
+  { attempt, endedAt, retryAfter = 0 }: FailedAttempt,
+  random: () => number,
+): number | undefined {
   if (attempt >= MAX_ATTEMPTS) return undefined;
-  const delay = Math.max(delayOf(attempt), Math.min(retryAfter, LONGEST_DELAY));
-  return endedAt + Math.ceil(delay + random() * jitterOf(attempt));
+  const delay = Math.max(retryDelay(attempt), Math.min(retryAfter, MAX_DELAY_MS));
+  return endedAt + Math.ceil(delay + random() * maxJitter(attempt));
 }

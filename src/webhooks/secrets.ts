@@ -7,9 +7,9 @@ import type { Secret } from '../security/secret.ts';
 import type { Author } from '../store/audit-rows.ts';
 import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Signing } from './signature.ts';
+import type { SigningSecrets } from './signature.ts';
 
-export interface SecretsOptions {
+export interface WebhookSecretsOptions {
   store: Pick<Store, 'call' | 'now'>;
   cipher: Cipher;
   /** Signs for keys that have no secret of their own. */
@@ -25,7 +25,7 @@ export interface RevealedSecret {
 /** An owner is the id of an API key. */
 export interface WebhookSecrets {
   /** The first secret of a key that is about to be made, to be stored with it. */
-  first(owner: string): { secret: string; stored: StoredSecret };
+  generateFirst(owner: string): { secret: string; stored: StoredSecret };
   /** Gives the owner a secret unless it has one. Returns what signs. */
   create(owner: string): Promise<string>;
   /** The one that signs, and behind it the one that will. Empty when the owner has none of its own. */
@@ -34,95 +34,101 @@ export interface WebhookSecrets {
   rotate(owner: string, options?: { after?: number; author?: Author }): Promise<RevealedSecret>;
   canSign(owner: string): Promise<boolean>;
   /** Sees that a webhook of this key can be signed. Throws `invalid_request` for a key of the configuration without a secret. */
-  prepare(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;
+  ensureCanSign(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;
   /** What signs now; undefined when nothing does. */
-  signing(owner: string): Promise<Signing | undefined>;
+  signingSecrets(owner: string): Promise<SigningSecrets | undefined>;
   /** Throws `unavailable` when there are secrets that the cipher's keys don't decrypt. */
   verify(): Promise<void>;
   /** Encrypts everything with the newest key. Returns how many secrets that changed. */
   rekey(author: Author): Promise<number>;
 }
 
-const DAY = 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 const SECRET_BYTES = 32;
-const GATEWAY: Author = { actor: 'gateway' };
-const PAGE = 500;
+const GATEWAY_AUTHOR: Author = { actor: 'gateway' };
+const PAGE_SIZE = 500;
 
-export function createSecrets({ store, cipher, fallback }: SecretsOptions): WebhookSecrets {
-  function fresh(owner: string, { id, activeAt }: { id: string; activeAt: number }) {
+export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecretsOptions): WebhookSecrets {
+  function generate(owner: string, { id, activeAt }: { id: string; activeAt: number }) {
     const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
-    const stored = { id, owner, ciphertext: cipher.encrypt(secret, placeOf(id)), createdAt: store.now(), activeAt };
+    const stored = {
+      id,
+      owner,
+      ciphertext: cipher.encrypt(secret, ciphertextLocation(id)),
+      createdAt: store.now(),
+      activeAt,
+    };
     return { secret, stored };
   }
 
-  const decrypt = ({ id, ciphertext }: StoredSecret) => cipher.decrypt(ciphertext, placeOf(id));
+  const decrypt = ({ id, ciphertext }: StoredSecret) => cipher.decrypt(ciphertext, ciphertextLocation(id));
 
   /** Those that still matter: the one that signs, and the one that will. */
-  async function standing(owner: string): Promise<StoredSecret[]> {
+  async function currentAndNext(owner: string): Promise<StoredSecret[]> {
     const all = await store.call('listSecrets', { owner });
     const now = store.now();
     const active = all.findLastIndex(({ activeAt }) => activeAt <= now);
     return all.slice(Math.max(active, 0));
   }
 
-  const first = (owner: string) => fresh(owner, { id: `${owner}/first`, activeAt: store.now() });
+  const generateFirst = (owner: string) => generate(owner, { id: `${owner}/first`, activeAt: store.now() });
 
   async function create(owner: string): Promise<string> {
     // Two that do this at once agree on the id, so that one of them wins.
-    await store.call('addFirstSecret', first(owner).stored);
-    const [current] = await standing(owner);
+    await store.call('addFirstSecret', generateFirst(owner).stored);
+    const [current] = await currentAndNext(owner);
     if (!current) throw new GatewayError('unavailable', 'The webhook secret was removed while it was made.');
     return decrypt(current);
   }
 
-  async function* everySecret(): AsyncGenerator<StoredSecret> {
+  async function* allSecrets(): AsyncGenerator<StoredSecret> {
     let after = '';
     for (;;) {
-      const page = await store.call('scanSecrets', { after, limit: PAGE });
+      const page = await store.call('scanSecrets', { after, limit: PAGE_SIZE });
       yield* page;
-      if (page.length < PAGE) return;
+      if (page.length < PAGE_SIZE) return;
       after = page.at(-1)?.id ?? after;
     }
   }
 
   async function canSign(owner: string): Promise<boolean> {
-    return fallback !== undefined || (await standing(owner)).length > 0;
+    return fallback !== undefined || (await currentAndNext(owner)).length > 0;
   }
 
   return {
-    first,
+    generateFirst,
     create,
     canSign,
     async reveal(owner) {
-      return (await standing(owner)).map((stored) => ({ secret: decrypt(stored), activeAt: stored.activeAt }));
+      return (await currentAndNext(owner)).map((stored) => ({ secret: decrypt(stored), activeAt: stored.activeAt }));
     },
-    async rotate(owner, { after = DAY, author = GATEWAY } = {}) {
+    async rotate(owner, { after = DAY_MS, author = GATEWAY_AUTHOR } = {}) {
       const now = store.now();
       const activeAt = now + after;
-      const { secret, stored } = fresh(owner, { id: `${owner}/${randomUUID()}`, activeAt });
+      const { secret, stored } = generate(owner, { id: `${owner}/${randomUUID()}`, activeAt });
       await store.call('rotateSecret', { ...stored, now, author });
       return { secret, activeAt };
     },
-    async prepare({ id, origin }) {
+    async ensureCanSign({ id, origin }) {
       if (await canSign(id)) return;
       if (origin === 'store') await create(id);
-      else throw unsigned();
+      else throw missingSecretError();
     },
-    async signing(owner) {
-      const [first, second] = await standing(owner);
+    async signingSecrets(owner) {
+      const [first, second] = await currentAndNext(owner);
       if (!first) return fallback && { current: fallback.reveal() };
       if (first.activeAt > store.now() && fallback) return { current: fallback.reveal(), next: decrypt(first) };
       return { current: decrypt(first), ...(second && { next: decrypt(second) }) };
     },
     async verify() {
-      for await (const stored of everySecret()) decrypt(stored);
+      for await (const stored of allSecrets()) decrypt(stored);
     },
     async rekey(author) {
       let changed = 0;
-      for await (const stored of everySecret()) {
+      for await (const stored of allSecrets()) {
         const { id, ciphertext } = stored;
         if (cipher.isCurrent(ciphertext)) continue;
-        const to = cipher.encrypt(decrypt(stored), placeOf(id));
+        const to = cipher.encrypt(decrypt(stored), ciphertextLocation(id));
         if (await store.call('replaceCiphertext', { id, from: ciphertext, to })) changed += 1;
       }
       await store.call('moveEncryption', { keyId: cipher.keyId, changed, author, now: store.now() });
@@ -131,11 +137,11 @@ export function createSecrets({ store, cipher, fallback }: SecretsOptions): Webh
   };
 }
 
-function placeOf(id: string): CiphertextLocation {
+function ciphertextLocation(id: string): CiphertextLocation {
   return { table: 'webhook_secret', id, column: 'ciphertext' };
 }
 
-function unsigned(): GatewayError {
+function missingSecretError(): GatewayError {
   return new GatewayError(
     'invalid_request',
     'Webhooks of a key kept in the configuration need callbacks.secret there; without it, leave callback_url out and poll.',

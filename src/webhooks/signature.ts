@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 
-export interface Signing {
+export interface SigningSecrets {
   /** What signs now. */
   current: string;
   /** What will sign soon: receivers that know lists of signatures can switch already. */
@@ -17,7 +17,7 @@ export interface WebhookMessage {
   sentAt: number;
 }
 
-const PREFIX = 'whsec_';
+const SECRET_PREFIX = 'whsec_';
 
 /** The service's own signature: over the body alone, keyed with the secret as it is shown. */
 export function signatureOf(body: Uint8Array, secret: string): string {
@@ -26,19 +26,25 @@ export function signatureOf(body: Uint8Array, secret: string): string {
 
 /** That of Standard Webhooks: over id, time and body, keyed with the bytes that the secret encodes. */
 export function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: string): string {
-  const key = secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
+  const key = secret.startsWith(SECRET_PREFIX)
+    ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
+    : Buffer.from(secret);
   const signed = createHmac('sha256', key)
     .update(`${id}.${seconds(sentAt)}.`)
     .update(body);
   return `v1,${signed.digest('base64')}`;
 }
 
-export function headersOf(message: WebhookMessage, signing: Signing, standard: boolean): Record<string, string> {
-  const secrets = [signing.current, ...(signing.next === undefined ? [] : [signing.next])];
+export function signatureHeaders(
+  message: WebhookMessage,
+  signingSecrets: SigningSecrets,
+  standard: boolean,
+): Record<string, string> {
+  const secrets = [signingSecrets.current, ...(signingSecrets.next === undefined ? [] : [signingSecrets.next])];
   return {
     'Content-Type': 'application/json',
     'X-Service-Idempotency-Key': message.id,
-    'X-Service-Signature': signatureOf(message.body, signing.current),
+    'X-Service-Signature': signatureOf(message.body, signingSecrets.current),
     ...(standard && {
       'webhook-id': message.id,
       'webhook-timestamp': String(seconds(message.sentAt)),

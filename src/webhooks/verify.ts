@@ -24,7 +24,7 @@ export class WebhookError extends Error {
 
 type ReceivedHeaders = Headers | Record<string, string | string[] | undefined>;
 
-const SIGNATURE = 'x-service-signature';
+const SIGNATURE_HEADER = 'x-service-signature';
 
 /**
  * The webhook in a body, which must be the bytes as received, neither parsed nor decoded. Give both secrets while one
@@ -35,15 +35,15 @@ export function verifyWebhook(
   headers: ReceivedHeaders,
   secrets: string | readonly string[],
 ): Webhook {
-  const given = Buffer.from(headerOf(headers, SIGNATURE) ?? '');
+  const given = Buffer.from(headerOf(headers, SIGNATURE_HEADER) ?? '');
   const known = typeof secrets === 'string' ? [secrets] : secrets;
   // All are compared, so that the time taken doesn't tell which one it was.
-  const matches = known.filter((secret) => isEqual(given, Buffer.from(sign(body, secret))));
-  if (matches.length === 0) throw new WebhookError(`The header ${SIGNATURE} does not match the body.`);
+  const matches = known.filter((secret) => isEqual(given, Buffer.from(signatureOf(body, secret))));
+  if (matches.length === 0) throw new WebhookError(`The header ${SIGNATURE_HEADER} does not match the body.`);
   return parse(body);
 }
 
-function sign(body: Buffer | string, secret: string): string {
+function signatureOf(body: Buffer | string, secret: string): string {
   if (secret === '') throw new WebhookError('The webhook secret is empty.');
   return createHmac('sha256', secret).update(body).digest('base64url');
 }

@@ -8,7 +8,7 @@ import type { Row, StoreOperation } from '../../src/store/operation.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { deliveryOf } from '../../src/webhooks/envelope.ts';
+import { newDelivery } from '../../src/webhooks/envelope.ts';
 import type { operations } from './operations.ts';
 
 type Operations = typeof operations;
@@ -58,7 +58,7 @@ export async function owe(store: ChaosStore, { count, urls, dueAt = () => store.
     const taskId = randomUUID();
     const task = { id: taskId, status: 'completed', prompt: `A paper boat, number ${index}` };
     const to = { url: urls[index % urls.length] ?? '', owner: `owner-${index % OWNERS}`, createdAt: dueAt(index) };
-    return deliveryOf({ taskId, status: 'completed', ...to, task });
+    return newDelivery({ taskId, status: 'completed', ...to, task });
   });
   for (let start = 0; start < count; start += CHUNK) {
     await store.do('addDeliveries', { deliveries: deliveries.slice(start, start + CHUNK) });

@@ -117,9 +117,9 @@ describe('an object store', () => {
   test('is cleared of what was left behind, like a folder', async () => {
     const [one, other] = [await keep('one'), await keep('other')];
     const day = 24 * HOUR;
-    assert.equal(await home.mirror.expire(Date.now() + 7 * day), 0);
+    assert.equal(await home.mirror.removeExpired(Date.now() + 7 * day), 0);
     // The videos, and the notes about them.
-    assert.equal(await home.mirror.expire(Date.now() + 8 * day), 4);
+    assert.equal(await home.mirror.removeExpired(Date.now() + 8 * day), 4);
     for (const gone of [one, other]) await assert.rejects(ask(gone), { code: 'video_content_expired' });
   });
 
@@ -137,7 +137,7 @@ describe('an object store', () => {
       code: 'upstream_content_unavailable',
     });
     assert.ok(
-      await home.mirror.keep(
+      await home.mirror.save(
         { id: TASK, owner: 'o' },
         0,
         { type: 'url', url: 'https://10.0.0.1/' },

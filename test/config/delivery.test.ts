@@ -10,9 +10,9 @@ describe('videos and webhooks', () => {
     const { videos, callbacks, network, encryption } = configOf('');
     assert.deepEqual(videos.mirror, { type: 'local' });
     assert.equal(videos.maxSize, 2 * 1024 ** 3);
-    assert.equal(videos.urlLifetime, 24 * 3600_000);
-    assert.equal(videos.keepMedia, 7 * 24 * 3600_000);
-    assert.equal(videos.dedupeWindow, undefined);
+    assert.equal(videos.urlLifetimeMs, 24 * 3600_000);
+    assert.equal(videos.keepMediaMs, 7 * 24 * 3600_000);
+    assert.equal(videos.dedupeWindowMs, undefined);
     assert.equal(callbacks.timeout, 10_000);
     assert.equal(callbacks.secret, undefined);
     assert.deepEqual(callbacks.allowCidrs, []);

@@ -60,7 +60,8 @@ export async function startTestGateway(
     ...{ data: folder, role: 'owner' },
     ...(postgres && { postgres: new Secret(postgres) }),
   });
-  const newWebhookSecret = async (owner: string) => (await openSecrets({ config, store })).webhooks.first(owner);
+  const newWebhookSecret = async (owner: string) =>
+    (await openSecrets({ config, store })).webhooks.generateFirst(owner);
   const keys = await openKeyStore({ store, folder, configured: config.keys, newWebhookSecret });
   const log: Json[] = [];
   const logger = createLog({ write: (line) => void log.push(JSON.parse(line)) }, 'debug');

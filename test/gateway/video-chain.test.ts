@@ -66,10 +66,13 @@ describe('a gateway behind a gateway', { concurrency: true }, () => {
     const there = driver('polygate');
     const sentAt = Math.floor(Date.now() / 1000);
     const request = ask({ prompt: 'A lost balloon' });
-    assert.deepEqual(await there.find({ attemptId: 'x', request, sentAt, held: [] }), { type: 'none' });
+    assert.deepEqual(await there.find({ attemptId: 'x', request, sentAt, otherRefs: [] }), { type: 'none' });
     const made = await there.submit({ ...request });
     assert.ok(made.type === 'accepted');
-    assert.deepEqual(await there.find({ attemptId: 'x', request, sentAt, held: [] }), { type: 'found', ref: made.ref });
+    assert.deepEqual(await there.find({ attemptId: 'x', request, sentAt, otherRefs: [] }), {
+      type: 'found',
+      ref: made.ref,
+    });
   });
 
   test('polygate: cancelled', async () => {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../src/core/clock.ts';
 import { createClock } from '../../src/jobs/clock.ts';
-import type { Handler, Job, Scheduler } from '../../src/jobs/job.ts';
+import type { Job, JobHandler, Scheduler } from '../../src/jobs/job.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -19,17 +19,17 @@ const limits = { total: 256, lane: 8 };
 
 interface Worker {
   runs: { job: Job; at: number }[];
-  handler: Handler;
+  handler: JobHandler;
 }
 
 /** Finishes each job after noting it. */
-function worker(store: JobStore, clock: Clock, over: Partial<Handler> = {}): Worker {
+function worker(store: JobStore, clock: Clock, over: Partial<JobHandler> = {}): Worker {
   const runs: Worker['runs'] = [];
   const run = async (job: Job) => {
     runs.push({ job, at: clock.now() });
     await store.do('finish', job);
   };
-  return { runs, handler: { kind: 'test', limits, patience: 10_000, run, ...over } };
+  return { runs, handler: { kind: 'test', limits, maxRunMs: 10_000, run, ...over } };
 }
 
 forEachStore((name, open) => {
@@ -107,7 +107,7 @@ describe('a scheduler with a clock of its own', () => {
     const store = await openJobStore(context, openTestSqlite);
     const clock = createManualClock(START);
     const { calls, faulty, fail } = faultyStore(store);
-    const begin = (handler: Handler) => {
+    const begin = (handler: JobHandler) => {
       const scheduler = createScheduler({ store: faulty, handlers: [handler], log: silent, clock });
       context.after(() => stopping(clock, scheduler));
       return scheduler;
@@ -273,7 +273,7 @@ describe('a scheduler with a clock of its own', () => {
       latencies.push(clock.now() - job.dueAt);
       await store.do('finish', job);
     };
-    const handler = { kind: 'test', limits: { total: 32, lane: 8, late: 16 }, patience: 10_000, run };
+    const handler = { kind: 'test', limits: { total: 32, lane: 8, late: 16 }, maxRunMs: 10_000, run };
     const scheduler = createScheduler({ store, handlers: [handler], log: silent });
     for (let index = 0; index < 40; index++) {
       await store.do('addJobs', { jobs: jobs(1, { lane: 'healthy', owner: `${index}`, dueAt: clock.now() }) });

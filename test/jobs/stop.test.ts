@@ -24,7 +24,7 @@ test('what is claimed by then goes back undone', async (context) => {
     },
   };
   const run = () => assert.fail('nothing is begun');
-  const handler = { kind: 'test', limits: { total: 8, lane: 8 }, patience: 1000, run };
+  const handler = { kind: 'test', limits: { total: 8, lane: 8 }, maxRunMs: 1000, run };
   const scheduler = createScheduler({ store: seen, handlers: [handler], log: silent });
   await claimed.promise;
   const stopped = scheduler.stop(1000);

@@ -6,7 +6,7 @@ import { isIntact } from '../../src/keys/key.ts';
 import { type KeyStore, openKeyStore } from '../../src/keys/store.ts';
 import { createCipher } from '../../src/security/cipher.ts';
 import { Secret } from '../../src/security/secret.ts';
-import { createSecrets } from '../../src/webhooks/secrets.ts';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
 import { forEachStore, type TestStore, temporaryData } from '../store/stores.ts';
 
 const HOUR = 3_600_000;
@@ -16,7 +16,7 @@ interface Opened {
   store: TestStore;
   keys: KeyStore;
   clock: { now: number };
-  secrets: ReturnType<typeof createSecrets>;
+  secrets: ReturnType<typeof createWebhookSecrets>;
   /** Another process on the same data. */
   beside(): Promise<KeyStore>;
 }
@@ -27,8 +27,11 @@ forEachStore((engine, openStore) => {
     const folder = temporaryData(context);
     const clock = { now: Date.UTC(2027, 0, 1) };
     const now = () => clock.now;
-    const secrets = createSecrets({ store: { call: store.call, now }, cipher: createCipher([Buffer.alloc(32, 7)]) });
-    const options = { folder, now, newWebhookSecret: async (owner: string) => secrets.first(owner) };
+    const secrets = createWebhookSecrets({
+      store: { call: store.call, now },
+      cipher: createCipher([Buffer.alloc(32, 7)]),
+    });
+    const options = { folder, now, newWebhookSecret: async (owner: string) => secrets.generateFirst(owner) };
     const configured = [{ name: 'fixed', key: new Secret('0123456789abcdef') }];
     const open = (own: TestStore | Awaited<ReturnType<TestStore['beside']>>) =>
       openKeyStore({ ...options, store: own, configured });

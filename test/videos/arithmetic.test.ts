@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decimalOf, moneyOf, times } from '../../src/core/money.ts';
-import { billOf, billWithoutVideo } from '../../src/videos/charge.ts';
 import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
-import { createBudget } from '../../src/videos/poll-budget.ts';
+import { createPollBudget } from '../../src/videos/poll-budget.ts';
 import type { TaskAsset, VideoDetails } from '../../src/videos/task.ts';
+import { costOfCompleted, costWithoutVideo } from '../../src/videos/task-cost.ts';
 
 const random = () => 0.5;
 
@@ -49,7 +49,7 @@ const prices = {
 
 test('the most specific price counts, and sound is made unless it was declined', () => {
   const cost = (details: Partial<VideoDetails>) =>
-    decimalOf(billOf({ duration: 8, count: 1, prices, ...details }, {}, [asset]).cost);
+    decimalOf(costOfCompleted({ duration: 8, count: 1, prices, ...details }, {}, [asset]).cost);
   assert.equal(cost({ resolution: '1080p' }), '3.2');
   assert.equal(cost({ resolution: '1080p', audio: false }), '1.6');
   assert.equal(cost({ resolution: '720p', audio: true }), '2.4');
@@ -60,7 +60,7 @@ test('the most specific price counts, and sound is made unless it was declined',
 
 test('tokens are charged where a model is priced by them', () => {
   const details = { count: 1, prices: { 'per-video-token': '0.0000012' } };
-  assert.equal(decimalOf(billOf(details, { tokens: 246_840 }, [asset]).cost), '0.296208');
+  assert.equal(decimalOf(costOfCompleted(details, { tokens: 246_840 }, [asset]).cost), '0.296208');
 });
 
 test('seconds are what the upstream says, else what the files hold, else what was asked for', () => {
@@ -69,29 +69,30 @@ test('seconds are what the upstream says, else what the files hold, else what wa
     kept: { file: 'f', sha256: 's', bytes: 1, mime: 'video/mp4', seconds },
   });
   const details = { duration: 5, count: 2 };
-  const seconds = (charge: { seconds?: number }, assets: TaskAsset[]) => billOf(details, charge, assets).seconds;
+  const seconds = (charge: { seconds?: number }, assets: TaskAsset[]) =>
+    costOfCompleted(details, charge, assets).seconds;
   assert.equal(seconds({ seconds: 7.6 }, [kept(1)]), 8);
   assert.equal(seconds({ seconds: 0.2 }, [kept(1)]), 1);
   assert.equal(seconds({}, [kept(3.4), kept(0.1)]), 4);
   assert.equal(seconds({}, [kept(3.4), kept()]), 10);
   assert.equal(seconds({}, [asset]), 5);
-  assert.equal(billOf({ count: 1 }, {}, [asset]).seconds, 1);
+  assert.equal(costOfCompleted({ count: 1 }, {}, [asset]).seconds, 1);
 });
 
 test('what makes no sense as a charge is none', () => {
   for (const cost of ['x', '-1', '1e30', '']) {
-    assert.deepEqual(billWithoutVideo({ cost }), { seconds: 0, cost: 0n, source: 'none' });
+    assert.deepEqual(costWithoutVideo({ cost }), { seconds: 0, cost: 0n, source: 'none' });
   }
 });
 
 test('polls slow down to 20 seconds, and to a minute after ten', () => {
-  const delays = [0, 1, 2, 5, 6, 50].map((polls) => pollDelay({ polls, elapsed: 0, random }));
+  const delays = [0, 1, 2, 5, 6, 50].map((polls) => pollDelay({ polls, elapsedMs: 0, random }));
   assert.deepEqual(delays, [5000, 6500, 8450, 18_565, 20_000, 20_000]);
-  assert.equal(pollDelay({ polls: 50, elapsed: 600_000, random }), 60_000);
-  assert.equal(pollDelay({ polls: 0, elapsed: 0, least: 30_000, random }), 30_000);
-  assert.equal(pollDelay({ polls: 0, elapsed: 0, retryAfter: 90_000, random }), 90_000);
-  assert.equal(pollDelay({ polls: 6, elapsed: 0, random: () => 0 }), 16_000);
-  assert.equal(pollDelay({ polls: 6, elapsed: 0, random: () => 1 }), 24_000);
+  assert.equal(pollDelay({ polls: 50, elapsedMs: 600_000, random }), 60_000);
+  assert.equal(pollDelay({ polls: 0, elapsedMs: 0, minIntervalMs: 30_000, random }), 30_000);
+  assert.equal(pollDelay({ polls: 0, elapsedMs: 0, retryAfter: 90_000, random }), 90_000);
+  assert.equal(pollDelay({ polls: 6, elapsedMs: 0, random: () => 0 }), 16_000);
+  assert.equal(pollDelay({ polls: 6, elapsedMs: 0, random: () => 1 }), 24_000);
 });
 
 test('failures are answered with pauses up to five minutes, or as long as the upstream asks', () => {
@@ -102,30 +103,30 @@ test('failures are answered with pauses up to five minutes, or as long as the up
 });
 
 test('a budget gives every task a moment, never more than its rate, and each its own', () => {
-  const budget = createBudget({ rate: 10, burst: 2 });
-  const moments = Array.from({ length: 100 }, (_, index) => budget.take('a', `${index}`, 1_000_000));
+  const budget = createPollBudget({ rate: 10, burst: 2 });
+  const moments = Array.from({ length: 100 }, (_, index) => budget.reserve('a', `${index}`, 1_000_000));
   assert.deepEqual(moments.slice(0, 4), [1_000_000, 1_000_000, 1_000_100, 1_000_200]);
   assert.equal(moments.at(-1), 1_000_000 + 98 * 100);
-  assert.equal(budget.take('a', '50', 1_000_000), moments[50], 'who asks again keeps the moment');
-  assert.equal(budget.take('a', '50', moments[50] ?? 0), moments[50]);
-  assert.equal(budget.take('b', '0', 1_000_000), 1_000_000, 'another key has its own');
+  assert.equal(budget.reserve('a', '50', 1_000_000), moments[50], 'who asks again keeps the moment');
+  assert.equal(budget.reserve('a', '50', moments[50] ?? 0), moments[50]);
+  assert.equal(budget.reserve('b', '0', 1_000_000), 1_000_000, 'another key has its own');
 });
 
 test('gateways that share a store share the rate', () => {
-  const budget = createBudget({ rate: 10, burst: 2, gateways: () => 4 });
-  const moments = Array.from({ length: 50 }, (_, index) => budget.take('a', `${index}`, 1_000_000));
+  const budget = createPollBudget({ rate: 10, burst: 2, gateways: () => 4 });
+  const moments = Array.from({ length: 50 }, (_, index) => budget.reserve('a', `${index}`, 1_000_000));
   assert.deepEqual(moments.slice(0, 3), [1_000_200, 1_000_600, 1_001_000]);
 });
 
 test('moments that a busy gateway missed are not made up for all at once', () => {
-  const budget = createBudget({ rate: 10, burst: 5 });
+  const budget = createPollBudget({ rate: 10, burst: 5 });
   const start = 1_000_000;
-  const due = new Map(Array.from({ length: 200 }, (_, task) => [task, budget.take('a', `${task}`, start)]));
+  const due = new Map(Array.from({ length: 200 }, (_, task) => [task, budget.reserve('a', `${task}`, start)]));
   const polled: number[] = [];
   for (let now = start + 8_000; now < start + 18_000; now += 10) {
     for (const [task, moment] of due) {
       if (moment > now) continue;
-      const next = budget.take('a', `${task}`, now);
+      const next = budget.reserve('a', `${task}`, now);
       if (next > now) due.set(task, next);
       else {
         due.delete(task);

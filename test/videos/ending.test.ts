@@ -105,7 +105,7 @@ function mirrorOf(...tries: (() => MirroredFile | undefined)[]): TestMirror {
   const erased: string[] = [];
   return {
     ...{ sources, erased },
-    async keep(_task, index, source) {
+    async save(_task, index, source) {
       sources.push(source);
       return tries.length > 0 ? tries.shift()?.() : { ...kept, file: `${index}.mp4` };
     },
@@ -261,7 +261,7 @@ test('the mirror gets fifteen minutes and no more, and every video its try', asy
   const rig = await createRig(context, {
     mirror: {
       ...mirrorOf(),
-      keep: (_task, index, _source, signal) =>
+      save: (_task, index, _source, signal) =>
         index === 1
           ? Promise.resolve({ ...kept, file: '1.mp4' })
           : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),

@@ -22,7 +22,7 @@ test('a status that nobody knows is told each time it is said', async (context) 
 });
 
 test('a video that the mirror does not keep is told', async (context) => {
-  const mirror = { keep: async () => undefined, erase: async () => {} };
+  const mirror = { save: async () => undefined, erase: async () => {} };
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = () => completed();
   const { id } = await rig.create();

@@ -38,7 +38,7 @@ const kept: MirroredFile = { file: '0.mp4', sha256: 'ab', bytes: 3, mime: 'video
 const rig = await createRig(context, {
   ...{ store, url, video: sight === 'blind' ? { ...scriptedApi, find: undefined } : scriptedApi },
   mirror: {
-    keep: async () => {
+    save: async () => {
       reach('while mirroring');
       return kept;
     },

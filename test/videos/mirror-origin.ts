@@ -90,7 +90,7 @@ export interface TestMirror {
   files(): string[];
   /** Why videos were not kept. */
   reasons: string[];
-  keep(source: AssetSource, id?: string): ReturnType<FullMirror['keep']>;
+  keep(source: AssetSource, id?: string): ReturnType<FullMirror['save']>;
   close(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export function testMirror(options: Partial<MirrorOptions> = {}): TestMirror {
     store: { type: 'local' },
     clients,
     secrets: [SECRET],
-    reserve: 0,
+    reserveBytes: 0,
     ...options,
   });
   return {
@@ -123,7 +123,7 @@ export function testMirror(options: Partial<MirrorOptions> = {}): TestMirror {
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, 'videos').length + 1))
         .sort(),
-    keep: (source, id = TASK) => mirror.keep({ id, owner: 'o' }, 0, source, new AbortController().signal),
+    keep: (source, id = TASK) => mirror.save({ id, owner: 'o' }, 0, source, new AbortController().signal),
     async close() {
       await trusted.close();
       rmSync(folder, { recursive: true, force: true });

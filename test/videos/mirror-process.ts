@@ -13,10 +13,10 @@ const mirror = createMirror({
   store: { type: 'local' },
   clients,
   secrets: [Buffer.alloc(32)],
-  reserve: 0,
+  reserveBytes: 0,
   log,
 });
 const signal = new AbortController().signal;
-const kept = await mirror.keep({ id, owner: 'o' }, 0, { type: 'path', url, headers: {} }, signal);
+const kept = await mirror.save({ id, owner: 'o' }, 0, { type: 'path', url, headers: {} }, signal);
 await trusted.close();
 process.stdout.write(JSON.stringify({ kept, memory: process.resourceUsage().maxRSS * 1024 }));

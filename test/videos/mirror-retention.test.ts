@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { expireHourly } from '../../src/videos/mirror/index.ts';
+import { startHourlyCleanup } from '../../src/videos/mirror/index.ts';
 import { makeVideo, type TestMirror, testMirror } from './mirror-origin.ts';
 
 const HOUR = 3_600_000;
@@ -28,9 +28,9 @@ test('media go a day after every task must have erased its own, and not before',
   await home.keep(video, 'new');
   age(8 * DAY, ...home.files().filter((name) => name.startsWith('old')));
   age(8 * DAY - HOUR, ...home.files().filter((name) => name.startsWith('new')));
-  assert.equal(await home.mirror.expire(now), 2);
+  assert.equal(await home.mirror.removeExpired(now), 2);
   assert.deepEqual(new Set(home.files().map((name) => name.split('/')[0])), new Set(['new']));
-  assert.equal(await home.mirror.expire(now), 0);
+  assert.equal(await home.mirror.removeExpired(now), 0);
 });
 
 test('a part that nothing was added to for a day goes', async () => {
@@ -38,7 +38,7 @@ test('a part that nothing was added to for a day goes', async () => {
   for (const name of ['1.part', '1.part.json', '2.part']) writeFileSync(join(home.folder, 'videos/task', name), 'x');
   age(DAY, ...home.files());
   age(DAY - HOUR, 'task/2.part');
-  assert.equal(await home.mirror.expire(now), 2);
+  assert.equal(await home.mirror.removeExpired(now), 2);
   assert.equal(home.files().length, 3);
   assert.ok(home.files().includes('task/2.part'));
 });
@@ -58,11 +58,11 @@ test('once an hour, a failure included, until it is stopped', async () => {
   };
   const moments: number[] = [];
   const complaints: object[] = [];
-  const expire = async (moment: number) => {
+  const removeExpired = async (moment: number) => {
     if (moments.push(moment) === 1) throw new Error('the object store is away');
     return 0;
   };
-  const stop = expireHourly({ expire }, clock, { warn: (details) => void complaints.push(details) });
+  const stop = startHourlyCleanup({ removeExpired }, clock, { warn: (details) => void complaints.push(details) });
   for (let hour = 0; hour < 2; hour++) {
     callback?.();
     await new Promise((later) => setImmediate(later));

@@ -11,8 +11,8 @@ const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const id = '11111111-1111-4111-8111-111111111111';
 const other = '22222222-2222-4222-8222-222222222222';
 
-function at(now: number, secrets: [Buffer, ...Buffer[]] = [first], lifetime?: number) {
-  return createFileUrls({ secrets, now: () => now, ...(lifetime !== undefined && { lifetime }) });
+function at(now: number, secrets: [Buffer, ...Buffer[]] = [first], lifetimeMs?: number) {
+  return createFileUrls({ secrets, now: () => now, ...(lifetimeMs !== undefined && { lifetimeMs }) });
 }
 
 function queryOf(url: string): FileUrlQuery & { exp: string; sig: string } {

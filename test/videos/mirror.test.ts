@@ -28,7 +28,7 @@ before(async () => {
 after(() => origin.close());
 beforeEach(() => {
   answer = serve(video);
-  kept = testMirror({ limits: { idle: 300, maxBytes: 1_000_000 } });
+  kept = testMirror({ limits: { idleMs: 300, maxBytes: 1_000_000 } });
   origin.seen.length = 0;
 });
 afterEach(() => kept.close());
@@ -69,7 +69,7 @@ describe('a video', () => {
   test('is open to nobody else, from its first byte on and whatever the umask', { skip: windows }, async () => {
     const umask = process.umask(0);
     try {
-      const fresh = testMirror({ limits: { idle: 300, maxBytes: 1_000_000 } });
+      const fresh = testMirror({ limits: { idleMs: 300, maxBytes: 1_000_000 } });
       answer = (_request, response) => {
         response.writeHead(200, { 'content-length': video.length, etag: '"one"' }).write(video.subarray(0, 200_000));
         setTimeout(() => response.destroy(), 50);
@@ -151,7 +151,7 @@ describe('what is not kept leaves nothing behind', () => {
   });
 
   test('anything, on a disk that is nearly full', async () => {
-    const full = testMirror({ reserve: Number.MAX_SAFE_INTEGER });
+    const full = testMirror({ reserveBytes: Number.MAX_SAFE_INTEGER });
     assert.equal(await full.keep(source()), undefined);
     assert.deepEqual([full.files(), full.reasons], [[], ['the disk has no room for it']]);
     assert.equal(origin.seen.length, 0);
@@ -262,7 +262,7 @@ describe('what may succeed later is not given up', () => {
   });
 
   test('a server that drips is left when the time for all is up', async () => {
-    const impatient = testMirror({ limits: { idle: 1000, total: 300 } });
+    const impatient = testMirror({ limits: { idleMs: 1000, totalMs: 300 } });
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 }).write(video.subarray(0, 100));
       const drip = setInterval(() => response.write('x'), 20);
@@ -280,7 +280,7 @@ describe('what may succeed later is not given up', () => {
       setTimeout(() => stop.abort(reason), 100);
     };
     await assert.rejects(
-      kept.mirror.keep({ id: TASK, owner: 'o' }, 0, source(), stop.signal),
+      kept.mirror.save({ id: TASK, owner: 'o' }, 0, source(), stop.signal),
       (thrown) => thrown === reason,
     );
     answer = serve(video);

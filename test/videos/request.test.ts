@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { VideoAbilities } from '../../src/core/video.ts';
 import { PUBLIC_ONLY } from '../../src/net/policy.ts';
-import { type Creation, detailsOf, digestOf } from '../../src/videos/creation.ts';
+import { type Creation, detailsOf, requestDigest } from '../../src/videos/creation.ts';
 import { checkShape, readCreation } from '../../src/videos/request.ts';
 
 const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')}`;
@@ -254,7 +254,7 @@ test('an order that leaves the provider in is accepted', () => {
 });
 
 test('the digest tells requests apart by what they mean', async () => {
-  const digest = (body: Json) => digestOf(create(body));
+  const digest = (body: Json) => requestDigest(create(body));
   assert.equal(
     await digest({ seconds: '8', metadata: { a: '1', b: '2' } }),
     await digest({ metadata: { b: '2', a: '1' }, duration: 8 }),

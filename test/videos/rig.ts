@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { keyCredential } from '../../src/core/credential.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import type { VideoApi } from '../../src/core/video.ts';
-import type { Handler, Job } from '../../src/jobs/job.ts';
+import type { Job, JobHandler } from '../../src/jobs/job.ts';
 import type { FetchBytes } from '../../src/net/fetch.ts';
 import type { StoreOperation } from '../../src/store/operation.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -14,7 +14,7 @@ import { createUpstreamClient } from '../../src/transport/upstream-client.ts';
 import type { NewTask } from '../../src/videos/create.ts';
 import type { Mirror } from '../../src/videos/mirror.ts';
 import type { VideoTask } from '../../src/videos/task.ts';
-import type { ObjectOptions } from '../../src/videos/task-object.ts';
+import type { TaskObjectOptions } from '../../src/videos/task-object.ts';
 import { createVideos, type Videos } from '../../src/videos/videos.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { type OpenTestStore, openTestSqlite } from '../store/stores.ts';
@@ -62,7 +62,7 @@ export interface Rig {
   upstream: ScriptedUpstream;
   clock: ManualClock;
   videos: Videos;
-  object: ObjectOptions;
+  object: TaskObjectOptions;
   /** Kinds of jobs that the scheduler was told about. */
   woken: string[];
   /** What telemetry was told. */
@@ -83,7 +83,7 @@ export const model: CatalogModel = {
   video: { durations: [4, 8], prices: { 'per-video-second': '0.50' } },
 } as unknown as CatalogModel;
 
-export const object: ObjectOptions = {
+export const object: TaskObjectOptions = {
   baseUrl: 'https://gw.example',
   mirrorUrls: (task) => task.assets.flatMap(({ kept }) => (kept ? [`https://gw.example/${kept.file}`] : [])),
   exposeUpstreamUrls: true,
@@ -106,12 +106,12 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
     userAgent: 'test',
     mirror: options.mirror,
     fetchBytes: options.fetchBytes ?? (async () => ({ bytes: Buffer.alloc(0) })),
-    object,
+    taskObject: object,
     settings: {
-      expires: 24 * HOUR,
-      keepMedia: 168 * HOUR,
-      keepRecords: 2160 * HOUR,
-      dedupeWindow: options.dedupeWindow,
+      expiresAfterMs: 24 * HOUR,
+      keepMediaMs: 168 * HOUR,
+      keepRecordsMs: 2160 * HOUR,
+      dedupeWindowMs: options.dedupeWindow,
     },
     clock,
     random: () => 0.5,
@@ -160,7 +160,7 @@ export async function claim(store: Store, kind: string, now: number): Promise<Jo
   return (await store.call('claimJobs', { kind, now, until: now, ...lease, ...slots })).jobs;
 }
 
-async function workOff(store: Store, handlers: readonly Handler[], clock: ManualClock): Promise<void> {
+async function workOff(store: Store, handlers: readonly JobHandler[], clock: ManualClock): Promise<void> {
   for (const { kind, run } of handlers) {
     for (;;) {
       const jobs = await claim(store, kind, clock.now());

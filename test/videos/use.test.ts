@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERIODS, periodStart } from '../../src/records/key-settings.ts';
-import { createUseHandler } from '../../src/videos/record-usage.ts';
+import { createUsageHandler } from '../../src/videos/record-usage.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, MINUTE, OWNER, openVideoStore, type Rig, SECOND, START, type VideoStore } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
@@ -64,7 +64,7 @@ forEachStore((name, open) => {
         assert.equal((await used(rig)).requests, 0);
         const [job] = await claim(store, 'video-use', rig.clock.now());
         assert.ok(job);
-        const dying = createUseHandler({ store: mortal(store, when, step), clock: rig.clock } as never);
+        const dying = createUsageHandler({ store: mortal(store, when, step), clock: rig.clock } as never);
         await assert.rejects(dying.run(job, new AbortController().signal), /killed/);
         rig.clock.advance(2 * MINUTE);
         await rig.work();

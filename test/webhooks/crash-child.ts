@@ -8,7 +8,7 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createDeliveryHandler } from '../../src/webhooks/delivery.ts';
-import { createSecrets } from '../../src/webhooks/secrets.ts';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
 import { OPERATIONS, silent } from '../jobs/rig.ts';
 import { encryptionKey, loopbackClient, SECRET } from './rig.ts';
 
@@ -25,7 +25,7 @@ const store: Store = {
   },
 };
 const clock = createClock(store);
-const secrets = createSecrets({ store, cipher: createCipher([encryptionKey]), fallback: new Secret(SECRET) });
+const secrets = createWebhookSecrets({ store, cipher: createCipher([encryptionKey]), fallback: new Secret(SECRET) });
 const log = { ...(silent as object), info() {}, warn() {} };
 const handler = createDeliveryHandler({ store, client: loopbackClient(), secrets, log, clock, userAgent: 'test' });
 createScheduler({ store, handlers: [handler], log: silent, clock });

@@ -10,7 +10,7 @@ import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { deliveryForOperator } from '../../src/webhooks/delivery-log.ts';
-import { deliveryOf } from '../../src/webhooks/envelope.ts';
+import { newDelivery } from '../../src/webhooks/envelope.ts';
 import { MAX_ATTEMPTS } from '../../src/webhooks/schedule.ts';
 import { createActivity } from '../jobs/activity.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
@@ -38,7 +38,7 @@ async function owe(folder: string, receiver: Receiver): Promise<string> {
   const taskId = randomUUID();
   const store = await openFolder(folder);
   const settled = { taskId, status: 'completed', url: receiver.url(), owner: OWNER, createdAt: Date.now() } as const;
-  await store.do('addDeliveries', { deliveries: [deliveryOf({ ...settled, task: taskOf(taskId) })] });
+  await store.do('addDeliveries', { deliveries: [newDelivery({ ...settled, task: taskOf(taskId) })] });
   await store.close();
   return taskId;
 }
@@ -77,7 +77,7 @@ describe('a gateway that is killed', { concurrency: 3 }, () => {
 test('an attempt whose end nobody saw counts: there is never a twelfth request', async (context) => {
   const receiver = await startReceiver((response) => response.writeHead(500).end());
   context.after(receiver.close);
-  const rig = await startRig(context, openTestSqlite, { timeout: 5_000, through: forgetful });
+  const rig = await startRig(context, openTestSqlite, { timeoutMs: 5_000, through: forgetful });
   const taskId = await rig.owe(receiver.url());
   await until(async () => {
     await rig.store.do('hasten', { kind: 'webhook' });

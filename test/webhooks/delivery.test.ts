@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { delayOf, jitterOf, MAX_ATTEMPTS } from '../../src/webhooks/schedule.ts';
+import { MAX_ATTEMPTS, maxJitter, retryDelay } from '../../src/webhooks/schedule.ts';
 import { passing } from '../jobs/activity.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import { until } from '../jobs/rig.ts';
@@ -55,14 +55,14 @@ forEachStore((name, open) => {
       response.writeHead(500).end('x'.repeat(100_000));
     });
     context.after(receiver.close);
-    const rig = await startRig(context, open, { clock, timeout: 5_000 });
+    const rig = await startRig(context, open, { clock, timeoutMs: 5_000 });
     const taskId = await rig.owe(receiver.url());
     for (let n = 1; n < MAX_ATTEMPTS; n++) {
       await passing({ clock, activity: rig.store.activity, most: 5_000 }, () => at.length === n);
       await until(async () => (await rig.log(taskId))?.attempts.length === n);
       const { nextDueAt: due = 0, endedAt = 0 } = (await rig.log(taskId))?.attempts.at(-1) ?? {};
       const gap = due - endedAt;
-      assert.ok(gap >= delayOf(n) && gap <= delayOf(n) + jitterOf(n), `retry ${n} after ${gap} ms`);
+      assert.ok(gap >= retryDelay(n) && gap <= retryDelay(n) + maxJitter(n), `retry ${n} after ${gap} ms`);
       clock.advance(Math.max(0, due - clock.now() - 2_000));
     }
     await passing({ clock, activity: rig.store.activity, most: 5_000 }, () => at.length === MAX_ATTEMPTS);

@@ -58,7 +58,7 @@ describe('an attempt', { concurrency: 4 }, () => {
     context.after(receiver.close);
     let asked = 0;
     const lookup = async () => [asked++ === 0 ? '127.0.0.1' : '10.0.0.1'];
-    const rig = await startRig(context, openTestSqlite, { lookup, timeout: TIMEOUT });
+    const rig = await startRig(context, openTestSqlite, { lookup, timeoutMs: TIMEOUT });
     const taskId = await rig.owe(receiver.url());
     await until(async () => (await rig.log(taskId))?.attempts.length === 1);
     await rig.store.do('hasten', { kind: 'webhook' });
@@ -73,7 +73,7 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
   const dead = await startReceiver(() => {});
   const healthy = await startReceiver();
   context.after(() => Promise.all([dead.close(), healthy.close()]));
-  const rig = await startRig(context, openTestSqlite, { timeout: 20_000 });
+  const rig = await startRig(context, openTestSqlite, { timeoutMs: 20_000 });
   await Promise.all(Array.from({ length: 1_000 }, (_, index) => rig.owe(dead.url(), { owner: `owner-${index % 50}` })));
   const waits: number[] = [];
   for (let index = 0; index < 40; index++) {
@@ -94,7 +94,7 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
 test('a host that refuses twenty connections in a row is tried by one at a time', async (context) => {
   const receiver = await startReceiver(() => {});
   await receiver.close();
-  const rig = await startRig(context, openTestSqlite, { timeout: 5_000 });
+  const rig = await startRig(context, openTestSqlite, { timeoutMs: 5_000 });
   await Promise.all(Array.from({ length: 20 }, () => rig.owe(receiver.url())));
   await until(async () => (await rig.store.do('brokenLanes', { kind: 'webhook' })).length === 1);
   await rig.scheduler.stop(0);
@@ -108,7 +108,7 @@ test('a host that refuses twenty connections in a row is tried by one at a time'
 });
 
 async function attempt(context: Parameters<typeof startRig>[0], url: string, options: RigOptions = {}) {
-  const rig = await startRig(context, openTestSqlite, { timeout: TIMEOUT, ...options });
+  const rig = await startRig(context, openTestSqlite, { timeoutMs: TIMEOUT, ...options });
   const taskId = await rig.owe(url);
   await until(async () => (await rig.log(taskId))?.attempts.length === 1);
   const [made] = (await rig.log(taskId))?.attempts ?? [];

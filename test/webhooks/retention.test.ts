@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VideoTask } from '../../src/records/video-task.ts';
 import { replayDelivery } from '../../src/webhooks/delivery-log.ts';
-import { deliveryOf } from '../../src/webhooks/envelope.ts';
+import { newDelivery } from '../../src/webhooks/envelope.ts';
 import { type JobStore, openJobStore, until } from '../jobs/rig.ts';
 import { forEachStore } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';
@@ -32,7 +32,7 @@ async function settle(store: JobStore, id: string, { settledAt = AT, url = 'http
   const figures = { taskId: id, owner: OWNER, model: task.model, provider: 'p', seconds: 0, cost: 0n };
   const ledger = { ...figures, source: 'none', createdAt: AT } as const;
   const ended = { ...task, status: 'cancelled', phase: 'done', seconds: 0, cost: 0n, settledAt } as const;
-  await store.do('saveVideo', { task: ended, settlement: { ledger, delivery: deliveryOf(settled) } });
+  await store.do('saveVideo', { task: ended, settlement: { ledger, delivery: newDelivery(settled) } });
 }
 
 forEachStore((name, open) => {

@@ -14,8 +14,8 @@ import { Secret } from '../../src/security/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createDeliveryHandler, type DeliveryOptions } from '../../src/webhooks/delivery.ts';
 import { deliveryForOperator } from '../../src/webhooks/delivery-log.ts';
-import { deliveryOf } from '../../src/webhooks/envelope.ts';
-import { createSecrets } from '../../src/webhooks/secrets.ts';
+import { newDelivery } from '../../src/webhooks/envelope.ts';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
 import { type JobStore, openJobStore, silent } from '../jobs/rig.ts';
 import { testCa } from '../net/servers.ts';
 import type { OpenTestStore } from '../store/stores.ts';
@@ -57,7 +57,7 @@ export async function startRig(context: TestContext, open: OpenTestStore, option
   const client = loopbackClient(lookup);
   const request = store.activity.track(client.request);
   const handler = createDeliveryHandler({
-    ...{ store: seen, secrets: createSecrets({ store: seen, cipher, fallback: new Secret(SECRET) }) },
+    ...{ store: seen, secrets: createWebhookSecrets({ store: seen, cipher, fallback: new Secret(SECRET) }) },
     ...{ client: { request }, log: { ...(silent as object), info() {}, warn() {} }, clock },
     ...{ userAgent: 'polygate/test', ...rest },
   });
@@ -68,7 +68,7 @@ export async function startRig(context: TestContext, open: OpenTestStore, option
     scheduler,
     async owe(url, { owner = OWNER, taskId = randomUUID(), task = taskOf(taskId) } = {}) {
       const settled = { taskId, status: 'completed', url, owner, createdAt: clock.now(), task } as const;
-      await store.do('addDeliveries', { deliveries: [deliveryOf(settled)] });
+      await store.do('addDeliveries', { deliveries: [newDelivery(settled)] });
       scheduler.wake('webhook');
       return taskId;
     },

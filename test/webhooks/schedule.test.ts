@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { delayOf, jitterOf, MAX_ATTEMPTS, nextAttempt } from '../../src/webhooks/schedule.ts';
+import { MAX_ATTEMPTS, maxJitter, nextAttemptAt, retryDelay } from '../../src/webhooks/schedule.ts';
 import { tableRows } from '../docs/markdown.ts';
 
 const DELIVERIES = 10_000;
@@ -12,11 +12,11 @@ const DELAYS = [5, 10, 20, 40, 80, 160, 320, 600, 600, 600];
 test('delays are those of the specification', () => {
   const retries = DELAYS.map((_, index) => index + 1);
   assert.deepEqual(
-    retries.map((n) => delayOf(n) / 1000),
+    retries.map((n) => retryDelay(n) / 1000),
     DELAYS,
   );
   assert.deepEqual(
-    retries.map((n) => jitterOf(n) / 1000),
+    retries.map((n) => maxJitter(n) / 1000),
     [1, 1, 2, 4, 8, 16, 30, 30, 30, 30],
   );
 });
@@ -27,10 +27,10 @@ test('the document says the same', () => {
     text.match(/\d+[ms]/g)?.reduce((sum, part) => sum + Number.parseInt(part, 10) * (part.endsWith('m') ? 60 : 1), 0);
   let since = 0;
   for (const [retry, delay, added, cumulative] of rows) {
-    since += delayOf(Number(retry));
+    since += retryDelay(Number(retry));
     assert.deepEqual(
       [delay, added, cumulative].map(seconds),
-      [delayOf(Number(retry)), jitterOf(Number(retry)), since].map((each) => each / 1000),
+      [retryDelay(Number(retry)), maxJitter(Number(retry)), since].map((each) => each / 1000),
     );
   }
   assert.equal(rows.length, MAX_ATTEMPTS - 1);
@@ -45,16 +45,16 @@ test('every gap lies in its bounds, jitter is uniform, and there is never a twel
     const started = at;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const endedAt = at + Math.floor(random() * (TIMEOUT + 1));
-      const next = nextAttempt({ attempt, endedAt }, random);
+      const next = nextAttemptAt({ attempt, endedAt }, random);
       if (attempt === MAX_ATTEMPTS) {
         assert.equal(next, undefined);
         longest = Math.max(longest, endedAt - started);
         break;
       }
       assert.ok(next !== undefined);
-      const extra = next - endedAt - delayOf(attempt);
-      assert.ok(extra >= 0 && extra <= jitterOf(attempt), `retry ${attempt}: ${extra} ms`);
-      shares.push(extra / jitterOf(attempt));
+      const extra = next - endedAt - retryDelay(attempt);
+      assert.ok(extra >= 0 && extra <= maxJitter(attempt), `retry ${attempt}: ${extra} ms`);
+      shares.push(extra / maxJitter(attempt));
       at = next;
     }
   }
@@ -73,7 +73,7 @@ test('every gap lies in its bounds, jitter is uniform, and there is never a twel
 });
 
 test('a longer wait that the receiver asks for counts up to ten minutes, and never shortens one', () => {
-  const at = (attempt: number, retryAfter: number) => nextAttempt({ attempt, endedAt: 0, retryAfter }, () => 0);
+  const at = (attempt: number, retryAfter: number) => nextAttemptAt({ attempt, endedAt: 0, retryAfter }, () => 0);
   assert.deepEqual([at(1, 1_000), at(1, 60_000), at(1, 9_999_999), at(10, 1)], [5_000, 60_000, 600_000, 600_000]);
 });
 

@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { createCipher } from '../../src/security/cipher.ts';
 import { Secret } from '../../src/security/secret.ts';
-import { createSecrets } from '../../src/webhooks/secrets.ts';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';
@@ -17,14 +17,14 @@ const cipher = createCipher([encryptionKey]);
 forEachStore((name, open) => {
   test(`a key has one secret, whoever asks first (${name})`, async (context) => {
     const store = await open(context);
-    const secrets = createSecrets({ store, cipher });
+    const secrets = createWebhookSecrets({ store, cipher });
     assert.equal(await secrets.canSign('a'), false);
-    assert.equal(await secrets.signing('a'), undefined);
+    assert.equal(await secrets.signingSecrets('a'), undefined);
     const made = await Promise.all([1, 2, 3, 4].map(() => secrets.create('a')));
     assert.equal(new Set(made).size, 1);
     assert.match(made[0] ?? '', /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.notEqual(await secrets.create('b'), made[0]);
-    assert.deepEqual(await secrets.signing('a'), { current: made[0] });
+    assert.deepEqual(await secrets.signingSecrets('a'), { current: made[0] });
     assert.equal((await secrets.reveal('a'))[0]?.secret, made[0]);
     const rows = await store.call('listSecrets', { owner: 'a' });
     assert.ok(!JSON.stringify(rows).includes(String(made[0]).slice(6)), 'it is encrypted');
@@ -33,26 +33,26 @@ forEachStore((name, open) => {
   test(`a rotated secret signs from its moment on, and both are known before (${name})`, async (context) => {
     const store = await open(context);
     let now = 1_800_000_000_000;
-    const secrets = createSecrets({ store: { call: store.call, now: () => now }, cipher });
+    const secrets = createWebhookSecrets({ store: { call: store.call, now: () => now }, cipher });
     const first = await secrets.create('a');
     const second = await secrets.rotate('a');
     assert.equal(second.activeAt, now + DAY);
-    assert.deepEqual(await secrets.signing('a'), { current: first, next: second.secret });
+    assert.deepEqual(await secrets.signingSecrets('a'), { current: first, next: second.secret });
     const third = await secrets.rotate('a', { after: 1000 });
     assert.deepEqual(
       (await secrets.reveal('a')).map(({ secret }) => secret),
       [first, third.secret],
     );
     now += 1000;
-    assert.deepEqual(await secrets.signing('a'), { current: third.secret });
+    assert.deepEqual(await secrets.signingSecrets('a'), { current: third.secret });
     const leaked = await secrets.rotate('a', { after: 0 });
-    assert.deepEqual(await secrets.signing('a'), { current: leaked.secret });
+    assert.deepEqual(await secrets.signingSecrets('a'), { current: leaked.secret });
     assert.equal((await secrets.reveal('a')).length, 1);
   });
 
   test(`of rotations at the same moment one stands (${name})`, async (context) => {
     const store = await open(context);
-    const secrets = createSecrets({ store, cipher });
+    const secrets = createWebhookSecrets({ store, cipher });
     const first = await secrets.create('a');
     const rotated = await Promise.all(Array.from({ length: 8 }, () => secrets.rotate('a')));
     const [active, next, ...more] = await secrets.reveal('a');
@@ -63,12 +63,12 @@ forEachStore((name, open) => {
 
   test(`another encryption key reads nothing, and rekeying moves all to the new one (${name})`, async (context) => {
     const store = await open(context);
-    const first = await createSecrets({ store, cipher }).create('a');
-    await createSecrets({ store, cipher }).create('b');
+    const first = await createWebhookSecrets({ store, cipher }).create('a');
+    await createWebhookSecrets({ store, cipher }).create('b');
     const fresh = randomBytes(32);
-    const wrong = createSecrets({ store, cipher: createCipher([fresh]) });
+    const wrong = createWebhookSecrets({ store, cipher: createCipher([fresh]) });
     await assert.rejects(wrong.verify(), { code: 'unavailable', message: /cannot be decrypted/ });
-    const both = createSecrets({ store, cipher: createCipher([fresh, encryptionKey]) });
+    const both = createWebhookSecrets({ store, cipher: createCipher([fresh, encryptionKey]) });
     await both.verify();
     assert.equal(await both.rekey({ actor: 'command line' }), 2);
     assert.equal(await both.rekey({ actor: 'command line' }), 0);
@@ -78,32 +78,32 @@ forEachStore((name, open) => {
       [0, 2].map((secrets) => ({ action: 'encryption.rekey', actor: 'command line', after: { secrets } })),
     );
     await wrong.verify();
-    assert.deepEqual(await wrong.signing('a'), { current: first });
+    assert.deepEqual(await wrong.signingSecrets('a'), { current: first });
   });
 });
 
 test('keys of the configuration use the secret of the gateway, or are told to set it', async (context) => {
   const store = await openTestSqlite(context);
-  const without = createSecrets({ store, cipher });
-  await assert.rejects(without.prepare({ id: 'configured', origin: 'configuration' }), {
+  const without = createWebhookSecrets({ store, cipher });
+  await assert.rejects(without.ensureCanSign({ id: 'configured', origin: 'configuration' }), {
     ...{ code: 'invalid_request', param: 'callback_url', message: /callbacks\.secret/ },
   });
-  await without.prepare({ id: 'stored', origin: 'store' });
+  await without.ensureCanSign({ id: 'stored', origin: 'store' });
   assert.equal(await without.canSign('stored'), true);
   const fallback = new Secret('a-secret-for-all');
-  const single = createSecrets({ store, cipher, fallback });
-  await single.prepare({ id: 'configured', origin: 'configuration' });
-  assert.deepEqual(await single.signing('configured'), { current: 'a-secret-for-all' });
-  assert.notEqual((await single.signing('stored'))?.current, 'a-secret-for-all');
+  const single = createWebhookSecrets({ store, cipher, fallback });
+  await single.ensureCanSign({ id: 'configured', origin: 'configuration' });
+  assert.deepEqual(await single.signingSecrets('configured'), { current: 'a-secret-for-all' });
+  assert.notEqual((await single.signingSecrets('stored'))?.current, 'a-secret-for-all');
   const { secret } = await single.rotate('configured');
-  assert.deepEqual(await single.signing('configured'), { current: 'a-secret-for-all', next: secret });
+  assert.deepEqual(await single.signingSecrets('configured'), { current: 'a-secret-for-all', next: secret });
 });
 
 test('a webhook is signed with the secret of its key at the moment it is sent', async (context) => {
   const receiver = await startReceiver();
   context.after(receiver.close);
   const rig = await startRig(context, openTestSqlite);
-  const secrets = createSecrets({ store: rig.store, cipher });
+  const secrets = createWebhookSecrets({ store: rig.store, cipher });
   const first = await secrets.create(OWNER);
   const { secret: second } = await secrets.rotate(OWNER);
   const taskId = await rig.owe(receiver.url());
@@ -122,7 +122,7 @@ test('what a key that is revoked by now is owed is still signed with its secret'
   const receiver = await startReceiver();
   context.after(receiver.close);
   const rig = await startRig(context, openTestSqlite);
-  const { secret, stored } = createSecrets({ store: rig.store, cipher }).first(OWNER);
+  const { secret, stored } = createWebhookSecrets({ store: rig.store, cipher }).generateFirst(OWNER);
   const now = rig.store.now();
   const change = { author: { actor: 'admin' }, now } as const;
   const moments = { createdAt: now, expiresAt: null, revokedAt: null };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { deliveryOf } from '../../src/webhooks/envelope.ts';
+import { newDelivery } from '../../src/webhooks/envelope.ts';
 import { verifyWebhook, WebhookError } from '../../src/webhooks/verify.ts';
 
 const body = Buffer.from(
@@ -47,7 +47,7 @@ test('a body that would be too large goes without what the status endpoint still
     owner: 'o',
     createdAt: 1_999,
   } as const;
-  const encoded = (task: object) => JSON.parse(Buffer.from(deliveryOf({ ...settled, task }).body).toString());
+  const encoded = (task: object) => JSON.parse(Buffer.from(newDelivery({ ...settled, task }).body).toString());
   assert.deepEqual(encoded({ id: 'a', prompt: 'p' }), {
     ...{ event: 'video.generation.completed', id: 'a', created_at: 1, data: { id: 'a', prompt: 'p' } },
   });

@@ -15,12 +15,12 @@ import type {
 } from '../../core/video.ts';
 
 /** Characters of an upstream's words that are passed on. */
-const LONGEST = 500;
+const MAX_MESSAGE_CHARACTERS = 500;
 
 export type TaskState = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'expired';
 
 /** Status words, in lower case. */
-export type States = ReadonlyMap<string, TaskState>;
+export type StatusMap = ReadonlyMap<string, TaskState>;
 
 export function isSuccess({ status }: VideoAnswer): boolean {
   return status >= 200 && status < 300;
@@ -48,27 +48,27 @@ export function urlOf(value: Json): string | undefined {
 }
 
 /** USD as a decimal string, to 1e-12. */
-export function dollarsOf(value: Json): string | undefined {
+export function usdOf(value: Json): string | undefined {
   if (typeof value === 'string') return /^\d+(\.\d+)?$/.test(value) ? value : undefined;
   const amount = amountOf(value);
   return amount === undefined || amount >= 1e15 ? undefined : withoutEnd(withoutEnd(amount.toFixed(12), '0'), '.');
 }
 
 /** An accepted task under `id`, or why there is none. */
-export function submitted(answer: VideoAnswer, id: Json): SubmitResult {
-  if (!isSuccess(answer)) return rejected(answer);
+export function submitResult(answer: VideoAnswer, id: Json): SubmitResult {
+  if (!isSuccess(answer)) return rejection(answer);
   const own = idOf(id);
   return own === undefined ? { type: 'unreadable' } : { type: 'accepted', ref: { id: own } };
 }
 
 /** Refusals that money or time cures, here or at another provider. */
-const RETRYABLE = new Set([402, 425, 429]);
+const RETRYABLE_STATUSES = new Set([402, 425, 429]);
 
-function rejected({ status, body }: VideoAnswer): SubmitResult {
-  return { type: 'rejected', error: failureOf(body, codeOfRefusal(status)), retryable: RETRYABLE.has(status) };
+function rejection({ status, body }: VideoAnswer): SubmitResult {
+  return { type: 'rejected', error: failureOf(body, errorCodeOf(status)), retryable: RETRYABLE_STATUSES.has(status) };
 }
 
-function codeOfRefusal(status: number): TaskErrorCode {
+function errorCodeOf(status: number): TaskErrorCode {
   switch (status) {
     case 400:
     case 413:
@@ -86,26 +86,26 @@ function codeOfRefusal(status: number): TaskErrorCode {
   }
 }
 
-interface TaskReport {
-  states: States;
-  word: Json;
+interface TaskStatusReport {
+  statuses: StatusMap;
+  status: Json;
   progress?: Json;
   charge?: VideoCharge;
   assets(): VideoAsset[];
   error(): VideoFailure;
 }
 
-export function readTask({ states, word, progress, charge, assets, error }: TaskReport): PollResult {
-  const name = textOf(word);
+export function pollResult({ statuses, status, progress, charge, assets, error }: TaskStatusReport): PollResult {
+  const name = textOf(status);
   if (name === undefined) return { type: 'unreadable' };
-  const state = states.get(name.toLowerCase());
+  const state = statuses.get(name.toLowerCase());
   switch (state) {
     case undefined:
-      return { type: 'unknown', word: name.slice(0, LONGEST) };
+      return { type: 'unknown', status: name.slice(0, MAX_MESSAGE_CHARACTERS) };
     case 'queued':
       return { type: 'queued' };
     case 'running':
-      return running(progress);
+      return runningResult(progress);
     case 'completed':
       return { type: 'completed', assets: assets(), ...charge };
     case 'failed':
@@ -116,25 +116,25 @@ export function readTask({ states, word, progress, charge, assets, error }: Task
   }
 }
 
-export function running(progress?: Json): PollResult {
+export function runningResult(progress?: Json): PollResult {
   const percent = amountOf(progress);
   return percent === undefined || percent > 100 ? { type: 'running' } : { type: 'running', progress: percent };
 }
 
 /** An answer to a poll that is no success: only `410 Gone` says something about the task. */
-export function noTask({ status }: VideoAnswer): PollResult {
+export function failedPollResult({ status }: VideoAnswer): PollResult {
   return status === 410 ? { type: 'lost' } : { type: 'unreadable' };
 }
 
-export function cancellation(answer: VideoAnswer): CancelResult {
+export function cancelResult(answer: VideoAnswer): CancelResult {
   if (isSuccess(answer)) return { type: 'accepted' };
   return answer.status >= 400 && answer.status < 500 ? { type: 'too-late' } : { type: 'unreadable' };
 }
 
-const POLICY =
+const CONTENT_POLICY_PATTERN =
   /moderat|sensitive|safety|policy|prohibited|copyright|usage guidelines|responsible ai|nsfw|risk[_ ]control/i;
 
-const MESSAGES: Partial<Record<TaskErrorCode, string>> = {
+const DEFAULT_MESSAGES: Partial<Record<TaskErrorCode, string>> = {
   content_policy_violation: 'The content was refused by the safety system of the provider.',
   invalid_input: 'The provider refused the request without saying why.',
   model_unavailable: 'The provider does not offer this model to this gateway.',
@@ -145,11 +145,11 @@ const MESSAGES: Partial<Record<TaskErrorCode, string>> = {
 /** An error in the provider's words, which never name its account. What a content filter says is known by its words. */
 export function failureOf(body: Json, fallback: TaskErrorCode): VideoFailure {
   const { code, message } = reportedError(body);
-  const own = POLICY.test(`${code ?? ''} ${message ?? ''}`) ? 'content_policy_violation' : fallback;
-  if (own === 'upstream_auth' || !message) {
-    return { code: own, message: MESSAGES[own] ?? 'The provider failed without saying why.' };
+  const ownCode = CONTENT_POLICY_PATTERN.test(`${code ?? ''} ${message ?? ''}`) ? 'content_policy_violation' : fallback;
+  if (ownCode === 'upstream_auth' || !message) {
+    return { code: ownCode, message: DEFAULT_MESSAGES[ownCode] ?? 'The provider failed without saying why.' };
   }
-  return { code: own, message: redact(message).slice(0, LONGEST) };
+  return { code: ownCode, message: redact(message).slice(0, MAX_MESSAGE_CHARACTERS) };
 }
 
 /** From `{error: {message, code}}`, `{error: text}`, `{message, code}`, `{detail: text}` and `{detail: [{msg, type}]}`. */

@@ -11,23 +11,23 @@ import type {
 } from '../../core/video.ts';
 import {
   amountOf,
-  cancellation,
+  cancelResult,
+  failedPollResult,
   failureOf,
   isSuccess,
-  noTask,
-  readTask,
-  type States,
-  submitted,
+  pollResult,
+  type StatusMap,
+  submitResult,
   textOf,
   urlOf,
 } from './answer.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
-import { refuseMixedRoles } from './roles.ts';
 
-const SYNTHESIS = '/api/v1/services/aigc/video-generation/video-synthesis';
-const TASKS = '/api/v1/tasks';
+const SYNTHESIS_PATH = '/api/v1/services/aigc/video-generation/video-synthesis';
+const TASKS_PATH = '/api/v1/tasks';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['pending', 'queued'],
   ['suspended', 'queued'],
   ['running', 'running'],
@@ -38,54 +38,62 @@ const STATES: States = new Map([
 ]);
 
 /** What DashScope says of a task that is not there, or no more after a day. */
-const UNKNOWN = 'UNKNOWN';
+const TASK_NOT_FOUND = 'UNKNOWN';
 
 /** How a generation of models is asked. */
-interface Shape {
+interface RequestFormat {
   /** Inputs in fields of their own, or all in a list. */
   media: 'fields' | 'list';
   /** `resolution` and `ratio`, or `size` as in `1280*720`. */
   dimensions: 'tiers' | 'size';
   /** What reference sound is called in the list. */
-  sound: string;
+  audioType: string;
   /** Frames and references exclude each other. */
-  exclusive: boolean;
+  framesExcludeReferences: boolean;
 }
 
-const NEWEST: Shape = { media: 'list', dimensions: 'tiers', sound: 'reference_audio', exclusive: true };
+const NEWEST_FORMAT: RequestFormat = {
+  media: 'list',
+  dimensions: 'tiers',
+  audioType: 'reference_audio',
+  framesExcludeReferences: true,
+};
 
 /** By the start of a model's name; a name that none fits is newer than all of them. */
-const SHAPES: readonly (readonly [model: RegExp, shape: Shape])[] = [
-  [/^wan2\.7-/, { ...NEWEST, sound: 'driving_audio', exclusive: false }],
-  [/^(wanx|wan2\.[0-6]-).*i2v/, { media: 'fields', dimensions: 'tiers', sound: '', exclusive: false }],
-  [/^(wanx|wan2\.[0-6]-)/, { media: 'fields', dimensions: 'size', sound: '', exclusive: false }],
+const FORMATS: readonly (readonly [model: RegExp, shape: RequestFormat])[] = [
+  [/^wan2\.7-/, { ...NEWEST_FORMAT, audioType: 'driving_audio', framesExcludeReferences: false }],
+  [
+    /^(wanx|wan2\.[0-6]-).*i2v/,
+    { media: 'fields', dimensions: 'tiers', audioType: '', framesExcludeReferences: false },
+  ],
+  [/^(wanx|wan2\.[0-6]-)/, { media: 'fields', dimensions: 'size', audioType: '', framesExcludeReferences: false }],
 ];
 
 export const dashscope: VideoApi = {
-  check(request) {
-    if (shapeOf(request).exclusive) refuseMixedRoles(request);
+  checkRequest(request) {
+    if (formatOf(request).framesExcludeReferences) refuseMixedRoles(request);
   },
   submit: (request) => ({
     method: 'POST',
-    path: SYNTHESIS,
+    path: SYNTHESIS_PATH,
     headers: { 'x-dashscope-async': 'enable' },
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.output?.task_id),
+    read: (answer) => submitResult(answer, answer.body?.output?.task_id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readOutput }),
-  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancellation }),
+  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancelResult }),
 };
 
 function pathOf(id: string): string {
-  return `${TASKS}/${encodeURIComponent(id)}`;
+  return `${TASKS_PATH}/${encodeURIComponent(id)}`;
 }
 
-function shapeOf({ model }: VideoRequest): Shape {
-  return SHAPES.find(([pattern]) => pattern.test(model))?.[1] ?? NEWEST;
+function formatOf({ model }: VideoRequest): RequestFormat {
+  return FORMATS.find(([pattern]) => pattern.test(model))?.[1] ?? NEWEST_FORMAT;
 }
 
 function bodyOf(request: VideoRequest): Json {
-  const shape = shapeOf(request);
+  const shape = formatOf(request);
   return {
     model: request.model,
     input: present({
@@ -103,8 +111,8 @@ function bodyOf(request: VideoRequest): Json {
   };
 }
 
-function mediaOf(request: VideoRequest, { sound }: Shape): Json {
-  const roles: Record<ReferenceType, string> = { image: 'reference_image', video: 'reference_video', audio: sound };
+function mediaOf(request: VideoRequest, { audioType }: RequestFormat): Json {
+  const roles: Record<ReferenceType, string> = { image: 'reference_image', video: 'reference_video', audio: audioType };
   const media = [
     ...request.references.map(({ type, input }) => ({ type: roles[type], url: inputUrl(input) })),
     ...request.frames.map(({ type, input }) => ({ type, url: inputUrl(input) })),
@@ -128,22 +136,22 @@ function tiersOf(request: VideoRequest): Record<string, Json> {
 }
 
 function readOutput(answer: VideoAnswer): PollResult {
-  if (!isSuccess(answer)) return noTask(answer);
+  if (!isSuccess(answer)) return failedPollResult(answer);
   const { output, usage } = answer.body ?? {};
-  if (output?.task_status === UNKNOWN) return { type: 'lost' };
-  return readTask({
-    states: STATES,
-    word: output?.task_status,
+  if (output?.task_status === TASK_NOT_FOUND) return { type: 'lost' };
+  return pollResult({
+    statuses: STATUSES,
+    status: output?.task_status,
     charge: present({ seconds: amountOf(usage?.output_video_duration ?? usage?.duration) }),
     assets: () => {
       const url = urlOf(output.video_url);
       return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
     },
-    error: () => failureOf({ code: output.code, message: output.message }, codeOf(textOf(output.code))),
+    error: () => failureOf({ code: output.code, message: output.message }, errorCodeOf(textOf(output.code))),
   });
 }
 
-function codeOf(code = ''): TaskErrorCode {
+function errorCodeOf(code = ''): TaskErrorCode {
   if (/^(DataInspection|IPInfringement)/.test(code)) return 'content_policy_violation';
   return /^Invalid(Parameter|URL|File|Image)/.test(code) ? 'invalid_input' : 'upstream_error';
 }

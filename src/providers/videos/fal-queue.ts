@@ -4,21 +4,21 @@ import type { Json } from '../../core/json/json.ts';
 import type { CancelResult, PollResult, SubmitResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import {
   amountOf,
-  cancellation,
+  cancelResult,
+  failedPollResult,
   failureOf,
   idOf,
   isSuccess,
-  noTask,
-  readTask,
-  running,
-  type States,
-  submitted,
+  pollResult,
+  runningResult,
+  type StatusMap,
+  submitResult,
   textOf,
   urlOf,
 } from './answer.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['in_queue', 'queued'],
   ['in_progress', 'running'],
   ['completed', 'completed'],
@@ -104,20 +104,20 @@ function bodyOf(request: VideoRequest): Json {
 }
 
 function readSubmission(answer: VideoAnswer, app: string): SubmitResult {
-  const result = submitted(answer, answer.body?.request_id);
+  const result = submitResult(answer, answer.body?.request_id);
   return result.type === 'accepted' ? { type: 'accepted', ref: { app, ...result.ref } } : result;
 }
 
 /** A failed request is `COMPLETED` as well; only its result tells, or an error that comes with the status. */
 function readStatus(answer: VideoAnswer, path: string): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
+  if (!isSuccess(answer)) return failedPollResult(answer);
   if (textOf(body?.status)?.toUpperCase() === 'COMPLETED' && !body.error) {
     return { type: 'follow', call: { method: 'GET', path, read: readResult } };
   }
-  return readTask({
-    states: STATES,
-    word: body?.error ? 'failed' : body?.status,
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.error ? 'failed' : body?.status,
     assets: () => [],
     error: () => failureOf(body, 'upstream_error'),
   });
@@ -127,7 +127,7 @@ const CANCELLED = new Set(['client_cancelled', 'client_disconnected']);
 
 /** The result of a failed request is the error it ended with. */
 function readResult({ status, body, headers }: VideoAnswer): PollResult {
-  if (status === 400 && /in progress|in queue/i.test(textOf(body?.detail) ?? '')) return running();
+  if (status === 400 && /in progress|in queue/i.test(textOf(body?.detail) ?? '')) return runningResult();
   if (status >= 400 && CANCELLED.has(textOf(body?.error_type) ?? headers['x-fal-error-type'] ?? '')) {
     return { type: 'cancelled' };
   }
@@ -135,7 +135,7 @@ function readResult({ status, body, headers }: VideoAnswer): PollResult {
     return { type: 'failed', error: failureOf(body, status === 422 ? 'invalid_input' : 'upstream_error') };
   }
   if (status < 200 || status >= 300) return { type: 'unreadable' };
-  if (/^in_(queue|progress)$/i.test(textOf(body?.status) ?? '')) return running();
+  if (/^in_(queue|progress)$/i.test(textOf(body?.status) ?? '')) return runningResult();
   const videos: Json = Array.isArray(body?.videos) ? body.videos : [body?.video ?? body?.output];
   const assets = videos.flatMap((video: Json) => {
     const url = urlOf(video?.url ?? video);
@@ -146,5 +146,5 @@ function readResult({ status, body, headers }: VideoAnswer): PollResult {
 }
 
 function readCancellation(answer: VideoAnswer): CancelResult {
-  return idOf(answer.body?.status) === 'ALREADY_COMPLETED' ? { type: 'too-late' } : cancellation(answer);
+  return idOf(answer.body?.status) === 'ALREADY_COMPLETED' ? { type: 'too-late' } : cancelResult(answer);
 }

@@ -4,10 +4,20 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { withoutEnd } from '../../core/text.ts';
 import type { PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
-import { amountOf, failureOf, isSuccess, noTask, readTask, running, type States, submitted, urlOf } from './answer.ts';
+import {
+  amountOf,
+  failedPollResult,
+  failureOf,
+  isSuccess,
+  pollResult,
+  runningResult,
+  type StatusMap,
+  submitResult,
+  urlOf,
+} from './answer.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
   ['pending', 'running'],
   ['in_progress', 'running'],
@@ -19,7 +29,7 @@ const STATES: States = new Map([
 const TICKS_PER_DOLLAR = 10n ** 10n;
 
 export const grokImagine: VideoApi = {
-  check(request) {
+  checkRequest(request) {
     if (referencesOf(request, 'video').length === 0) return;
     const fixed = { duration: request.duration, resolution: request.resolution, aspect_ratio: request.aspectRatio };
     for (const [param, value] of Object.entries(fixed)) {
@@ -35,7 +45,7 @@ export const grokImagine: VideoApi = {
     method: 'POST',
     path: referencesOf(request, 'video').length > 0 ? '/videos/edits' : '/videos/generations',
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.request_id),
+    read: (answer) => submitResult(answer, answer.body?.request_id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: `/videos/${encodeURIComponent(id)}`, read: readVideo }),
 };
@@ -66,11 +76,11 @@ function readVideo(answer: VideoAnswer): PollResult {
   if (video?.respect_moderation === false) {
     return { type: 'failed', error: failureOf({ code: 'moderation' }, 'content_policy_violation'), ...charge };
   }
-  const word = body?.status ?? (url === undefined ? undefined : 'done');
-  if (word === undefined && answer.status === 202) return running(body?.progress);
-  return readTask({
-    states: STATES,
-    word,
+  const status = body?.status ?? (url === undefined ? undefined : 'done');
+  if (status === undefined && answer.status === 202) return runningResult(body?.progress);
+  return pollResult({
+    statuses: STATUSES,
+    status,
     progress: body?.progress,
     charge,
     assets: () => (url === undefined ? [] : [{ url, mime: 'video/mp4' }]),
@@ -81,7 +91,9 @@ function readVideo(answer: VideoAnswer): PollResult {
 /** A video that its filter holds back is refused when it is asked for. */
 function refusal(answer: VideoAnswer): PollResult {
   const error = failureOf(answer.body, 'upstream_error');
-  return error.code === 'content_policy_violation' && answer.status < 500 ? { type: 'failed', error } : noTask(answer);
+  return error.code === 'content_policy_violation' && answer.status < 500
+    ? { type: 'failed', error }
+    : failedPollResult(answer);
 }
 
 function costOf(ticks: Json): string | undefined {

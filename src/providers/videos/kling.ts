@@ -11,15 +11,25 @@ import type {
   VideoInput,
   VideoRequest,
 } from '../../core/video.ts';
-import { amountOf, failureOf, idOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
-import { type Meaning, refusedByNumber } from './numbered.ts';
+import {
+  amountOf,
+  failedPollResult,
+  failureOf,
+  idOf,
+  isSuccess,
+  pollResult,
+  type StatusMap,
+  submitResult,
+  urlOf,
+} from './answer.ts';
+import { type ErrorMeaning, resultOfErrorCode } from './error-codes.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
-import { refuseMixedRoles } from './roles.ts';
-import { searchTasks } from './search.ts';
+import { searchTasks } from './task-search.ts';
 
 type Kind = 'text2video' | 'image2video' | 'multi-image2video' | 'omni-video';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['submitted', 'queued'],
   ['processing', 'running'],
   ['succeed', 'completed'],
@@ -27,15 +37,15 @@ const STATES: States = new Map([
   ['failed', 'failed'],
 ]);
 
-const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+const ERROR_CODES: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMeaning>([
   [1000, { code: 'upstream_auth' }],
   [1001, { code: 'upstream_auth' }],
   [1002, { code: 'upstream_auth' }],
   [1003, { code: 'upstream_auth' }],
   [1004, { code: 'upstream_auth' }],
-  [1100, { code: 'upstream_rejected', again: true }],
-  [1101, { code: 'upstream_rejected', again: true }],
-  [1102, { code: 'upstream_rejected', again: true }],
+  [1100, { code: 'upstream_rejected', retryable: true }],
+  [1101, { code: 'upstream_rejected', retryable: true }],
+  [1102, { code: 'upstream_rejected', retryable: true }],
   [1103, { code: 'model_unavailable' }],
   [1200, { code: 'invalid_input' }],
   [1201, { code: 'invalid_input' }],
@@ -43,8 +53,8 @@ const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [1203, { code: 'model_unavailable' }],
   [1300, { code: 'content_policy_violation' }],
   [1301, { code: 'content_policy_violation' }],
-  [1302, { code: 'upstream_rejected', again: true }],
-  [1303, { code: 'upstream_rejected', again: true }],
+  [1302, { code: 'upstream_rejected', retryable: true }],
+  [1303, { code: 'upstream_rejected', retryable: true }],
   [1304, { code: 'upstream_auth' }],
   [5000, 'unclear'],
   [5001, 'unclear'],
@@ -52,19 +62,19 @@ const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 ]);
 
 /** Resolutions go by the names of the modes that have them. */
-const MODES: ReadonlyMap<string | undefined, string> = new Map([
+const MODE_OF_RESOLUTION: ReadonlyMap<string | undefined, string> = new Map([
   ['720p', 'std'],
   ['1080p', 'pro'],
   ['4k', '4k'],
 ]);
 
 /** Models that take every kind of input on one path. */
-const OMNI = /omni|video-o\d/;
+const OMNI_MODEL = /omni|video-o\d/;
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
 export const kling: VideoApi = {
-  check: refuseMixedRoles,
+  checkRequest: refuseMixedRoles,
   submit: (request, { attemptId }) => ({
     method: 'POST',
     path: pathOf(kindOf(request)),
@@ -74,8 +84,8 @@ export const kling: VideoApi = {
   poll: ({ kind, id }) => ({ method: 'GET', path: pathOf(kind, id), read: readTaskAnswer }),
   find: (lost) => ({
     method: 'GET',
-    path: `${pathOf(kindOf(lost.request))}?pageNum=1&pageSize=${PAGE}`,
-    read: (answer) => search(lost, answer),
+    path: `${pathOf(kindOf(lost.request))}?pageNum=1&pageSize=${PAGE_SIZE}`,
+    read: (answer) => findTask(lost, answer),
   }),
 };
 
@@ -84,7 +94,7 @@ function pathOf(kind: Kind, id?: string): string {
 }
 
 function kindOf(request: VideoRequest): Kind {
-  if (OMNI.test(request.model)) return 'omni-video';
+  if (OMNI_MODEL.test(request.model)) return 'omni-video';
   if (request.frames.length > 0) return 'image2video';
   return request.references.length > 0 ? 'multi-image2video' : 'text2video';
 }
@@ -92,28 +102,28 @@ function kindOf(request: VideoRequest): Kind {
 function bodyOf(request: VideoRequest, attemptId: string): Json {
   const kind = kindOf(request);
   return present({
-    mode: MODES.get(request.resolution?.toLowerCase()),
+    mode: MODE_OF_RESOLUTION.get(request.resolution?.toLowerCase()),
     ...request.options,
     model_name: request.model.replaceAll('.', '-'),
     prompt: request.prompt,
     negative_prompt: request.negativePrompt,
     duration: request.duration === undefined ? undefined : String(request.duration),
     aspect_ratio: kind === 'image2video' ? undefined : request.aspectRatio,
-    sound: request.audio === undefined ? undefined : SOUND[`${request.audio}`],
+    sound: request.audio === undefined ? undefined : SOUND_VALUES[`${request.audio}`],
     external_task_id: attemptId,
     ...(kind === 'omni-video' ? omniMedia(request) : media(request)),
   });
 }
 
-const SOUND = { true: 'on', false: 'off' } as const;
+const SOUND_VALUES = { true: 'on', false: 'off' } as const;
 
 function media(request: VideoRequest): Record<string, Json> {
-  const images = referencesOf(request, 'image').map((input) => ({ image: plain(input) }));
+  const images = referencesOf(request, 'image').map((input) => ({ image: urlOrBase64(input) }));
   const first = frameOf(request, 'first_frame');
   const last = frameOf(request, 'last_frame');
   return {
-    image: first && plain(first),
-    image_tail: last && plain(last),
+    image: first && urlOrBase64(first),
+    image_tail: last && urlOrBase64(last),
     image_list: images.length === 0 ? undefined : images,
   };
 }
@@ -121,10 +131,10 @@ function media(request: VideoRequest): Record<string, Json> {
 function omniMedia(request: VideoRequest): Record<string, Json> {
   const images = [
     ...request.frames.map(({ type, input }) => ({
-      image_url: plain(input),
+      image_url: urlOrBase64(input),
       type: type === 'last_frame' ? 'end_frame' : type,
     })),
-    ...referencesOf(request, 'image').map((input) => ({ image_url: plain(input) })),
+    ...referencesOf(request, 'image').map((input) => ({ image_url: urlOrBase64(input) })),
   ];
   const videos = referencesOf(request, 'video').map((input) => ({ video_url: inputUrl(input), refer_type: 'feature' }));
   return {
@@ -134,26 +144,26 @@ function omniMedia(request: VideoRequest): Record<string, Json> {
 }
 
 /** Base64 stands without the head of a data URL. */
-function plain({ url, data }: VideoInput): string | undefined {
+function urlOrBase64({ url, data }: VideoInput): string | undefined {
   return url ?? data;
 }
 
 function readSubmission(answer: VideoAnswer, kind: Kind): SubmitResult {
   const { code, message, data } = answer.body ?? {};
-  const result = refusedByNumber(code, message, REFUSALS) ?? submitted(answer, data?.task_id);
+  const result = resultOfErrorCode(code, message, ERROR_CODES) ?? submitResult(answer, data?.task_id);
   return result.type === 'accepted' ? { type: 'accepted', ref: { kind, ...result.ref } } : result;
 }
 
 function readTaskAnswer(answer: VideoAnswer): PollResult {
   const { code, data } = answer.body ?? {};
-  if (!isSuccess(answer)) return noTask(answer);
+  if (!isSuccess(answer)) return failedPollResult(answer);
   if (code !== undefined && code !== 0) return { type: 'unreadable' };
   const listed: Json = data?.task_result?.videos;
   const videos: Json[] = Array.isArray(listed) ? listed : [];
   const lengths = videos.flatMap((video) => amountOf(video?.duration) ?? []);
-  return readTask({
-    states: STATES,
-    word: data?.task_status,
+  return pollResult({
+    statuses: STATUSES,
+    status: data?.task_status,
     charge: lengths.length === 0 ? {} : { seconds: lengths.reduce((sum, length) => sum + length) },
     assets: () =>
       videos.flatMap((video) => {
@@ -165,7 +175,7 @@ function readTaskAnswer(answer: VideoAnswer): PollResult {
 }
 
 /** The list gives back the id that we sent along. */
-function search(lost: LostSubmission, { body }: VideoAnswer): FindResult {
+function findTask(lost: LostSubmission, { body }: VideoAnswer): FindResult {
   const { attemptId, request } = lost;
   const listed: Json = body?.data;
   if (!Array.isArray(listed)) return { type: 'unclear' };
@@ -176,7 +186,7 @@ function search(lost: LostSubmission, { body }: VideoAnswer): FindResult {
   }));
   const result = searchTasks(tasks, {
     lost,
-    complete: tasks.length < PAGE,
+    complete: tasks.length < PAGE_SIZE,
     matches: ({ attempt }) => (typeof attempt === 'string' ? attempt === attemptId : undefined),
   });
   return result.type === 'found' ? { type: 'found', ref: { kind: kindOf(request), ...result.ref } } : result;

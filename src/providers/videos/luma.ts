@@ -2,36 +2,36 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
-import { failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
-import { deleteUnlessOver } from './deletion.ts';
-import { secondsOf } from './moment.ts';
+import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, urlOf } from './answer.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { unixSecondsOf } from './dates.ts';
 import { frameOf, inputUrl, present } from './request.ts';
-import { searchTasks } from './search.ts';
+import { searchTasks } from './task-search.ts';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
   ['dreaming', 'running'],
   ['completed', 'completed'],
   ['failed', 'failed'],
 ]);
 
-const PAGE = 100;
-const TUNING = ['aspect_ratio', 'resolution', 'duration'];
+const PAGE_SIZE = 100;
+const COMPARED_FIELDS = ['aspect_ratio', 'resolution', 'duration'];
 
 export const luma: VideoApi = {
   submit: (request) => ({
     method: 'POST',
     path: '/generations/video',
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.id),
+    read: (answer) => submitResult(answer, answer.body?.id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readGeneration }),
   cancel: ({ id }) =>
-    deleteUnlessOver({ statePath: pathOf(id), path: pathOf(id), read: readGeneration, while: ['queued'] }),
+    cancelByDelete({ statePath: pathOf(id), path: pathOf(id), read: readGeneration, cancellableStates: ['queued'] }),
   find: (lost) => ({
     method: 'GET',
-    path: `/generations?limit=${PAGE}&offset=0`,
-    read: (answer) => search(lost, answer),
+    path: `/generations?limit=${PAGE_SIZE}&offset=0`,
+    read: (answer) => findTask(lost, answer),
   }),
 };
 
@@ -63,10 +63,10 @@ function keyframesOf(request: VideoRequest): Json {
 
 function readGeneration(answer: VideoAnswer): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
-  return readTask({
-    states: STATES,
-    word: body?.state,
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.state,
     assets: () => {
       const url = urlOf(body.assets?.video);
       return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
@@ -76,12 +76,12 @@ function readGeneration(answer: VideoAnswer): PollResult {
 }
 
 /** The list repeats what was asked for. */
-function search(lost: LostSubmission, { body }: VideoAnswer): FindResult {
+function findTask(lost: LostSubmission, { body }: VideoAnswer): FindResult {
   const { request } = lost;
   const asked = bodyOf(request);
   const listed: Json = body?.generations;
   const generations = Array.isArray(listed)
-    ? listed.map((entry) => ({ id: entry?.id, created_at: secondsOf(entry?.created_at), request: entry?.request }))
+    ? listed.map((entry) => ({ id: entry?.id, created_at: unixSecondsOf(entry?.created_at), request: entry?.request }))
     : undefined;
   return searchTasks(generations, {
     lost,
@@ -89,7 +89,9 @@ function search(lost: LostSubmission, { body }: VideoAnswer): FindResult {
     matches: ({ request: made }) => {
       if (typeof made?.prompt !== 'string') return undefined;
       if (made.prompt !== request.prompt || made.model !== request.model) return false;
-      return TUNING.every((name) => asked[name] === undefined || asked[name] === made[name]) ? true : undefined;
+      return COMPARED_FIELDS.every((name) => asked[name] === undefined || asked[name] === made[name])
+        ? true
+        : undefined;
     },
   });
 }

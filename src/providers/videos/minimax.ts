@@ -2,16 +2,25 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { PollResult, SubmitResult, TaskErrorCode, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
-import { amountOf, failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
-import { deleteUnlessOver } from './deletion.ts';
-import { type Meaning, refusedByNumber } from './numbered.ts';
+import {
+  amountOf,
+  failedPollResult,
+  failureOf,
+  isSuccess,
+  pollResult,
+  type StatusMap,
+  submitResult,
+  urlOf,
+} from './answer.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { type ErrorMeaning, resultOfErrorCode } from './error-codes.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
 import { mediaPart, present } from './request.ts';
-import { refuseMixedRoles } from './roles.ts';
 
-const TASKS = '/v2/video_generation';
-const QUERY = '/v2/query/video_generation';
+const TASKS_PATH = '/v2/video_generation';
+const QUERY_PATH = '/v2/query/video_generation';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
   ['running', 'running'],
   ['succeeded', 'completed'],
@@ -21,12 +30,12 @@ const STATES: States = new Map([
   ['expired', 'expired'],
 ]);
 
-const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+const ERROR_CODES: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMeaning>([
   [1000, 'unclear'],
   [1001, 'unclear'],
-  [1002, { code: 'upstream_rejected', again: true }],
+  [1002, { code: 'upstream_rejected', retryable: true }],
   [1004, { code: 'upstream_auth' }],
-  [1008, { code: 'upstream_rejected', again: true }],
+  [1008, { code: 'upstream_rejected', retryable: true }],
   [1013, 'unclear'],
   [1024, 'unclear'],
   [1026, { code: 'content_policy_violation' }],
@@ -37,16 +46,16 @@ const REFUSALS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 ]);
 
 export const minimax: VideoApi = {
-  check: refuseMixedRoles,
-  submit: (request) => ({ method: 'POST', path: TASKS, body: bodyOf(request), read: readSubmission }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(QUERY, id), read: readTaskAnswer }),
+  checkRequest: refuseMixedRoles,
+  submit: (request) => ({ method: 'POST', path: TASKS_PATH, body: bodyOf(request), read: readSubmission }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(QUERY_PATH, id), read: readTaskAnswer }),
   /** DELETE cancels a queued task, refuses a running one and erases one that is over. */
   cancel: ({ id }) =>
-    deleteUnlessOver({
-      statePath: pathOf(QUERY, id),
-      path: pathOf(TASKS, id),
+    cancelByDelete({
+      statePath: pathOf(QUERY_PATH, id),
+      path: pathOf(TASKS_PATH, id),
       read: readTaskAnswer,
-      while: ['queued'],
+      cancellableStates: ['queued'],
     }),
 };
 
@@ -73,26 +82,26 @@ function bodyOf(request: VideoRequest): Json {
 
 function readSubmission(answer: VideoAnswer): SubmitResult {
   const { status_code: number, status_msg: message } = answer.body?.base_resp ?? {};
-  return refusedByNumber(number, message, REFUSALS) ?? submitted(answer, answer.body?.task_id);
+  return resultOfErrorCode(number, message, ERROR_CODES) ?? submitResult(answer, answer.body?.task_id);
 }
 
 function readTaskAnswer(answer: VideoAnswer): PollResult {
   const task = answer.body?.task;
-  if (!isSuccess(answer)) return noTask(answer);
-  return readTask({
-    states: STATES,
-    word: task?.status,
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  return pollResult({
+    statuses: STATUSES,
+    status: task?.status,
     charge: present({ seconds: amountOf(task?.usage?.output_seconds ?? task?.duration) }),
     assets: () => {
       const url = urlOf(task.content?.url);
       return url === undefined ? [] : [{ url, mime: 'video/mp4' }];
     },
-    error: () => failureOf({ error: task.error }, codeOf(task.error?.code)),
+    error: () => failureOf({ error: task.error }, errorCodeOf(task.error?.code)),
   });
 }
 
 /** A failed task names its reason by the same numbers. */
-function codeOf(number: Json): TaskErrorCode {
-  const meaning = REFUSALS.get(amountOf(number) ?? 0) ?? 'unclear';
+function errorCodeOf(number: Json): TaskErrorCode {
+  const meaning = ERROR_CODES.get(amountOf(number) ?? 0) ?? 'unclear';
   return meaning === 'unclear' ? 'upstream_error' : meaning.code;
 }

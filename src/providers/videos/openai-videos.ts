@@ -12,22 +12,22 @@ import type {
 } from '../../core/video.ts';
 import {
   amountOf,
-  cancellation,
-  dollarsOf,
+  cancelResult,
+  failedPollResult,
   failureOf,
   isSuccess,
-  noTask,
-  readTask,
-  type States,
-  submitted,
+  pollResult,
+  type StatusMap,
+  submitResult,
   textOf,
   urlOf,
+  usdOf,
 } from './answer.ts';
 import { inputUrl, mediaFields, present } from './request.ts';
-import { searchTasks } from './search.ts';
+import { searchTasks } from './task-search.ts';
 
 /** `not_start` and `unknown` are what new-api says of a task that it has not asked its own upstream about yet. */
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
   ['pending', 'queued'],
   ['submitted', 'queued'],
@@ -53,20 +53,20 @@ export const openaiVideos: VideoApi = {
     // Servers that know the header make one task however often they are asked.
     headers: { 'idempotency-key': attemptId },
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.id),
+    read: (answer) => submitResult(answer, answer.body?.id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readVideo(answer, id) }),
   find: (lost) => ({
     method: 'GET',
     path: '/videos?limit=100&order=desc',
-    read: (answer) => searchTasks(answer.body?.data, searchFor(lost, answer)),
+    read: (answer) => searchTasks(answer.body?.data, taskSearch(lost, answer)),
   }),
 };
 
 /** Polygate adds a way to cancel. */
 export const polygateVideos: VideoApi = {
   ...openaiVideos,
-  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, body: {}, read: cancellation }),
+  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, body: {}, read: cancelResult }),
 };
 
 function pathOf(id: string): string {
@@ -93,10 +93,10 @@ function bodyOf(request: VideoRequest): Json {
   if (!first) return { ...fields, ...mediaFields(request) };
   return first.data === undefined
     ? { ...fields, input_reference: { image_url: inputUrl(first) } }
-    : form(fields, first);
+    : multipartBody(fields, first);
 }
 
-function form(fields: Record<string, Json>, { data = '', mime }: VideoInput): FormData {
+function multipartBody(fields: Record<string, Json>, { data = '', mime }: VideoInput): FormData {
   const made = new FormData();
   for (const [name, value] of Object.entries(fields)) {
     made.set(name, typeof value === 'string' ? value : JSON.stringify(value));
@@ -108,14 +108,14 @@ function form(fields: Record<string, Json>, { data = '', mime }: VideoInput): Fo
 
 function readVideo(answer: VideoAnswer, id: string): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
-  return readTask({
-    states: STATES,
-    word: body?.status,
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.status,
     progress: body?.progress,
     charge: present({
       seconds: amountOf(body?.usage?.video_seconds ?? body?.seconds),
-      cost: dollarsOf(body?.usage?.video_cost ?? body?.usage?.cost),
+      cost: usdOf(body?.usage?.video_cost ?? body?.usage?.cost),
     }),
     assets: () => assetsOf(body, id),
     error: () => failureOf(body, 'upstream_error'),
@@ -131,7 +131,7 @@ function assetsOf(body: Json, id: string): VideoAsset[] {
   return several?.map((_url: Json, index: number) => ({ path: `${content}?index=${index}` })) ?? [{ path: content }];
 }
 
-function searchFor(lost: LostSubmission, { body }: VideoAnswer) {
+function taskSearch(lost: LostSubmission, { body }: VideoAnswer) {
   const { request } = lost;
   return {
     lost,

@@ -1,10 +1,10 @@
 /** OpenRouter's video endpoints. */
 
 import type { PollResult, VideoAnswer, VideoApi, VideoAsset, VideoRequest } from '../../core/video.ts';
-import { dollarsOf, failureOf, isSuccess, noTask, readTask, type States, submitted } from './answer.ts';
+import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, usdOf } from './answer.ts';
 import { mediaFields, present } from './request.ts';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['pending', 'queued'],
   ['queued', 'queued'],
   ['in_progress', 'running'],
@@ -22,9 +22,9 @@ export const openrouterVideos: VideoApi = {
     method: 'POST',
     path: '/videos',
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.id),
+    read: (answer) => submitResult(answer, answer.body?.id),
   }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readJob(answer, id) }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readVideo(answer, id) }),
 };
 
 function pathOf(id: string): string {
@@ -48,13 +48,13 @@ function bodyOf(request: VideoRequest) {
   });
 }
 
-function readJob(answer: VideoAnswer, id: string): PollResult {
+function readVideo(answer: VideoAnswer, id: string): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
-  return readTask({
-    states: STATES,
-    word: body?.status,
-    charge: present({ cost: dollarsOf(body?.usage?.cost) }),
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.status,
+    charge: present({ cost: usdOf(body?.usage?.cost) }),
     assets: () => assetsOf(body.unsigned_urls, id),
     error: () => failureOf(body, 'upstream_error'),
   });

@@ -4,22 +4,22 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
 import {
-  cancellation,
+  cancelResult,
+  failedPollResult,
   failureOf,
   isSuccess,
-  noTask,
-  readTask,
-  type States,
-  submitted,
+  pollResult,
+  type StatusMap,
+  submitResult,
   textOf,
   urlOf,
 } from './answer.ts';
-import { secondsOf } from './moment.ts';
+import { unixSecondsOf } from './dates.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
-import { searchTasks } from './search.ts';
+import { searchTasks } from './task-search.ts';
 
 /** `aborted`: its time was up before it started; unlike a canceled one it is not charged. */
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['starting', 'queued'],
   ['processing', 'running'],
   ['succeeded', 'completed'],
@@ -53,10 +53,10 @@ const DIALECTS: readonly (readonly [model: RegExp, dialect: Partial<Dialect>])[]
 ];
 
 export const replicate: VideoApi = {
-  submit: (request) => ({ ...creation(request), read: (answer) => submitted(answer, answer.body?.id) }),
+  submit: (request) => ({ ...creation(request), read: (answer) => submitResult(answer, answer.body?.id) }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readPrediction }),
-  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancellation }),
-  find: (lost) => ({ method: 'GET', path: '/predictions', read: (answer) => search(lost, answer) }),
+  cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancelResult }),
+  find: (lost) => ({ method: 'GET', path: '/predictions', read: (answer) => findTask(lost, answer) }),
 };
 
 function pathOf(id: string): string {
@@ -96,10 +96,10 @@ function inputOf(request: VideoRequest, name: string): Record<string, Json> {
 
 function readPrediction(answer: VideoAnswer): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
-  return readTask({
-    states: STATES,
-    word: body?.status,
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.status,
     assets: () => [body.output].flat().flatMap(assetOf),
     error: () => failureOf({ error: body.error }, 'upstream_error'),
   });
@@ -111,13 +111,13 @@ function assetOf(output: Json): { url: string }[] {
 }
 
 /** A prediction with exactly our input is ours; one with another prompt is not; the others may be ours with changes. */
-function search(lost: LostSubmission, { body }: VideoAnswer) {
+function findTask(lost: LostSubmission, { body }: VideoAnswer) {
   const { request } = lost;
   const [name = '', version] = request.model.split(':');
   const input = inputOf(request, name);
   const listed: Json = body?.results;
   const predictions = Array.isArray(listed)
-    ? listed.map((entry) => ({ ...entry, created_at: secondsOf(entry?.created_at) }))
+    ? listed.map((entry) => ({ ...entry, created_at: unixSecondsOf(entry?.created_at) }))
     : undefined;
   return searchTasks(predictions, {
     lost,

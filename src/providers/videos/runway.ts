@@ -4,21 +4,21 @@ import type { Json } from '../../core/json/json.ts';
 import type { PollResult, TaskErrorCode, VideoAnswer, VideoApi, VideoInput, VideoRequest } from '../../core/video.ts';
 import {
   amountOf,
-  dollarsOf,
+  failedPollResult,
   failureOf,
   isSuccess,
-  noTask,
-  readTask,
-  type States,
-  submitted,
+  pollResult,
+  type StatusMap,
+  submitResult,
   textOf,
   urlOf,
+  usdOf,
 } from './answer.ts';
-import { deleteUnlessOver } from './deletion.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
-import { refuseMixedRoles } from './roles.ts';
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['pending', 'queued'],
   ['throttled', 'queued'],
   ['running', 'running'],
@@ -31,17 +31,22 @@ const STATES: States = new Map([
 const CREDITS_PER_DOLLAR = 100;
 
 export const runway: VideoApi = {
-  pollInterval: 5000,
-  check: refuseMixedRoles,
+  minPollIntervalMs: 5000,
+  checkRequest: refuseMixedRoles,
   submit: (request) => ({
     method: 'POST',
     path: request.frames.length > 0 ? '/v1/image_to_video' : '/v1/text_to_video',
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.id),
+    read: (answer) => submitResult(answer, answer.body?.id),
   }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readRun }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskAnswer }),
   cancel: ({ id }) =>
-    deleteUnlessOver({ statePath: pathOf(id), path: pathOf(id), read: readRun, while: ['queued', 'running'] }),
+    cancelByDelete({
+      statePath: pathOf(id),
+      path: pathOf(id),
+      read: readTaskAnswer,
+      cancellableStates: ['queued', 'running'],
+    }),
 };
 
 function pathOf(id: string): string {
@@ -82,17 +87,17 @@ function listOf(request: VideoRequest, type: 'image' | 'video' | 'audio', entry:
   return inputs.length === 0 ? undefined : inputs.map((input) => entry(inputUrl(input)));
 }
 
-function readRun(answer: VideoAnswer): PollResult {
+function readTaskAnswer(answer: VideoAnswer): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
+  if (!isSuccess(answer)) return failedPollResult(answer);
   const share = amountOf(body?.progress);
-  return readTask({
-    states: STATES,
-    word: body?.status,
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.status,
     progress: share === undefined ? undefined : share * 100,
     charge: present({ cost: costOf(body?.cost?.credits) }),
     assets: () => (Array.isArray(body.output) ? body.output : []).flatMap(assetOf),
-    error: () => failureOf({ code: body.failureCode, message: body.failure }, codeOf(textOf(body.failureCode))),
+    error: () => failureOf({ code: body.failureCode, message: body.failure }, errorCodeOf(textOf(body.failureCode))),
   });
 }
 
@@ -103,11 +108,11 @@ function assetOf(output: Json): { url: string }[] {
 
 function costOf(credits: Json): string | undefined {
   const amount = amountOf(credits);
-  return amount === undefined ? undefined : dollarsOf(amount / CREDITS_PER_DOLLAR);
+  return amount === undefined ? undefined : usdOf(amount / CREDITS_PER_DOLLAR);
 }
 
 /** Codes are words from the general to the particular, like `SAFETY.INPUT.TEXT`. */
-function codeOf(code = ''): TaskErrorCode {
+function errorCodeOf(code = ''): TaskErrorCode {
   if (/^(INPUT_PREPROCESSING\.)?SAFETY\b/.test(code)) return 'content_policy_violation';
   return /^(ASSET|INPUT)\b/.test(code) ? 'invalid_input' : 'upstream_error';
 }

@@ -2,16 +2,25 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoCharge, VideoRequest } from '../../core/video.ts';
-import { amountOf, failureOf, isSuccess, noTask, readTask, type States, submitted, urlOf } from './answer.ts';
-import { deleteUnlessOver } from './deletion.ts';
+import {
+  amountOf,
+  failedPollResult,
+  failureOf,
+  isSuccess,
+  pollResult,
+  type StatusMap,
+  submitResult,
+  urlOf,
+} from './answer.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
 import { mediaPart, present } from './request.ts';
-import { refuseMixedRoles } from './roles.ts';
-import { searchTasks } from './search.ts';
+import { searchTasks } from './task-search.ts';
 
-const TASKS = '/contents/generations/tasks';
-const PAGE = 100;
+const TASKS_PATH = '/contents/generations/tasks';
+const PAGE_SIZE = 100;
 
-const STATES: States = new Map([
+const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
   ['running', 'running'],
   ['succeeded', 'completed'],
@@ -22,26 +31,26 @@ const STATES: States = new Map([
 ]);
 
 export const seedance: VideoApi = {
-  check: refuseMixedRoles,
+  checkRequest: refuseMixedRoles,
   submit: (request) => ({
     method: 'POST',
-    path: TASKS,
+    path: TASKS_PATH,
     body: bodyOf(request),
-    read: (answer) => submitted(answer, answer.body?.id),
+    read: (answer) => submitResult(answer, answer.body?.id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskAnswer }),
   /** DELETE cancels a queued task but erases a finished one with its video. */
   cancel: ({ id }) =>
-    deleteUnlessOver({ statePath: pathOf(id), path: pathOf(id), read: readTaskAnswer, while: ['queued'] }),
+    cancelByDelete({ statePath: pathOf(id), path: pathOf(id), read: readTaskAnswer, cancellableStates: ['queued'] }),
   find: (lost) => ({
     method: 'GET',
-    path: `${TASKS}?page_num=1&page_size=${PAGE}${tierOf(lost.request) === 'flex' ? '&filter.service_tier=flex' : ''}`,
-    read: (answer) => searchTasks(answer.body?.items, searchFor(lost, answer)),
+    path: `${TASKS_PATH}?page_num=1&page_size=${PAGE_SIZE}${tierOf(lost.request) === 'flex' ? '&filter.service_tier=flex' : ''}`,
+    read: (answer) => searchTasks(answer.body?.items, taskSearch(lost, answer)),
   }),
 };
 
 function pathOf(id: string): string {
-  return `${TASKS}/${encodeURIComponent(id)}`;
+  return `${TASKS_PATH}/${encodeURIComponent(id)}`;
 }
 
 function tierOf({ options }: VideoRequest): Json {
@@ -69,10 +78,10 @@ function bodyOf(request: VideoRequest): Json {
 
 function readTaskAnswer(answer: VideoAnswer): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
-  return readTask({
-    states: STATES,
-    word: body?.status,
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  return pollResult({
+    statuses: STATUSES,
+    status: body?.status,
     charge: chargeOf(body),
     assets: () => {
       const url = urlOf(body.content?.video_url);
@@ -94,7 +103,7 @@ function chargeOf(body: Json): VideoCharge {
 }
 
 /** The list holds no prompts and has other names for models: only a task with the caller's own seed is surely ours. */
-function searchFor(lost: LostSubmission, { body }: VideoAnswer) {
+function taskSearch(lost: LostSubmission, { body }: VideoAnswer) {
   const { request } = lost;
   const asked: [name: string, value: Json][] = [
     ['resolution', request.resolution?.toLowerCase()],
@@ -104,10 +113,10 @@ function searchFor(lost: LostSubmission, { body }: VideoAnswer) {
     ['generate_audio', request.audio],
   ];
   const isOther = (task: Record<string, Json>) =>
-    asked.some(([name, value]) => value !== undefined && (scalarOf(task[name]) ?? String(value)) !== String(value));
+    asked.some(([name, value]) => value !== undefined && (textOfScalar(task[name]) ?? String(value)) !== String(value));
   return {
     lost,
-    complete: amountOf(body?.total) !== undefined && body.total <= PAGE,
+    complete: amountOf(body?.total) !== undefined && body.total <= PAGE_SIZE,
     matches: (task: Record<string, Json>) => {
       if (isOther(task)) return false;
       return request.seed !== undefined && task.seed !== undefined ? true : undefined;
@@ -116,6 +125,6 @@ function searchFor(lost: LostSubmission, { body }: VideoAnswer) {
 }
 
 /** Lengths come as numbers and as text. */
-function scalarOf(value: Json): string | undefined {
+function textOfScalar(value: Json): string | undefined {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }

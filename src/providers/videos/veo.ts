@@ -11,21 +11,35 @@ import type {
   VideoInput,
   VideoRequest,
 } from '../../core/video.ts';
-import { amountOf, failureOf, idOf, isSuccess, noTask, running, submitted, textOf, urlOf } from './answer.ts';
+import {
+  amountOf,
+  failedPollResult,
+  failureOf,
+  idOf,
+  isSuccess,
+  runningResult,
+  submitResult,
+  textOf,
+  urlOf,
+} from './answer.ts';
 import { frameOf, present, referencesOf } from './request.ts';
 
 /** Seconds of a video between two frames or with references. */
-const FULL_LENGTH = 8;
+const FIXED_DURATION_SECONDS = 8;
 
 export const veo: VideoApi = {
   inlinesMedia: true,
-  pollInterval: 10_000,
-  check(request) {
-    if ((request.duration ?? FULL_LENGTH) === FULL_LENGTH) return;
+  minPollIntervalMs: 10_000,
+  checkRequest(request) {
+    if ((request.duration ?? FIXED_DURATION_SECONDS) === FIXED_DURATION_SECONDS) return;
     if (request.references.length === 0 && frameOf(request, 'last_frame') === undefined) return;
-    throw new GatewayError('invalid_request', `duration must be ${FULL_LENGTH} with references or a last frame.`, {
-      param: 'duration',
-    });
+    throw new GatewayError(
+      'invalid_request',
+      `duration must be ${FIXED_DURATION_SECONDS} with references or a last frame.`,
+      {
+        param: 'duration',
+      },
+    );
   },
   submit: (request) => ({
     method: 'POST',
@@ -73,14 +87,14 @@ function parametersOf(request: VideoRequest): Json {
 function readSubmission(answer: VideoAnswer): SubmitResult {
   const name = textOf(answer.body?.name);
   const safe = name?.split('/').every((part) => idOf(part) !== undefined);
-  return submitted(answer, safe ? name : undefined);
+  return submitResult(answer, safe ? name : undefined);
 }
 
 function readOperation(answer: VideoAnswer): PollResult {
   const { body } = answer;
-  if (!isSuccess(answer)) return noTask(answer);
-  if (body?.done !== true) return textOf(body?.name) === undefined ? { type: 'unreadable' } : running();
-  if (body.error) return { type: 'failed', error: failureOf(body, codeOf(body.error.code)) };
+  if (!isSuccess(answer)) return failedPollResult(answer);
+  if (body?.done !== true) return textOf(body?.name) === undefined ? { type: 'unreadable' } : runningResult();
+  if (body.error) return { type: 'failed', error: failureOf(body, errorCodeOf(body.error.code)) };
   const made = body.response?.generateVideoResponse ?? body.response;
   const samples: Json = made?.generatedSamples ?? made?.generatedVideos ?? made?.videos;
   const assets = Array.isArray(samples) ? samples.flatMap(assetOf) : [];
@@ -93,12 +107,12 @@ function readOperation(answer: VideoAnswer): PollResult {
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 
-function codeOf(code: Json): 'invalid_input' | 'model_unavailable' | 'upstream_error' {
+function errorCodeOf(code: Json): 'invalid_input' | 'model_unavailable' | 'upstream_error' {
   if (code === INVALID_ARGUMENT) return 'invalid_input';
   return code === NOT_FOUND ? 'model_unavailable' : 'upstream_error';
 }
 
-const FILE = /^\/v\d\w*\/files\/[\w.~-]+$/;
+const FILE_PATH = /^\/v\d\w*\/files\/[\w.~-]+$/;
 
 /** A file of the Files API is asked for below the base URL, with the key; any other address gets no key. */
 function assetOf(sample: Json): VideoAsset[] {
@@ -109,6 +123,6 @@ function assetOf(sample: Json): VideoAsset[] {
   const url = urlOf(video?.uri);
   if (url === undefined) return [];
   const { hostname, pathname, search } = new URL(url);
-  const isFile = hostname.endsWith('.googleapis.com') && FILE.test(pathname.replace(/:download$/, ''));
+  const isFile = hostname.endsWith('.googleapis.com') && FILE_PATH.test(pathname.replace(/:download$/, ''));
   return [{ mime, ...(isFile ? { path: pathname + search } : { url }) }];
 }

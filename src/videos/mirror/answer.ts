@@ -19,7 +19,7 @@ export interface ContentAnswer {
   body?: Readable;
 }
 
-export function headersFor(mime: string, name: string): Record<string, string> {
+export function contentHeaders(mime: string, name: string): Record<string, string> {
   return {
     'content-type': mime,
     'content-disposition': `inline; filename="${name}.${extensionOf(mime)}"`,

@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
 import type { AssetSource, MirroredFile } from '../mirror.ts';
-import { type ContentAnswer, type ContentRequest, headerOf, headersFor } from './answer.ts';
+import { type ContentAnswer, type ContentRequest, contentHeaders, headerOf } from './answer.ts';
 import { type ByteRange, type MediaStore, nameIn } from './media-store.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { openRemote } from './proxy.ts';
-import { matches, parseRange } from './range.ts';
-import type { Clients } from './source.ts';
+import { matchesEtag, parseRange } from './range.ts';
+import type { DownloadClients } from './source.ts';
 
 /** `refresh` asks the upstream for a fresh address when it refuses the old one. */
 export type Content =
@@ -19,39 +19,42 @@ export type Content =
 /** Throws `video_content_expired` where the mirror's file is gone, `upstream_content_unavailable` where an upstream gives nothing. */
 export type OpenContent = (content: Content, request: ContentRequest) => Promise<ContentAnswer>;
 
-interface File {
+interface ServedFile {
   sha256: string;
   bytes: number;
   mime: string;
   /** Whether it is still there. */
-  holds(): Promise<boolean>;
+  exists(): Promise<boolean>;
   open(range: ByteRange | undefined): Promise<Readable | undefined>;
 }
 
-export function createReader(clients: Clients, storeOf: (kept: MirroredFile) => MediaStore | undefined): OpenContent {
+export function createContentReader(
+  clients: DownloadClients,
+  storeOf: (kept: MirroredFile) => MediaStore | undefined,
+): OpenContent {
   return async (content, request) => {
     if (content.type === 'kept') {
-      return await serve(keptFile(content.kept, storeOf(content.kept)), request);
+      return await serve(mirroredFile(content.kept, storeOf(content.kept)), request);
     }
     if (content.source.type === 'data') return await serve(inlineFile(content.source.data), request);
     return await openRemote(clients, { source: content.source, refresh: content.refresh }, request);
   };
 }
 
-async function serve(file: File, request: ContentRequest): Promise<ContentAnswer> {
+async function serve(file: ServedFile, request: ContentRequest): Promise<ContentAnswer> {
   const etag = `"${file.sha256}"`;
-  const common = { ...headersFor(file.mime, request.name), etag };
-  if (matches(headerOf(request, 'if-none-match'), etag)) return { status: 304, headers: common };
+  const common = { ...contentHeaders(file.mime, request.name), etag };
+  if (matchesEtag(headerOf(request, 'if-none-match'), etag)) return { status: 304, headers: common };
   const range = rangeOf(request, file.bytes, etag);
   if (range === 'unsatisfiable') {
     return { status: 416, headers: { ...common, 'content-range': `bytes */${file.bytes}`, 'content-length': '0' } };
   }
-  const answer = described(range, file.bytes, common);
-  if (request.method === 'HEAD') return (await file.holds()) ? answer : expired();
-  return { ...answer, body: (await file.open(range)) ?? expired() };
+  const answer = contentAnswer(range, file.bytes, common);
+  if (request.method === 'HEAD') return (await file.exists()) ? answer : throwExpired();
+  return { ...answer, body: (await file.open(range)) ?? throwExpired() };
 }
 
-function expired(): never {
+function throwExpired(): never {
   throw new GatewayError('video_content_expired', 'This video is no longer kept.');
 }
 
@@ -62,29 +65,29 @@ function rangeOf(request: ContentRequest, bytes: number, etag: string): ByteRang
   return parseRange(headerOf(request, 'range'), bytes);
 }
 
-function described(range: ByteRange | undefined, bytes: number, common: Record<string, string>): ContentAnswer {
+function contentAnswer(range: ByteRange | undefined, bytes: number, common: Record<string, string>): ContentAnswer {
   if (!range) return { status: 200, headers: { ...common, 'content-length': String(bytes) } };
   const { start, end } = range;
   const span = { 'content-length': String(end - start + 1), 'content-range': `bytes ${start}-${end}/${bytes}` };
   return { status: 206, headers: { ...common, ...span } };
 }
 
-function keptFile(kept: MirroredFile, store: MediaStore | undefined): File {
+function mirroredFile(kept: MirroredFile, store: MediaStore | undefined): ServedFile {
   const name = nameIn(kept);
   return {
     ...kept,
-    holds: async () => (await store?.holds(name, kept.bytes)) ?? false,
+    exists: async () => (await store?.exists(name, kept.bytes)) ?? false,
     open: async (range) => await store?.open(name, range, kept.bytes),
   };
 }
 
-function inlineFile(base64: string): File {
+function inlineFile(base64: string): ServedFile {
   const content = Buffer.from(base64, 'base64');
   return {
     sha256: createHash('sha256').update(content).digest('hex'),
     bytes: content.length,
     mime: mediaTypeOf(content) ?? 'video/mp4',
-    holds: async () => true,
+    exists: async () => true,
     open: async (range) => Readable.from([range ? content.subarray(range.start, range.end + 1) : content]),
   };
 }

@@ -3,52 +3,52 @@
 import { GatewayError } from '../../core/errors.ts';
 import { FetchFailure } from '../../net/failure.ts';
 import type { TrustedAnswer } from '../../net/trusted.ts';
-import { watchIdle } from './idle.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+import { watchIdle } from './idle-timeout.ts';
 import { HEAD_BYTES, mediaTypeOf } from './media-type.ts';
-import type { PartialFile, Version } from './part.ts';
-import type { Room } from './room.ts';
-import { type Clients, openSource, type RemoteSource } from './source.ts';
-import { Unfit } from './unfit.ts';
+import { NotMirrorable } from './not-mirrorable.ts';
+import type { PartialFile, ResourceVersion } from './partial-file.ts';
+import { type DownloadClients, openSource, type RemoteSource } from './source.ts';
 
 export interface DownloadLimits {
   /** Largest video in bytes. */
   maxBytes: number;
   /** Milliseconds without a byte. */
-  idle: number;
+  idleMs: number;
   /** Milliseconds for one try. */
-  total: number;
+  totalMs: number;
 }
 
-export interface DownloadBounds {
+export interface DownloadContext {
   limits: DownloadLimits;
-  room: Room;
+  reserve: DiskReserve;
   signal: AbortSignal;
 }
 
 /** Between two looks at the disk. */
-const LOOK_BYTES = 64 * 1024 * 1024;
+const DISK_CHECK_INTERVAL_BYTES = 64 * 1024 * 1024;
 
 /**
  * Fills the part. Throws `Unfit` where no other try can help, else what went wrong (with `upstreamStatus` where the other
  * side refused); the part keeps what has arrived.
  */
 export async function download(
-  clients: Clients,
+  clients: DownloadClients,
   source: RemoteSource,
   part: PartialFile,
-  bounds: DownloadBounds,
+  bounds: DownloadContext,
 ): Promise<void> {
   if (part.bytes > 0 && part.bytes === part.version.total) return;
   const { limits } = bounds;
-  const watch = watchIdle(limits.idle, bounds.signal);
+  const watch = watchIdle(limits.idleMs, bounds.signal);
   let answer: TrustedAnswer | undefined;
   try {
-    const reach = { deadline: limits.total, maxBytes: limits.maxBytes, signal: watch.signal };
+    const reach = { timeoutMs: limits.totalMs, maxBytes: limits.maxBytes, signal: watch.signal };
     answer = await openSource(clients, source, { headers: requestHeaders(part), ...reach });
     await prepare(part, answer, bounds);
-    await receive(part, watch.watched(answer.body), bounds);
+    await receive(part, watch.pass(answer.body), bounds);
   } catch (thrown) {
-    throw isFinal(thrown) ? new Unfit('its address may not be requested', thrown) : thrown;
+    throw isPermanent(thrown) ? new NotMirrorable('its address may not be requested', thrown) : thrown;
   } finally {
     watch.stop();
     answer?.close();
@@ -64,16 +64,16 @@ function requestHeaders({ bytes, version: { validator } }: PartialFile): Record<
 async function prepare(
   part: PartialFile,
   { status, headers }: TrustedAnswer,
-  { limits, room }: DownloadBounds,
+  { limits, reserve }: DownloadContext,
 ): Promise<void> {
   if (status === 200) {
     const version = versionOf(headers);
     if ((version.total ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Unfit('it came compressed');
-    await room.check(version.total ?? 0);
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new NotMirrorable('it came compressed');
+    await reserve.requireSpace(version.total ?? 0);
     return await part.restart(version);
   }
-  if (status === 206 && continues(part, headers)) return;
+  if (status === 206 && isContinuation(part, headers)) return;
   if (status === 206 || status === 416) await part.restart({});
   throw unavailable(`The upstream answered with status ${status} instead of a video.`, status);
 }
@@ -81,16 +81,16 @@ async function prepare(
 async function receive(
   part: PartialFile,
   body: AsyncIterable<Buffer>,
-  { limits, room }: DownloadBounds,
+  { limits, reserve }: DownloadContext,
 ): Promise<void> {
-  let looked = part.bytes;
+  let checkedAt = part.bytes;
   for await (const chunk of body) {
     if (part.bytes + chunk.length > limits.maxBytes) throw tooLarge(limits.maxBytes);
     await part.append(chunk);
     if (part.head.length === HEAD_BYTES) checkVideo(part);
-    if (part.bytes - looked < LOOK_BYTES) continue;
-    await room.check(0);
-    looked = part.bytes;
+    if (part.bytes - checkedAt < DISK_CHECK_INTERVAL_BYTES) continue;
+    await reserve.requireSpace(0);
+    checkedAt = part.bytes;
   }
   if (part.bytes !== (part.version.total ?? part.bytes)) {
     throw unavailable('The upstream stopped in the middle of a video.');
@@ -99,21 +99,24 @@ async function receive(
 }
 
 export function checkVideo({ head }: PartialFile): void {
-  if (mediaTypeOf(head) === undefined) throw new Unfit('it is not a video');
+  if (mediaTypeOf(head) === undefined) throw new NotMirrorable('it is not a video');
 }
 
-export function tooLarge(maxBytes: number): Unfit {
-  return new Unfit(`it is larger than ${maxBytes} bytes`);
+export function tooLarge(maxBytes: number): NotMirrorable {
+  return new NotMirrorable(`it is larger than ${maxBytes} bytes`);
 }
 
-function versionOf(headers: TrustedAnswer['headers']): Version {
+function versionOf(headers: TrustedAnswer['headers']): ResourceVersion {
   const { etag, 'last-modified': modified, 'content-length': length } = headers;
   const validator = etag === undefined ? modified : /^"[^"]*"$/.test(String(etag)) && etag;
   return { ...(validator && { validator: String(validator) }), ...(length !== undefined && { total: Number(length) }) };
 }
 
 /** Whether a partial answer begins where the part ends and belongs to the same version. */
-function continues({ bytes, version: { validator, total } }: PartialFile, headers: TrustedAnswer['headers']): boolean {
+function isContinuation(
+  { bytes, version: { validator, total } }: PartialFile,
+  headers: TrustedAnswer['headers'],
+): boolean {
   const [, start, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(String(headers['content-range'])) ?? [];
   const isSame = headers.etag === undefined || !validator?.startsWith('"') || headers.etag === validator;
   const fits = total === undefined || size === '*' || Number(size) === total;
@@ -121,7 +124,7 @@ function continues({ bytes, version: { validator, total } }: PartialFile, header
 }
 
 /** What may not be requested now may not be requested a minute later; a name that does not resolve may then. */
-function isFinal(thrown: unknown): boolean {
+function isPermanent(thrown: unknown): boolean {
   if (thrown instanceof FetchFailure) return ['blocked', 'too-large', 'status'].includes(thrown.outcome);
   return thrown instanceof GatewayError && thrown.code === 'invalid_request';
 }

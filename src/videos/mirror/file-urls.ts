@@ -7,7 +7,7 @@ export interface FileUrlOptions {
   /** Secrets of 32 bytes: the first signs, all of them verify. */
   secrets: readonly [Buffer, ...Buffer[]];
   /** Milliseconds for which an address holds, 7 days at most; a day if absent. */
-  lifetime?: number;
+  lifetimeMs?: number;
   /** Unix milliseconds. */
   now?(): number;
 }
@@ -26,29 +26,29 @@ export interface FileUrls {
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;
 }
 
-interface Key {
+interface SigningKey {
   id: string;
   bytes: Buffer;
 }
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-export const LONGEST_LIFETIME = 7 * DAY;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+export const MAX_LIFETIME_MS = 7 * DAY_MS;
 
-export function createFileUrls({ secrets, lifetime = DAY, now = Date.now }: FileUrlOptions): FileUrls {
+export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = Date.now }: FileUrlOptions): FileUrls {
   const [current, ...previous] = secrets;
-  const signing = keyFrom(current);
-  const keys = new Map([signing, ...previous.map(keyFrom)].map((key) => [key.id, key]));
+  const signing = deriveKey(current);
+  const keys = new Map([signing, ...previous.map(deriveKey)].map((key) => [key.id, key]));
 
   return {
     signFileUrl(base, taskId, index) {
-      const exp = String(expiry(now(), lifetime) / 1000);
+      const exp = String(expiry(now(), lifetimeMs) / 1000);
       const query = new URLSearchParams({ exp, kid: signing.id, sig: signature(signing, taskId, index, exp) });
       return `${base}/v1/videos/${taskId}/files/${index}.mp4?${query}`;
     },
     checkFileUrl(taskId, index, { exp = '', kid = '', sig = '' }) {
       const key = keys.get(kid);
-      if (!key || !equal(sig, signature(key, taskId, index, exp))) {
+      if (!key || !isEqual(sig, signature(key, taskId, index, exp))) {
         throw new GatewayError('invalid_signature', 'The signature of this address is not valid.', { param: 'sig' });
       }
       if (Number(exp) * 1000 <= now()) {
@@ -60,20 +60,20 @@ export function createFileUrls({ secrets, lifetime = DAY, now = Date.now }: File
 
 /** Unix milliseconds, rounded up to the hour. */
 export function expiry(now: number, lifetime: number): number {
-  return Math.ceil((now + Math.min(lifetime, LONGEST_LIFETIME)) / HOUR) * HOUR;
+  return Math.ceil((now + Math.min(lifetime, MAX_LIFETIME_MS)) / HOUR_MS) * HOUR_MS;
 }
 
 /** The id says nothing about the secret and is the same wherever the secret stands in the list. */
-function keyFrom(secret: Buffer): Key {
+function deriveKey(secret: Buffer): SigningKey {
   const bytes = Buffer.from(hkdfSync('sha256', secret, '', 'polygate video file urls', 32));
   return { id: createHash('sha256').update(bytes).digest('base64url').slice(0, 8), bytes };
 }
 
-function signature(key: Key, taskId: string, index: number, exp: string): string {
+function signature(key: SigningKey, taskId: string, index: number, exp: string): string {
   return createHmac('sha256', key.bytes).update(`v1\n${taskId}\n${index}\n${exp}`).digest('base64url');
 }
 
-function equal(one: string, other: string): boolean {
+function isEqual(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -28,7 +28,7 @@ export function createLocalStore(folder: string): MediaStore {
       await syncFolder(dirname(target));
       await syncFolder(dirname(dirname(target)));
     },
-    async holds(name, bytes) {
+    async exists(name, bytes) {
       return (await statOf(pathOf(name)))?.size === bytes;
     },
     async open(name, range, bytes) {

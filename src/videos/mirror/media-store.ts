@@ -21,7 +21,7 @@ export interface StoredFile {
 export interface MediaStore {
   /** Durably; again with the same name is fine. The file at `path` may be gone afterwards. */
   put(path: string, name: string, kept: MirroredFile, signal: AbortSignal): Promise<void>;
-  holds(name: string, bytes: number): Promise<boolean>;
+  exists(name: string, bytes: number): Promise<boolean>;
   /** Undefined when it is gone. */
   open(name: string, range: ByteRange | undefined, bytes: number): Promise<Readable | undefined>;
   remove(name: string): Promise<void>;

@@ -4,35 +4,39 @@ import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedAnswer } from '../../net/trusted.ts';
 import type { AssetSource } from '../mirror.ts';
-import { type ContentAnswer, type ContentRequest, headerOf, headersFor } from './answer.ts';
-import { watchIdle } from './idle.ts';
-import { type Clients, openSource, type RemoteSource } from './source.ts';
+import { type ContentAnswer, type ContentRequest, contentHeaders, headerOf } from './answer.ts';
+import { watchIdle } from './idle-timeout.ts';
+import { type DownloadClients, openSource, type RemoteSource } from './source.ts';
 
-interface Remote {
+interface RemoteContent {
   source: RemoteSource;
   refresh: (() => Promise<AssetSource | undefined>) | undefined;
 }
 
-const IDLE = 30_000;
+const IDLE_TIMEOUT_MS = 30_000;
 /** A caller may watch slowly. */
-const DEADLINE = 4 * 3_600_000;
-const PASSED_ON = ['range', 'if-range', 'if-none-match'];
-const PASSED_BACK = ['content-length', 'content-range', 'etag', 'last-modified'];
-const OUTDATED = new Set([401, 403, 404, 410]);
+const TRANSFER_TIMEOUT_MS = 4 * 3_600_000;
+const FORWARDED_REQUEST_HEADERS = ['range', 'if-range', 'if-none-match'];
+const FORWARDED_RESPONSE_HEADERS = ['content-length', 'content-range', 'etag', 'last-modified'];
+const EXPIRED_URL_STATUSES = new Set([401, 403, 404, 410]);
 
 /** A caller's HEAD is a GET upstream, because a signed address holds for one method. */
-export async function openRemote(clients: Clients, remote: Remote, request: ContentRequest): Promise<ContentAnswer> {
-  const watch = watchIdle(IDLE, request.signal);
+export async function openRemote(
+  clients: DownloadClients,
+  remote: RemoteContent,
+  request: ContentRequest,
+): Promise<ContentAnswer> {
+  const watch = watchIdle(IDLE_TIMEOUT_MS, request.signal);
   let answer: TrustedAnswer | undefined;
   const stop = () => {
     watch.stop();
     answer?.close();
   };
   try {
-    answer = await openFresh(clients, remote, request, watch.signal);
-    const result = translate(answer, request);
+    answer = await openWithRefresh(clients, remote, request, watch.signal);
+    const result = contentAnswer(answer, request);
     if (request.method === 'HEAD' || result.status === 304 || result.status === 416) stop();
-    else result.body = Readable.from(watch.watched(answer.body), { objectMode: false }).once('close', stop);
+    else result.body = Readable.from(watch.pass(answer.body), { objectMode: false }).once('close', stop);
     return result;
   } catch (thrown) {
     stop();
@@ -42,27 +46,27 @@ export async function openRemote(clients: Clients, remote: Remote, request: Cont
   }
 }
 
-async function openFresh(
-  clients: Clients,
-  { source, refresh }: Remote,
+async function openWithRefresh(
+  clients: DownloadClients,
+  { source, refresh }: RemoteContent,
   request: ContentRequest,
   signal: AbortSignal,
 ): Promise<TrustedAnswer> {
   const headers: Record<string, string> = {};
-  for (const name of PASSED_ON) {
+  for (const name of FORWARDED_REQUEST_HEADERS) {
     const value = headerOf(request, name);
     if (value !== undefined && !(request.method === 'HEAD' && name !== 'if-none-match')) headers[name] = value;
   }
-  const options = { headers, deadline: DEADLINE, maxBytes: Number.MAX_SAFE_INTEGER, signal };
+  const options = { headers, timeoutMs: TRANSFER_TIMEOUT_MS, maxBytes: Number.MAX_SAFE_INTEGER, signal };
   const answer = await openSource(clients, source, options);
-  if (!OUTDATED.has(answer.status) || !refresh) return answer;
+  if (!EXPIRED_URL_STATUSES.has(answer.status) || !refresh) return answer;
   answer.close();
   const fresh = await refresh();
   if (!fresh || fresh.type === 'data') return answer;
   return await openSource(clients, fresh, options);
 }
 
-function translate({ status, headers }: TrustedAnswer, request: ContentRequest): ContentAnswer {
+function contentAnswer({ status, headers }: TrustedAnswer, request: ContentRequest): ContentAnswer {
   if (status !== 200 && status !== 206 && status !== 304 && status !== 416) {
     throw new GatewayError('upstream_content_unavailable', 'The upstream does not give this video.', {
       upstreamStatus: status,
@@ -70,13 +74,13 @@ function translate({ status, headers }: TrustedAnswer, request: ContentRequest):
   }
   const type = String(headers['content-type'] ?? '').toLowerCase();
   const passed: Record<string, string> = {};
-  for (const name of PASSED_BACK) {
+  for (const name of FORWARDED_RESPONSE_HEADERS) {
     const value = headers[name];
     if (value !== undefined) passed[name] = String(value);
   }
   if (status === 304 || status === 416) delete passed['content-length'];
   return {
     status,
-    headers: { ...headersFor(/^video\/[a-z0-9.+-]+$/.test(type) ? type : 'video/mp4', request.name), ...passed },
+    headers: { ...contentHeaders(/^video\/[a-z0-9.+-]+$/.test(type) ? type : 'video/mp4', request.name), ...passed },
   };
 }

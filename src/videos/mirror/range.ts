@@ -2,14 +2,14 @@
 
 import type { ByteRange } from './media-store.ts';
 
-const SINGLE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
+const SINGLE_RANGE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
 
 /**
  * One range of a file of `size` bytes. Undefined where the whole file is the answer: no header, several ranges, another unit,
  * or nonsense. `unsatisfiable` where the range lies outside.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
-  const [, first = '', last = ''] = SINGLE.exec(header ?? '') ?? [];
+  const [, first = '', last = ''] = SINGLE_RANGE.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;
   if (first === '') return suffix(Number(last), size);
   const start = Number(first);
@@ -24,7 +24,7 @@ function suffix(length: number, size: number): ByteRange | 'unsatisfiable' {
 }
 
 /** Whether `If-None-Match` names the entity tag, weakly compared. */
-export function matches(header: string | undefined, etag: string): boolean {
+export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

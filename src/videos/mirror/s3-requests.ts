@@ -5,7 +5,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import type { Secret } from '../../security/secret.ts';
-import { expiry, LONGEST_LIFETIME } from './file-urls.ts';
+import { expiry, MAX_LIFETIME_MS } from './file-urls.ts';
 
 export interface S3Options {
   /** E.g. `https://s3.eu-central-1.amazonaws.com`, without a path. */
@@ -33,13 +33,13 @@ export interface S3Requests {
   /** The address, and the headers that must go with the request beside any others. */
   sign(call: S3Call): { url: string; headers: Record<string, string> };
   /** A GET that needs no key for `lifetime` milliseconds, 7 days at most; the same address for an hour. */
-  presign(name: string, lifetime: number): string;
+  presign(name: string, lifetimeMs: number): string;
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 const ALGORITHM = 'AWS4-HMAC-SHA256';
-const UNSIGNED = 'UNSIGNED-PAYLOAD';
-const NO_BODY = digest('');
+const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
+const EMPTY_BODY_SHA256 = sha256Of('');
 
 export function createS3Requests(options: S3Options, now: () => number): S3Requests {
   const { endpoint, region, bucket, prefix = '', accessKeyId, secretAccessKey, pathStyle } = options;
@@ -55,11 +55,11 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
   function signatureOf(canonical: string, stamp: string): string {
     const steps = scopeOf(stamp).split('/');
     const key = steps.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey.reveal()}`);
-    return hmac(key, [ALGORITHM, stamp, scopeOf(stamp), digest(canonical)].join('\n')).toString('hex');
+    return hmac(key, [ALGORITHM, stamp, scopeOf(stamp), sha256Of(canonical)].join('\n')).toString('hex');
   }
 
   return {
-    sign({ method, name, query = {}, sha256 = NO_BODY }) {
+    sign({ method, name, query = {}, sha256 = EMPTY_BODY_SHA256 }) {
       const stamp = stampOf(now());
       const path = pathOf(name);
       const headers = { 'x-amz-content-sha256': sha256, 'x-amz-date': stamp };
@@ -72,18 +72,18 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
       return { url: addressOf(path, encodeQuery(query)), headers: { ...headers, authorization } };
     },
     presign(name, lifetime) {
-      const since = Math.floor(now() / HOUR) * HOUR;
+      const since = Math.floor(now() / HOUR_MS) * HOUR_MS;
       const stamp = stampOf(since);
       const path = pathOf(name);
       const query = encodeQuery({
         'X-Amz-Algorithm': ALGORITHM,
-        'X-Amz-Content-Sha256': UNSIGNED,
+        'X-Amz-Content-Sha256': UNSIGNED_PAYLOAD,
         'X-Amz-Credential': `${accessKeyId}/${scopeOf(stamp)}`,
         'X-Amz-Date': stamp,
-        'X-Amz-Expires': String(Math.min(expiry(now(), lifetime) - since, LONGEST_LIFETIME) / 1000),
+        'X-Amz-Expires': String(Math.min(expiry(now(), lifetime) - since, MAX_LIFETIME_MS) / 1000),
         'X-Amz-SignedHeaders': 'host',
       });
-      const signature = signatureOf(['GET', path, query, `host:${host}\n`, 'host', UNSIGNED].join('\n'), stamp);
+      const signature = signatureOf(['GET', path, query, `host:${host}\n`, 'host', UNSIGNED_PAYLOAD].join('\n'), stamp);
       return addressOf(path, `${query}&X-Amz-Signature=${signature}`);
     },
   };
@@ -108,7 +108,7 @@ function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-function digest(text: string): string {
+function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 

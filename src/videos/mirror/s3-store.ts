@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
-import { watchIdle } from './idle.ts';
+import { watchIdle } from './idle-timeout.ts';
 import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
 import type { S3Call, S3Requests } from './s3-requests.ts';
 
@@ -14,38 +14,38 @@ export interface S3StoreOptions {
   /** As in the names that a list gives. */
   prefix: string;
   /** Milliseconds without a byte. */
-  idle: number;
+  idleMs: number;
   /** Milliseconds for sending one video. */
-  total: number;
+  totalMs: number;
 }
 
-interface Call extends S3Call {
+interface StoreCall extends S3Call {
   headers?: Record<string, string>;
   body?: Readable;
   signal: AbortSignal;
 }
 
-export function createS3Store({ requests, client, prefix, idle, total }: S3StoreOptions): MediaStore {
-  async function call({ headers, body, signal, ...signable }: Call): Promise<TrustedAnswer> {
+export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3StoreOptions): MediaStore {
+  async function call({ headers, body, signal, ...signable }: StoreCall): Promise<TrustedAnswer> {
     const signed = requests.sign(signable);
     const sent = { method: signable.method, headers: { ...headers, ...signed.headers }, signal };
     return await client.request(signed.url, { ...sent, ...(body && { body }) });
   }
 
   /** For calls whose answer has no body that matters. */
-  async function settled(request: Call, allowed: number[]): Promise<TrustedAnswer> {
+  async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedAnswer> {
     const answer = await call(request);
     answer.close();
-    if (!allowed.includes(answer.status)) throw refused(answer.status);
+    if (!allowed.includes(answer.status)) throw storeError(answer.status);
     return answer;
   }
 
-  async function page(token: string | undefined): Promise<string> {
+  async function listPage(token: string | undefined): Promise<string> {
     const query = { 'list-type': '2', prefix: `${prefix}videos/`, ...(token && { 'continuation-token': token }) };
-    const answer = await call({ method: 'GET', query, signal: AbortSignal.timeout(idle) });
+    const answer = await call({ method: 'GET', query, signal: AbortSignal.timeout(idleMs) });
     if (answer.status !== 200) {
       answer.close();
-      throw refused(answer.status);
+      throw storeError(answer.status);
     }
     return Buffer.concat(await Array.fromAsync(answer.body)).toString();
   }
@@ -54,25 +54,25 @@ export function createS3Store({ requests, client, prefix, idle, total }: S3Store
     async put(path, name, { sha256, bytes, mime }, outer) {
       const headers = { 'content-length': String(bytes), 'content-type': mime };
       const body = createReadStream(path);
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(total)]);
+      const signal = AbortSignal.any([outer, AbortSignal.timeout(totalMs)]);
       try {
-        await settled({ method: 'PUT', name, headers, body, sha256, signal }, [200, 201, 204]);
+        await callWithoutBody({ method: 'PUT', name, headers, body, sha256, signal }, [200, 201, 204]);
       } finally {
         body.destroy();
       }
     },
-    async holds(name, bytes) {
-      const request = { method: 'HEAD', name, signal: AbortSignal.timeout(idle) } as const;
-      const { status, headers } = await settled(request, [200, 404]);
+    async exists(name, bytes) {
+      const request = { method: 'HEAD', name, signal: AbortSignal.timeout(idleMs) } as const;
+      const { status, headers } = await callWithoutBody(request, [200, 404]);
       return status === 200 && Number(headers['content-length']) === bytes;
     },
     async open(name, range) {
-      const watch = watchIdle(idle);
+      const watch = watchIdle(idleMs);
       const headers = range && { range: `bytes=${range.start}-${range.end}` };
       const answer = await call({ method: 'GET', name, ...(headers && { headers }), signal: watch.signal }).catch(
         (thrown) => {
           watch.stop();
-          throw refused(undefined, thrown);
+          throw storeError(undefined, thrown);
         },
       );
       const stop = () => {
@@ -80,19 +80,19 @@ export function createS3Store({ requests, client, prefix, idle, total }: S3Store
         answer.close();
       };
       if (answer.status === (range ? 206 : 200)) {
-        return Readable.from(watch.watched(answer.body), { objectMode: false }).once('close', stop);
+        return Readable.from(watch.pass(answer.body), { objectMode: false }).once('close', stop);
       }
       stop();
-      if (answer.status !== 404) throw refused(answer.status);
+      if (answer.status !== 404) throw storeError(answer.status);
       return undefined;
     },
     async remove(name) {
-      await settled({ method: 'DELETE', name, signal: AbortSignal.timeout(idle) }, [200, 204, 404]);
+      await callWithoutBody({ method: 'DELETE', name, signal: AbortSignal.timeout(idleMs) }, [200, 204, 404]);
     },
     async *list() {
       let token: string | undefined;
       do {
-        const text = await page(token);
+        const text = await listPage(token);
         yield* entriesOf(text, prefix);
         token = fieldOf(text, 'NextContinuationToken');
       } while (token);
@@ -119,7 +119,7 @@ function fieldOf(text: string, name: string): string | undefined {
     .replace(/&amp;/g, '&');
 }
 
-function refused(status: number | undefined, cause?: unknown): GatewayError {
+function storeError(status: number | undefined, cause?: unknown): GatewayError {
   const words = status === undefined ? 'did not answer' : `answered with status ${status}`;
   return new GatewayError('upstream_content_unavailable', `The object store ${words}.`, { cause });
 }

@@ -5,7 +5,7 @@ import type { GuardedClient } from '../../net/fetch.ts';
 import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
 import type { AssetSource } from '../mirror.ts';
 
-export interface Clients {
+export interface DownloadClients {
   /** For every address that an upstream names. */
   guarded: GuardedClient;
   /** For the providers' own origins. */
@@ -17,7 +17,7 @@ export type RemoteSource = Exclude<AssetSource, { type: 'data' }>;
 export interface OpenSourceOptions {
   headers: Record<string, string>;
   /** Milliseconds for all of it. */
-  deadline: number;
+  timeoutMs: number;
   /** The body fails beyond it. */
   maxBytes: number;
   signal: AbortSignal;
@@ -31,7 +31,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
  * requested.
  */
 export async function openSource(
-  clients: Clients,
+  clients: DownloadClients,
   source: RemoteSource,
   options: OpenSourceOptions,
 ): Promise<TrustedAnswer> {
@@ -44,19 +44,19 @@ export async function openSource(
     const answer = await send(clients, url, credential, options);
     if (!REDIRECTS.has(answer.status)) return answer;
     answer.close();
-    url = destination(answer, url);
+    url = redirectTarget(answer, url);
   }
   throw new FetchFailure('status', `The address answered with more than ${MAX_REDIRECTS} redirects.`);
 }
 
 function send(
-  { guarded, trusted }: Clients,
+  { guarded, trusted }: DownloadClients,
   url: string,
   credential: Record<string, string> | undefined,
-  { headers, deadline, maxBytes, signal }: OpenSourceOptions,
+  { headers, timeoutMs, maxBytes, signal }: OpenSourceOptions,
 ): Promise<TrustedAnswer> {
-  if (!credential) return guarded.request(url, { method: 'GET', headers, deadline, maxBytes, signal });
-  const signals = [signal, AbortSignal.timeout(deadline)];
+  if (!credential) return guarded.request(url, { method: 'GET', headers, deadline: timeoutMs, maxBytes, signal });
+  const signals = [signal, AbortSignal.timeout(timeoutMs)];
   return trusted.request(url, {
     method: 'GET',
     headers: { ...headers, ...credential },
@@ -64,7 +64,7 @@ function send(
   });
 }
 
-function destination(answer: TrustedAnswer, from: string): string {
+function redirectTarget(answer: TrustedAnswer, from: string): string {
   const location = String(answer.headers.location ?? '');
   if (location === '' || !URL.canParse(location, from)) {
     throw new FetchFailure('status', 'The address answered with a redirect to nowhere.');

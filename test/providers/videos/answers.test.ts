@@ -501,7 +501,7 @@ describe('cancelling', () => {
 
 describe('looking for a lost submission', () => {
   const sentAt = 1_795_219_952;
-  const lost = { ...context, sentAt, held: [], request: ask({ prompt: 'a red kite', seed: 5, duration: 8 }) };
+  const lost = { ...context, sentAt, otherRefs: [], request: ask({ prompt: 'a red kite', seed: 5, duration: 8 }) };
   const mine = { id: 'v1', model: 'some/model', prompt: 'a red kite', created_at: sentAt + 1 };
   const old = { id: 'v0', model: 'some/model', prompt: 'a red kite', created_at: sentAt - 3600 };
   const other = { id: 'v2', model: 'some/model', prompt: 'a dog', created_at: sentAt + 2 };
@@ -530,7 +530,7 @@ describe('looking for a lost submission', () => {
 
   test('OpenAI: what another submission has is not the lost one', () => {
     const body = { data: [mine, { ...mine, id: 'v3' }], has_more: false };
-    const find = (...held: Json[]) => openaiVideos.find?.({ ...lost, held }).read(answer(body));
+    const find = (...otherRefs: Json[]) => openaiVideos.find?.({ ...lost, otherRefs }).read(answer(body));
     assert.deepEqual(find({ id: 'v1' }), { type: 'found', ref: { id: 'v3' } });
     assert.deepEqual(find({ id: 'v1' }, { id: 'v3' }), { type: 'none' });
   });

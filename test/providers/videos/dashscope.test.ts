@@ -155,7 +155,7 @@ testAdapter({
     ],
     [output({ task_status: 'CANCELED' }), { type: 'cancelled' }],
     [output({ task_status: 'UNKNOWN' }), { type: 'lost' }],
-    [output({ task_status: 'NEW' }), { type: 'unknown', word: 'NEW' }],
+    [output({ task_status: 'NEW' }), { type: 'unknown', status: 'NEW' }],
   ],
 });
 
@@ -167,6 +167,6 @@ test('cancelling works while the task is pending, which the server knows', () =>
 
 test('frames and references exclude each other from Wan 3 on', () => {
   const mixed = { frames: frames.slice(0, 1), references: references.slice(2) };
-  assert.doesNotThrow(() => dashscope.check?.(ask({ model: 'wan2.7-i2v', ...mixed })));
-  assert.throws(() => dashscope.check?.(ask({ model: 'wan3.0-video', ...mixed })), { code: 'invalid_request' });
+  assert.doesNotThrow(() => dashscope.checkRequest?.(ask({ model: 'wan2.7-i2v', ...mixed })));
+  assert.throws(() => dashscope.checkRequest?.(ask({ model: 'wan3.0-video', ...mixed })), { code: 'invalid_request' });
 });

@@ -80,7 +80,7 @@ describe('arbitrary answers', () => {
   for (const [name, api] of Object.entries(apis)) {
     test(name, () => {
       const ref = api === sandboxVideo ? 'some/id' : { app: 'some/app', kind: 'text2video', id: 'some/id' };
-      const lost = { ...context, request: ask({ seed: 1, duration: 5 }), sentAt: 0, held: [] };
+      const lost = { ...context, request: ask({ seed: 1, duration: 5 }), sentAt: 0, otherRefs: [] };
       fc.assert(
         fc.property(answers, (answer) => {
           const submitted = api.submit(ask(), context).read(answer);

@@ -130,13 +130,13 @@ testAdapter({
       data({ task_status: 'failed', task_status_msg: 'oops' }),
       { type: 'failed', error: { code: 'upstream_error', message: 'oops' } },
     ],
-    [data({ task_status: 'paused' }), { type: 'unknown', word: 'paused' }],
+    [data({ task_status: 'paused' }), { type: 'unknown', status: 'paused' }],
     [{ ...data({ task_status: 'failed' }), code: 5000 }, { type: 'unreadable' }],
   ],
 });
 
 describe('finding', () => {
-  const lost = { ...context, request: ask({ model }), sentAt: 1_795_000_000, held: [] };
+  const lost = { ...context, request: ask({ model }), sentAt: 1_795_000_000, otherRefs: [] };
   const task = (task_id: string, external_task_id?: string, created_at = 1_795_000_001_000): Json => ({
     task_id,
     created_at,
@@ -166,6 +166,6 @@ describe('finding', () => {
 });
 
 test('frames and references exclude each other', () =>
-  assert.throws(() => kling.check?.(ask({ frames, references })), { code: 'invalid_request' }));
+  assert.throws(() => kling.checkRequest?.(ask({ frames, references })), { code: 'invalid_request' }));
 
 test('a running task cannot be cancelled', () => assert.equal(kling.cancel, undefined));

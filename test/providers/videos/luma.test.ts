@@ -65,7 +65,7 @@ testAdapter({
       { state: 'failed', failure_reason: null },
       { type: 'failed', error: { code: 'upstream_error', message: 'The provider failed without saying why.' } },
     ],
-    [{ state: 'sleeping' }, { type: 'unknown', word: 'sleeping' }],
+    [{ state: 'sleeping' }, { type: 'unknown', status: 'sleeping' }],
   ],
 });
 
@@ -91,7 +91,7 @@ describe('finding', () => {
     request: { model: 'ray-2', prompt: 'a red kite', duration: '5s', ...fields },
   });
   const find = (generations: Json, has_more = true) =>
-    luma.find?.({ ...context, request, sentAt, held: [] }).read(answer({ generations, has_more }));
+    luma.find?.({ ...context, request, sentAt, otherRefs: [] }).read(answer({ generations, has_more }));
 
   test('knows what repeats all that was asked', () => {
     assert.deepEqual(find([generation({ loop: false }), generation({ prompt: 'other' })]), {

@@ -101,7 +101,7 @@ testAdapter({
     ],
     [{ task: { status: 'cancelled' } }, { type: 'cancelled' }],
     [{ task: { status: 'expired' } }, { type: 'expired' }],
-    [{ task: { status: 'paused' } }, { type: 'unknown', word: 'paused' }],
+    [{ task: { status: 'paused' } }, { type: 'unknown', status: 'paused' }],
     [numbered(1004), { type: 'unreadable' }],
   ],
 });
@@ -124,7 +124,7 @@ describe('cancelling', () => {
 test('frames and references exclude each other', () =>
   assert.throws(
     () =>
-      minimax.check?.(
+      minimax.checkRequest?.(
         ask({
           frames: [{ type: 'first_frame', input: image }],
           references: [{ type: 'image', input: image }],

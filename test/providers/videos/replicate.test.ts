@@ -95,7 +95,7 @@ testAdapter({
     ],
     [{ status: 'canceled' }, { type: 'cancelled' }],
     [{ status: 'aborted' }, { type: 'expired' }],
-    [{ status: 'resting' }, { type: 'unknown', word: 'resting' }],
+    [{ status: 'resting' }, { type: 'unknown', status: 'resting' }],
   ],
 });
 
@@ -117,7 +117,7 @@ describe('finding', () => {
     ...fields,
   });
   const find = (results: Json, next: Json = null, asked = request) =>
-    replicate.find?.({ ...context, request: asked, sentAt, held: [] }).read(answer({ results, next }));
+    replicate.find?.({ ...context, request: asked, sentAt, otherRefs: [] }).read(answer({ results, next }));
 
   test('knows the prediction with our input', () =>
     assert.deepEqual(find([prediction({ id: 'p0', model: 'other/model' }), prediction()]), {

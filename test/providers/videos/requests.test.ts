@@ -319,7 +319,7 @@ describe('what cannot be asked for together', () => {
   for (const [api, request, param] of refused) {
     test(`${param}: ${JSON.stringify(request).slice(0, 80)}`, () => {
       assert.throws(
-        () => api.check?.(request),
+        () => api.checkRequest?.(request),
         (error) => error instanceof GatewayError && error.code === 'invalid_request' && error.param === param,
       );
     });
@@ -327,10 +327,10 @@ describe('what cannot be asked for together', () => {
 
   test('what can is not refused', () => {
     for (const api of [veo, seedance, grokImagine]) {
-      for (const request of [ask(), everything, firstFrame, twoFrames]) api.check?.(request);
+      for (const request of [ask(), everything, firstFrame, twoFrames]) api.checkRequest?.(request);
     }
-    veo.check?.(ask({ duration: 4, frames: [{ type: 'first_frame', input: image }] }));
-    grokImagine.check?.(ask({ references: [{ type: 'video', input: imageUrl }] }));
+    veo.checkRequest?.(ask({ duration: 4, frames: [{ type: 'first_frame', input: image }] }));
+    grokImagine.checkRequest?.(ask({ references: [{ type: 'video', input: imageUrl }] }));
   });
 });
 

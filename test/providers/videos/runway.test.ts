@@ -112,7 +112,7 @@ testAdapter({
       { status: 'CANCELLED', cost: { credits: 5 } },
       { type: 'cancelled', cost: '0.05' },
     ],
-    [{ status: 'ARCHIVED' }, { type: 'unknown', word: 'ARCHIVED' }],
+    [{ status: 'ARCHIVED' }, { type: 'unknown', status: 'ARCHIVED' }],
   ],
 });
 
@@ -136,4 +136,4 @@ describe('cancelling', () => {
 });
 
 test('frames and references exclude each other', () =>
-  assert.throws(() => runway.check?.(shared), { code: 'invalid_request', param: 'input_references' }));
+  assert.throws(() => runway.checkRequest?.(shared), { code: 'invalid_request', param: 'input_references' }));

@@ -182,7 +182,7 @@ describe('a submission whose answer was lost', () => {
       attemptId: 'a1',
       request: request({ duration: 5 }),
       sentAt: now / 1000,
-      held: [],
+      otherRefs: [],
     });
     assert.ok(built);
     const found = await call(built);

@@ -14,7 +14,7 @@ import type {
 import { MAX_COUNT } from './task.ts';
 
 export const sandboxVideo: VideoApi = {
-  pollInterval: 500,
+  minPollIntervalMs: 500,
 
   submit: (request, { attemptId }) => ({
     ...creation(request, attemptId),
@@ -99,5 +99,5 @@ const STATES: Record<string, (body: Json, ref: VideoRef) => PollResult> = {
 function readState({ status, body }: VideoAnswer, ref: VideoRef): PollResult {
   const word = text(body?.status);
   if (status >= 300 || word === undefined) return { type: 'unreadable' };
-  return lookUp(STATES, word)?.(body, ref) ?? { type: 'unknown', word };
+  return lookUp(STATES, word)?.(body, ref) ?? { type: 'unknown', status: word };
 }

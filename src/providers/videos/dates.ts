@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json/json.ts';
 
 /** An ISO date as Unix seconds. */
-export function secondsOf(date: Json): number | undefined {
+export function unixSecondsOf(date: Json): number | undefined {
   const milliseconds = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }

@@ -7,14 +7,14 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { HEAD_BYTES } from './media-type.ts';
 
 /** The version of a resource that a server serves, by which a later request can say which one it began with. */
-export interface Version {
+export interface ResourceVersion {
   /** A strong entity tag, or a date as the server wrote it; without one nothing can be resumed. */
   validator?: string;
   /** Bytes of the whole file, where the server says it. */
   total?: number;
 }
 
-export interface Whole {
+export interface FinishedFile {
   /** Hex. */
   sha256: string;
   bytes: number;
@@ -23,29 +23,29 @@ export interface Whole {
 export interface PartialFile {
   readonly path: string;
   readonly bytes: number;
-  readonly version: Version;
+  readonly version: ResourceVersion;
   /** The first bytes of the file, as far as they are here. */
   readonly head: Buffer;
   /** Drops all that has arrived: another version comes from its beginning. */
-  restart(version: Version): Promise<void>;
+  restart(version: ResourceVersion): Promise<void>;
   append(chunk: Buffer): Promise<void>;
   /** Makes the bytes durable as all there are; more may not follow. */
-  finish(): Promise<Whole>;
+  finish(): Promise<FinishedFile>;
   /** Keeps for another time what can be resumed, and nothing else; after `finish` it does nothing. */
   close(): Promise<void>;
   discard(): Promise<void>;
 }
 
 /** What stands beside a part: how many of its bytes are surely on the disk. */
-interface Checkpoint extends Version {
+interface Checkpoint extends ResourceVersion {
   bytes: number;
 }
 
-const CHECKPOINT_BYTES = 8 * 1024 * 1024;
-const READ_BYTES = 1024 * 1024;
+const CHECKPOINT_INTERVAL_BYTES = 8 * 1024 * 1024;
+const READ_BUFFER_BYTES = 1024 * 1024;
 
 /** Goes on with what lies at the path, or begins a new file; makes its folder. */
-export async function openPart(path: string): Promise<PartialFile> {
+export async function openPartialFile(path: string): Promise<PartialFile> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
   const checkpointPath = `${path}.json`;
   let checkpoint = await readCheckpoint(checkpointPath);
@@ -55,7 +55,7 @@ export async function openPart(path: string): Promise<PartialFile> {
 
   async function save(next: Checkpoint): Promise<void> {
     await file.datasync();
-    await replaceFile(checkpointPath, JSON.stringify(next));
+    await replaceFileAtomically(checkpointPath, JSON.stringify(next));
     checkpoint = next;
   }
 
@@ -74,7 +74,7 @@ export async function openPart(path: string): Promise<PartialFile> {
 
   async function discard(): Promise<void> {
     await release();
-    await removePart(path);
+    await removePartialFile(path);
   }
 
   return {
@@ -97,7 +97,7 @@ export async function openPart(path: string): Promise<PartialFile> {
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
       hash.update(chunk);
       bytes += chunk.length;
-      if (bytes - checkpoint.bytes >= CHECKPOINT_BYTES) await save({ ...checkpoint, bytes });
+      if (bytes - checkpoint.bytes >= CHECKPOINT_INTERVAL_BYTES) await save({ ...checkpoint, bytes });
     },
     async finish() {
       await save({ ...checkpoint, total: bytes, bytes });
@@ -113,7 +113,7 @@ export async function openPart(path: string): Promise<PartialFile> {
   };
 }
 
-export async function removePart(path: string): Promise<void> {
+export async function removePartialFile(path: string): Promise<void> {
   await rm(`${path}.json`, { force: true });
   await rm(path, { force: true });
 }
@@ -147,7 +147,7 @@ async function readExisting(file: FileHandle, checkpoint: Checkpoint) {
   const { size } = await file.stat();
   const bytes = size < checkpoint.bytes ? 0 : checkpoint.bytes;
   await file.truncate(bytes);
-  const buffer = Buffer.alloc(Math.min(READ_BYTES, bytes));
+  const buffer = Buffer.alloc(Math.min(READ_BUFFER_BYTES, bytes));
   for (let position = 0; position < bytes; ) {
     const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, bytes - position), position);
     hash.update(buffer.subarray(0, bytesRead));
@@ -165,7 +165,7 @@ async function writeAll(file: FileHandle, chunk: Buffer, position: number): Prom
 }
 
 /** The file holds either what it held or the new text, whenever the process ends. */
-async function replaceFile(path: string, text: string): Promise<void> {
+async function replaceFileAtomically(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
   const file = await open(fresh, 'w', PRIVATE_FILE);
   try {

@@ -5,9 +5,9 @@ import type { FindResult, LostSubmission } from '../../core/video.ts';
 import { amountOf, idOf } from './answer.ts';
 
 /** Seconds that a server's clock may be behind ours. */
-const SKEW = 30;
+const CLOCK_SKEW_SECONDS = 30;
 
-interface Search {
+interface TaskSearch {
   lost: LostSubmission;
   /** The list holds all tasks there are. */
   complete: boolean;
@@ -16,13 +16,13 @@ interface Search {
 }
 
 /** Only a single task that surely matches is found: taking another caller's video would be worse than losing one. */
-export function searchTasks(tasks: Json, { lost, complete, matches }: Search): FindResult {
+export function searchTasks(tasks: Json, { lost, complete, matches }: TaskSearch): FindResult {
   if (!Array.isArray(tasks) || !tasks.every(isObject)) return { type: 'unclear' };
-  const since = lost.sentAt - SKEW;
-  const held = new Set(lost.held.map((ref) => ref?.id));
+  const since = lost.sentAt - CLOCK_SKEW_SECONDS;
+  const takenIds = new Set(lost.otherRefs.map((ref) => ref?.id));
   const isOld = (task: Record<string, Json>) => (amountOf(task.created_at) ?? since) < since;
   const candidates = tasks.filter((task) => !isOld(task)).map((task) => ({ id: idOf(task.id), match: matches(task) }));
-  const [first, ...others] = candidates.filter(({ id, match }) => match !== false && !held.has(id));
+  const [first, ...others] = candidates.filter(({ id, match }) => match !== false && !takenIds.has(id));
   if (!first) return { type: complete || tasks.some(isOld) ? 'none' : 'unclear' };
   if (others.length > 0 || !first.match || first.id === undefined) return { type: 'unclear' };
   return { type: 'found', ref: { id: first.id } };

@@ -6,20 +6,20 @@ export interface IdleWatch {
   /** Aborts with a `timeout` failure when nothing comes, or with the reason of the outer signal. */
   readonly signal: AbortSignal;
   /** Passes chunks on and stops watching at their end. */
-  watched(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
+  pass(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
   stop(): void;
 }
 
 /** Watches from now on. */
-export function watchIdle(milliseconds: number, outer?: AbortSignal): IdleWatch {
+export function watchIdle(timeoutMs: number, outer?: AbortSignal): IdleWatch {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const start = () => {
-    timer = setTimeout(() => controller.abort(new FetchFailure('timeout')), milliseconds);
+    timer = setTimeout(() => controller.abort(new FetchFailure('timeout')), timeoutMs);
   };
   const stop = () => clearTimeout(timer);
 
-  async function* watched(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async function* pass(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of body) {
         stop();
@@ -32,5 +32,5 @@ export function watchIdle(milliseconds: number, outer?: AbortSignal): IdleWatch 
   }
 
   start();
-  return { signal: outer ? AbortSignal.any([controller.signal, outer]) : controller.signal, watched, stop };
+  return { signal: outer ? AbortSignal.any([controller.signal, outer]) : controller.signal, pass, stop };
 }

@@ -5,10 +5,10 @@ import { boundCost, boundCount, plausibleCost } from '../core/usage-bounds.ts';
 import type { VideoCharge } from '../core/video.ts';
 import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from './task.ts';
 
-export type Bill = Pick<LedgerEntry, 'seconds' | 'cost' | 'source'>;
+export type TaskCost = Pick<LedgerEntry, 'seconds' | 'cost' | 'source'>;
 
 /** Of a task with a video. Seconds are whole, and at least one for each video. */
-export function billOf(details: VideoDetails, charge: VideoCharge, assets: readonly TaskAsset[]): Bill {
+export function costOfCompleted(details: VideoDetails, charge: VideoCharge, assets: readonly TaskAsset[]): TaskCost {
   const count = Math.max(1, assets.length);
   const seconds = secondsOf(details, charge, assets, count);
   const reported = reportedCost(charge);
@@ -18,25 +18,25 @@ export function billOf(details: VideoDetails, charge: VideoCharge, assets: reado
 }
 
 /** What a task may cost at most by the catalog; undefined where nobody knows. `longest`: seconds, where no length is asked for. */
-export function expectedCost(details: VideoDetails, longest = 1): bigint | undefined {
-  const { duration = longest, count, size = LARGE } = details;
+export function maxExpectedCost(details: VideoDetails, longest = 1): bigint | undefined {
+  const { duration = longest, count, size = ASSUMED_SIZE } = details;
   const [width = 0, height = 0] = size.split('x').map(Number);
   const seconds = Math.max(1, duration) * count;
-  const tokens = Math.ceil((width * height * FRAME_RATE * seconds) / PIXELS_PER_TOKEN);
+  const tokens = Math.ceil((width * height * FRAMES_PER_SECOND * seconds) / PIXELS_PER_TOKEN);
   return catalogCost(details, { seconds, count, tokens });
 }
 
-const LARGE = '1920x1080';
-const FRAME_RATE = 24;
+const ASSUMED_SIZE = '1920x1080';
+const FRAMES_PER_SECOND = 24;
 const PIXELS_PER_TOKEN = 1024;
 
 /** Of a task that ended without a video: what the upstream charged nevertheless. */
-export function billWithoutVideo(charge: VideoCharge): Bill {
+export function costWithoutVideo(charge: VideoCharge): TaskCost {
   const cost = reportedCost(charge);
   return { seconds: 0, cost: cost ?? 0n, source: cost === undefined ? 'none' : 'upstream' };
 }
 
-export function ledgerEntry(task: VideoTask, provider: string, bill: Bill, createdAt: number): LedgerEntry {
+export function ledgerEntry(task: VideoTask, provider: string, bill: TaskCost, createdAt: number): LedgerEntry {
   return { taskId: task.id, owner: task.owner, model: task.model, provider, ...bill, createdAt };
 }
 
@@ -75,13 +75,13 @@ interface Amounts {
 function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts): bigint | undefined {
   const { prices = {}, resolution } = details;
   // Models that can make sound do so unless they are told otherwise.
-  const sound = details.audio === false ? [''] : ['-audio', ''];
+  const audioSuffixes = details.audio === false ? [''] : ['-audio', ''];
   const find = (names: string[]) => names.map((name) => prices[name]).find((price) => price !== undefined);
   const perSecond = find([
-    ...(resolution === undefined ? [] : sound.map((end) => `per-video-second-${resolution}${end}`)),
-    ...sound.map((end) => `per-video-second${end}`),
+    ...(resolution === undefined ? [] : audioSuffixes.map((end) => `per-video-second-${resolution}${end}`)),
+    ...audioSuffixes.map((end) => `per-video-second${end}`),
   ]);
-  const perToken = tokens === undefined ? undefined : find(sound.map((end) => `per-video-token${end}`));
+  const perToken = tokens === undefined ? undefined : find(audioSuffixes.map((end) => `per-video-token${end}`));
   const parts: [string | undefined, number][] = [
     [perSecond, seconds],
     [perToken, tokens ?? 0],

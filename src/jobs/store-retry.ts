@@ -2,19 +2,19 @@
 
 import type { Clock } from '../core/clock.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { pause } from './clock.ts';
+import { sleep } from './clock.ts';
 
-const FIRST = 100;
+const FIRST_RETRY_DELAY_MS = 100;
 /** Work goes on within 5 seconds of the store's recovery. */
-const LONGEST = 4_000;
+const MAX_RETRY_DELAY_MS = 4_000;
 
 /** Milliseconds to leave the store alone after so many failures in a row. */
-export function backOff(failures: number): number {
-  return Math.min(FIRST * 2 ** (failures - 1), LONGEST);
+export function storeRetryDelay(failures: number): number {
+  return Math.min(FIRST_RETRY_DELAY_MS * 2 ** (failures - 1), MAX_RETRY_DELAY_MS);
 }
 
 /** Tries again for as long as the store is unavailable; throws what it threw when the signal aborts. */
-export async function persist<Result>(
+export async function retryWhileUnavailable<Result>(
   write: () => Promise<Result>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<Result> {
@@ -24,6 +24,6 @@ export async function persist<Result>(
     } catch (error) {
       if (!(error instanceof StoreUnavailable) || signal.aborted) throw error;
     }
-    await pause(clock, backOff(failures), signal);
+    await sleep(clock, storeRetryDelay(failures), signal);
   }
 }

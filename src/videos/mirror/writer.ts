@@ -4,54 +4,62 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PRIVATE_FILE } from '../../security/file-modes.ts';
 import type { AssetSource, Mirror, MirroredFile } from '../mirror.ts';
+import type { DiskReserve } from './disk-reserve.ts';
 import { checkVideo, type DownloadLimits, download, tooLarge } from './download.ts';
 import { durationOf } from './duration.ts';
 import { type MediaStore, nameIn } from './media-store.ts';
 import { extensionOf, mediaTypeOf } from './media-type.ts';
-import { openPart, type PartialFile, removePart } from './part.ts';
-import type { Room } from './room.ts';
-import type { Clients } from './source.ts';
-import { Unfit } from './unfit.ts';
+import { NotMirrorable } from './not-mirrorable.ts';
+import { openPartialFile, type PartialFile, removePartialFile } from './partial-file.ts';
+import type { DownloadClients } from './source.ts';
 
-export interface KeeperOptions {
-  clients: Clients;
+export interface MirrorWriterOptions {
+  clients: DownloadClients;
   /** Where parts lie; the store may be elsewhere. */
   folder: string;
   store: MediaStore;
   /** Stands before the name in `Kept.file`. */
   scheme: string;
   limits: DownloadLimits;
-  room: Room;
-  log: Log;
+  reserve: DiskReserve;
+  log: MirrorLog;
 }
 
 /** The part of a pino logger that is used. */
-export interface Log {
+export interface MirrorLog {
   warn(details: object, text: string): void;
 }
 
 /** Bytes of base64 that are decoded at once; a multiple of four. */
-const SLICE = 4 * 256 * 1024;
+const SLICE_CHARACTERS = 4 * 256 * 1024;
 
-export function createKeeper({ clients, folder, store, scheme, limits, room, log }: KeeperOptions): Mirror['keep'] {
+export function createMirrorWriter({
+  clients,
+  folder,
+  store,
+  scheme,
+  limits,
+  reserve,
+  log,
+}: MirrorWriterOptions): Mirror['save'] {
   const running = new Map<string, Promise<unknown>>();
 
-  async function keep(path: string, place: string, source: AssetSource, outer: AbortSignal): Promise<MirroredFile> {
-    const before = await readNote(path);
-    if (before && (await store.holds(nameIn(before), before.bytes))) return before;
-    await room.check(0);
-    const signal = AbortSignal.any([outer, AbortSignal.timeout(limits.total)]);
-    const part = await openPart(path);
+  async function saveFile(path: string, place: string, source: AssetSource, outer: AbortSignal): Promise<MirroredFile> {
+    const before = await readRecord(path);
+    if (before && (await store.exists(nameIn(before), before.bytes))) return before;
+    await reserve.requireSpace(0);
+    const signal = AbortSignal.any([outer, AbortSignal.timeout(limits.totalMs)]);
+    const part = await openPartialFile(path);
     try {
       await fill(part, source, signal);
       const kept = await describe(part, place);
-      await writeFile(noteOf(path), JSON.stringify(kept), { mode: PRIVATE_FILE, flush: true });
+      await writeFile(recordPathOf(path), JSON.stringify(kept), { mode: PRIVATE_FILE, flush: true });
       await store.put(path, nameIn(kept), kept, signal);
-      await removePart(path);
+      await removePartialFile(path);
       return kept;
     } catch (thrown) {
-      const unfit = isNoSpace(thrown) ? new Unfit('the disk is full', thrown) : thrown;
-      await (unfit instanceof Unfit ? part.discard() : part.close());
+      const unfit = isDiskFull(thrown) ? new NotMirrorable('the disk is full', thrown) : thrown;
+      await (unfit instanceof NotMirrorable ? part.discard() : part.close());
       outer.throwIfAborted();
       throw unfit;
     }
@@ -59,7 +67,7 @@ export function createKeeper({ clients, folder, store, scheme, limits, room, log
 
   async function fill(part: PartialFile, source: AssetSource, signal: AbortSignal): Promise<void> {
     if (source.type === 'data') await decode(part, source.data, limits.maxBytes);
-    else await download(clients, source, part, { limits, room, signal });
+    else await download(clients, source, part, { limits, reserve, signal });
   }
 
   async function describe(part: PartialFile, place: string): Promise<MirroredFile> {
@@ -78,13 +86,13 @@ export function createKeeper({ clients, folder, store, scheme, limits, room, log
       // A lease that was lost may leave its run behind for a moment.
       await others;
       signal.throwIfAborted();
-      return await keep(path, place, source, signal);
+      return await saveFile(path, place, source, signal);
     })();
     running.set(path, mine);
     try {
       return await mine;
     } catch (thrown) {
-      if (!(thrown instanceof Unfit)) throw thrown;
+      if (!(thrown instanceof NotMirrorable)) throw thrown;
       log.warn({ task: id, index, reason: thrown.message, err: thrown.cause }, 'a finished video is not mirrored');
       return undefined;
     } finally {
@@ -94,13 +102,13 @@ export function createKeeper({ clients, folder, store, scheme, limits, room, log
 }
 
 /** What is kept of a part that was whole once. */
-function noteOf(path: string): string {
+function recordPathOf(path: string): string {
   return `${path}.kept.json`;
 }
 
-async function readNote(path: string): Promise<MirroredFile | undefined> {
+async function readRecord(path: string): Promise<MirroredFile | undefined> {
   try {
-    return JSON.parse(await readFile(noteOf(path), 'utf8'));
+    return JSON.parse(await readFile(recordPathOf(path), 'utf8'));
   } catch {
     return undefined;
   }
@@ -109,13 +117,13 @@ async function readNote(path: string): Promise<MirroredFile | undefined> {
 async function decode(part: PartialFile, base64: string, maxBytes: number): Promise<void> {
   if (Buffer.byteLength(base64, 'base64') > maxBytes) throw tooLarge(maxBytes);
   await part.restart({});
-  for (let at = 0; at < base64.length; at += SLICE) {
-    await part.append(Buffer.from(base64.slice(at, at + SLICE), 'base64'));
+  for (let at = 0; at < base64.length; at += SLICE_CHARACTERS) {
+    await part.append(Buffer.from(base64.slice(at, at + SLICE_CHARACTERS), 'base64'));
   }
   checkVideo(part);
 }
 
-function isNoSpace(thrown: unknown): boolean {
+function isDiskFull(thrown: unknown): boolean {
   const code = (thrown as { code?: unknown }).code;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
 }

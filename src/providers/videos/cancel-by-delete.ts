@@ -1,9 +1,9 @@
 /** Cancelling by DELETE where the same verb erases a task that is over, together with its video. */
 
 import type { CancelResult, PollResult, VideoAnswer, VideoCall } from '../../core/video.ts';
-import { cancellation } from './answer.ts';
+import { cancelResult } from './answer.ts';
 
-interface Deletion {
+interface DeleteCancellation {
   /** Where the state is asked for, and how it is read. */
   statePath: string;
   read(answer: VideoAnswer): PollResult;
@@ -11,11 +11,11 @@ interface Deletion {
   path: string;
   headers?: Record<string, string>;
   /** The states in which deleting means cancelling. */
-  while: readonly PollResult['type'][];
+  cancellableStates: readonly PollResult['type'][];
 }
 
 /** Asks for the state first, and deletes only what is not over. */
-export function deleteUnlessOver(deletion: Deletion): VideoCall<CancelResult> {
+export function cancelByDelete(deletion: DeleteCancellation): VideoCall<CancelResult> {
   return {
     method: 'GET',
     path: deletion.statePath,
@@ -23,9 +23,9 @@ export function deleteUnlessOver(deletion: Deletion): VideoCall<CancelResult> {
     read: (answer) => {
       const { type } = deletion.read(answer);
       if (type === 'unreadable' || type === 'unknown') return { type: 'unreadable' };
-      if (!deletion.while.includes(type)) return { type: 'too-late' };
+      if (!deletion.cancellableStates.includes(type)) return { type: 'too-late' };
       const { path, headers } = deletion;
-      return { type: 'follow', call: { method: 'DELETE', path, headers, read: cancellation } };
+      return { type: 'follow', call: { method: 'DELETE', path, headers, read: cancelResult } };
     },
   };
 }

@@ -7,19 +7,19 @@ import { FetchFailure } from '../net/failure.ts';
 import type { FetchBytes } from '../net/fetch.ts';
 
 /** Each. */
-const MAX_BYTES = 20 * 1024 * 1024;
+const MAX_FETCHED_BYTES = 20 * 1024 * 1024;
 
 /** `passing`: another try may succeed. */
-export type Inlined =
+export type InlineResult =
   | { type: 'request'; request: VideoRequest }
-  | { type: 'failed'; passing: boolean; message: string };
+  | { type: 'failed'; retryable: boolean; message: string };
 
 /** The request with the content of addresses in place of them. Rejects with the signal's reason on abort. */
 export async function inlineInputs(
   request: VideoRequest,
   fetchBytes: FetchBytes,
   signal: AbortSignal,
-): Promise<Inlined> {
+): Promise<InlineResult> {
   const inline = async <Place extends { input: VideoInput }>(place: Place): Promise<Place> => ({
     ...place,
     input: await inlineInput(place.input, fetchBytes, signal),
@@ -31,18 +31,22 @@ export async function inlineInputs(
   } catch (thrown) {
     signal.throwIfAborted();
     if (!(thrown instanceof GatewayError)) throw thrown;
-    return { type: 'failed', passing: isPassing(thrown), message: `An input could not be fetched: ${thrown.message}` };
+    return {
+      type: 'failed',
+      retryable: isRetryable(thrown),
+      message: `An input could not be fetched: ${thrown.message}`,
+    };
   }
 }
 
 async function inlineInput(input: VideoInput, fetchBytes: FetchBytes, signal: AbortSignal): Promise<VideoInput> {
   if (input.url === undefined) return input;
-  const { bytes, type } = await fetchBytes(input.url, { maxBytes: MAX_BYTES, signal });
+  const { bytes, type } = await fetchBytes(input.url, { maxBytes: MAX_FETCHED_BYTES, signal });
   const mime = sniffMime(bytes) ?? type ?? input.mime ?? 'application/octet-stream';
   return { data: bytes.toString('base64'), mime };
 }
 
-function isPassing(thrown: GatewayError): boolean {
+function isRetryable(thrown: GatewayError): boolean {
   if (!(thrown instanceof FetchFailure)) return false;
   return thrown.outcome !== 'blocked' && thrown.outcome !== 'status' && thrown.outcome !== 'too-large';
 }
