@@ -12,6 +12,9 @@ import { protocols } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows } from './markdown.ts';
 
+/** Stands for every certificate that a configuration names. */
+const CA = join(ROOT, 'test/net/fixtures/test-only-ca.pem');
+
 describe('links lead somewhere', () => {
   for (const document of DOCUMENTS) {
     test(document, () => {
@@ -60,7 +63,8 @@ describe('configurations are valid', () => {
         // Of the length and kind that keys and tokens must be.
         const value = Buffer.alloc(32, 'value').toString('base64');
         const environment = Object.fromEntries(names.map((name) => [name, value]));
-        parseConfig(whole(parse(code), code), { environment, known: providerTypes });
+        const placed = code.replace(/ca_file: \S+/, `ca_file: ${JSON.stringify(CA)}`);
+        parseConfig(whole(parse(placed), placed), { environment, known: providerTypes });
       });
     }
   }
@@ -113,7 +117,7 @@ test('docs/dependencies.md names every direct dependency, and nothing else', () 
     assert.notEqual(purpose, '', `${name} has no purpose`);
     return name.replaceAll('`', '');
   });
-  const manifests = ['package.json', 'test/clients/package.json'].map((file) =>
+  const manifests = ['package.json', 'test/clients/package.json', 'test/clients/claude-code/package.json'].map((file) =>
     JSON.parse(readFileSync(join(ROOT, file), 'utf8')),
   );
   const direct = manifests.flatMap(({ dependencies, devDependencies }) =>

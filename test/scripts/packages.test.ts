@@ -20,7 +20,12 @@ function lockedBy(file: string): [name: string, locked: Locked][] {
   return Object.entries<Locked>(packages).filter(([name]) => name !== '');
 }
 
-for (const file of ['package-lock.json', 'test/clients/package-lock.json', 'scripts/node/package-lock.json']) {
+const LOCK_FILES = [
+  ...['package-lock.json', 'test/clients/package-lock.json', 'test/clients/claude-code/package-lock.json'],
+  'scripts/node/package-lock.json',
+];
+
+for (const file of LOCK_FILES) {
   test(`every package of ${file} has a hash and no address`, () => {
     const packages = lockedBy(file);
     assert.ok(packages.length > 3);
@@ -32,7 +37,8 @@ for (const file of ['package-lock.json', 'test/clients/package-lock.json', 'scri
 }
 
 test('direct dependencies have one version', () => {
-  for (const file of ['package.json', 'test/clients/package.json', 'scripts/node/package.json']) {
+  for (const lock of LOCK_FILES) {
+    const file = lock.replace('package-lock', 'package');
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, file), 'utf8'));
     for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
       assert.match(String(version), /^(npm:.+@)?\d+\.\d+\.\d+(-[\w.]+)?$/, name);

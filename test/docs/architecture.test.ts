@@ -1,0 +1,68 @@
+/** Paths and plans in the documents are those of the code, and the words of the house are explained. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { DOCUMENTS, ROOT, tableRows, textOf } from './markdown.ts';
+
+const WORDS = [
+  ...['protocol', 'operation', 'route', 'hub', 'passthrough', 'patched', 'translated', 'dialect'],
+  ...['keep-alive', 'idle timeout', 'provider', 'upstream', 'endpoint', 'candidate', 'attempt', 'fallback'],
+  ...['circuit breaker', 'cooldown', 'probe', 'key', 'credential', 'budget', 'reservation', 'settlement'],
+  ...['usage record', 'cost', 'task', 'job', 'lease', 'mirror', 'delivery'],
+];
+/** Decisions and changes are as old as their date: the files that they name may have gone since. */
+const CURRENT = DOCUMENTS.filter((document) => !document.startsWith('docs/decisions/') && document !== 'CHANGELOG.md');
+
+describe('paths in documents exist', () => {
+  for (const document of CURRENT) {
+    test(document, () => {
+      const paths = [...textOf(document).matchAll(/\b(?:src|test|scripts)\/[\w./-]*\w/g)].map(([path]) => path);
+      assert.deepEqual(
+        paths.filter((path) => !existsSync(join(ROOT, path))),
+        [],
+      );
+    });
+  }
+});
+
+function planIn(document: string): string[][] {
+  return tableRows(document).filter(([cell = '', ...rest]) => /^`src\/[\w/-]+`$/.test(cell) && rest.length === 1);
+}
+
+test('the plan has every folder of the code with its purpose', () => {
+  const planned = planIn('docs/architecture.md').map(([folder = '']) => folder.replaceAll('`', ''));
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `src/${name}`);
+  assert.deepEqual(
+    folders.filter((folder) => !planned.includes(folder)),
+    [],
+  );
+  assert.equal(new Set(planned).size, planned.length);
+});
+
+test('CONTRIBUTING.md has the same plan', () => {
+  assert.deepEqual(planIn('CONTRIBUTING.md'), planIn('docs/architecture.md'));
+});
+
+test('docs/glossary.md explains the words of the house', () => {
+  const rows = tableRows('docs/glossary.md');
+  const explained = rows.flatMap(([cell = '']) => [...cell.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word));
+  assert.deepEqual(
+    WORDS.filter((word) => !explained.includes(word)),
+    [],
+  );
+  assert.equal(new Set(explained).size, explained.length);
+  for (const [word, meaning = ''] of rows) assert.match(meaning, /\.$/, word);
+});
+
+test('docs/index.md leads to every document', () => {
+  const index = textOf('docs/index.md');
+  const missing = CURRENT.filter((document) => {
+    const [, target] = /^docs\/(.+)$/.exec(document) ?? [];
+    return target !== undefined && target !== 'index.md' && !index.includes(`(${target})`);
+  });
+  assert.deepEqual(missing, []);
+});
