@@ -98,13 +98,23 @@ export function createNameWatch(root: KnownNames | undefined): NameWatch {
   }
 
   function refuseMembers(): never {
-    throw new GatewayError('invalid_request', `The body has an object with more than ${MAX_MEMBERS} members.`);
+    const path = holders();
+    const where = path === '' ? '' : `: ${path}`;
+    const message = `The body has an object with more than ${MAX_MEMBERS} members${where}.`;
+    throw new GatewayError('invalid_request', message, path === '' ? {} : { param: path });
+  }
+
+  /** The path of the object that is open. */
+  function holders(): string {
+    const steps = frames
+      .slice(0, depth - 1)
+      .map(({ isList, at }) => (isList ? '[]' : `.${at.slice(0, SHOWN_CHARACTERS)}`));
+    return steps.join('').slice(1);
   }
 
   function refuse(name: string, problem: string): never {
     const shown = name.slice(0, SHOWN_CHARACTERS);
-    const holders = frames.slice(0, depth - 1).map(({ isList, at }) => (isList ? '[]' : `.${at}`));
-    const path = `${holders.join('')}.${shown}`.slice(1);
+    const path = depth > 1 ? `${holders()}.${shown}` : shown;
     throw new GatewayError('invalid_request', `${path} ${problem}.`, { param: path });
   }
 
