@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Json, keepNumber, stringEnd } from './json.ts';
 
-/** Values, and bytes of text, after which others get their turn: each some ten milliseconds of work. */
+/** Values, and bytes, after which others get their turn: each some ten milliseconds of work. */
 const SLICE_VALUES = 20_000;
+const PAUSE_BYTES = 256 * 1024;
+/** Of one string, which is parsed faster than many. */
 const SLICE_BYTES = 1024 * 1024;
 
 /** Longer texts outside strings are no JSON; the longest numbers of upstreams are far shorter. */
@@ -28,7 +30,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   const stack: Container[] = [];
   let position = 0;
   let values = 0;
-  let pause = SLICE_BYTES;
+  let pause = PAUSE_BYTES;
 
   function fail(): never {
     throw new SyntaxError(`Unexpected token at position ${position}`);
@@ -118,7 +120,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   for (;;) {
     if (++values % SLICE_VALUES === 0 || position > pause) {
       await breathe();
-      pause = position + SLICE_BYTES;
+      pause = position + PAUSE_BYTES;
     }
     const begun = await begin();
     const done = begun && (await place(begun.value));
