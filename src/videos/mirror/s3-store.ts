@@ -2,6 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
+import { createByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
 import { watchIdle } from './idle-timeout.ts';
@@ -25,6 +26,11 @@ interface StoreCall extends S3Call {
   signal: AbortSignal;
 }
 
+/** Of one page of a listing: a thousand names of the longest kind take a quarter of it. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** Of one listing: ten million videos. */
+const MAX_PAGES = 10_000;
+
 export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3StoreOptions): MediaStore {
   async function call({ headers, body, signal, ...signable }: StoreCall): Promise<TrustedAnswer> {
     const signed = requests.sign(signable);
@@ -47,7 +53,17 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
       answer.close();
       throw storeError(answer.status);
     }
-    return Buffer.concat(await Array.fromAsync(answer.body)).toString();
+    const page = createByteCollector();
+    for await (const chunk of answer.body) {
+      page.add(chunk);
+      if (page.size > MAX_PAGE_BYTES) throw endless(answer);
+    }
+    return page.take().toString();
+  }
+
+  function endless(answer?: TrustedAnswer): GatewayError {
+    answer?.close();
+    return new GatewayError('upstream_content_unavailable', "The object store's listing has no end.");
   }
 
   return {
@@ -91,11 +107,14 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
     },
     async *list() {
       let token: string | undefined;
-      do {
+      for (let pages = 1; ; pages++) {
         const text = await listPage(token);
         yield* entriesOf(text, prefix);
-        token = fieldOf(text, 'NextContinuationToken');
-      } while (token);
+        const next = fieldOf(text, 'NextContinuationToken');
+        if (!next) return;
+        if (next === token || pages === MAX_PAGES) throw endless();
+        token = next;
+      }
     },
   };
 }

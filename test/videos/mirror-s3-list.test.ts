@@ -1,0 +1,81 @@
+/** Listings of an object store: complete, and bounded where the store lies. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TrustedClient } from '../../src/net/trusted.ts';
+import type { StoredFile } from '../../src/videos/mirror/media-store.ts';
+import type { S3Requests } from '../../src/videos/mirror/s3-requests.ts';
+import { createS3Store } from '../../src/videos/mirror/s3-store.ts';
+
+const TASK = 'vid_0123456789abcdef0123456789abcdef';
+const MEBIBYTE = 1024 * 1024;
+
+interface Listing {
+  files: StoredFile[];
+  calls: number;
+  closed: number;
+  error: unknown;
+}
+
+/** Lists a store whose page for a token is `page`. */
+async function list(page: (token: string | null) => Iterable<string>): Promise<Listing> {
+  const listing: Listing = { files: [], calls: 0, closed: 0, error: undefined };
+  const client: TrustedClient = {
+    async request(url) {
+      listing.calls++;
+      const chunks = page(new URL(url).searchParams.get('continuation-token'));
+      async function* body(): AsyncGenerator<Buffer> {
+        for (const chunk of chunks) yield Buffer.from(chunk);
+      }
+      return { status: 200, headers: {}, body: body(), close: () => void listing.closed++ };
+    },
+    close: async () => {},
+  };
+  const requests: S3Requests = {
+    sign: ({ query = {} }) => ({ url: `http://s3.local/bucket?${new URLSearchParams(query)}`, headers: {} }),
+    presign: () => '',
+  };
+  const store = createS3Store({ requests, client, prefix: 'p/', idleMs: 1000, totalMs: 1000 });
+  try {
+    for await (const file of store.list()) listing.files.push(file);
+  } catch (error) {
+    listing.error = error;
+  }
+  return listing;
+}
+
+const entry = (index: number) =>
+  `<Contents><Key>p/videos/${TASK}/${index}-abc.mp4</Key><LastModified>2026-11-18T12:00:00.000Z</LastModified></Contents>`;
+const next = (token: string) => `<NextContinuationToken>${token}</NextContinuationToken>`;
+
+test('pages are read to the last', async () => {
+  const { files, calls, error } = await list((token) => [
+    entry(token === null ? 0 : Number(token)),
+    token === '2' ? '' : next(token === null ? '1' : '2'),
+  ]);
+  assert.equal(error, undefined);
+  assert.equal(calls, 3);
+  assert.equal(files.length, 3);
+});
+
+test('a page without an end is cut', async () => {
+  let sent = 0;
+  const { error, closed } = await list(function* () {
+    for (; sent < 100; sent++) yield 'x'.repeat(MEBIBYTE);
+  });
+  assert.match(String(error), /listing has no end/);
+  assert.ok(sent < 10, String(sent));
+  assert.equal(closed, 1);
+});
+
+test('a listing that continues with itself ends', async () => {
+  const { error, calls } = await list(() => [entry(0), next('again')]);
+  assert.match(String(error), /listing has no end/);
+  assert.equal(calls, 2);
+});
+
+test('a listing that goes on for ever ends', async () => {
+  const { error, calls } = await list((token) => [next(String(Number(token ?? 0) + 1))]);
+  assert.match(String(error), /listing has no end/);
+  assert.equal(calls, 10_000);
+});
