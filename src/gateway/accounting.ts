@@ -32,6 +32,8 @@ export interface Accounting {
 const RECOVERY = 10_000;
 const REST = 2_000;
 const CLEARING = 3_600_000;
+/** Milliseconds between two looks for budgets whose period is over. */
+const FORGETTING = 60_000;
 /** Milliseconds between two looks at the size of the records. */
 const TRIMMING = 60_000;
 /** Milliseconds that allowances of past minutes are remembered, and that a store which is away gets at the end. */
@@ -55,6 +57,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   const trimmer = createTrimmer({ store, now });
   const timers = [
     every(CLEARING, () => clear({ store, log, now }, config().usage)),
+    every(FORGETTING, async () => limits.forgetEnded()),
     every(TRIMMING, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
   if (store.engine !== 'sqlite') {

@@ -52,6 +52,10 @@ export interface LimitKeeper {
   admit(wish: AdmissionRequest): Promise<Admission>;
   /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
   releaseIdle(): Promise<void>;
+  /** Drops what is kept of budgets whose day, week or month is over. */
+  forgetEnded(): void;
+  /** How many limits on what is under way are kept. */
+  readonly size: number;
 }
 
 interface Used {
@@ -147,6 +151,10 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     return { ...describe('requests', standings('requests')), ...describe('tokens', standings('tokens')) };
   }
 
+  function forgetEnded(): void {
+    for (const name of holdings.keys()) if (endedPeriod(name, now())) holdings.delete(name);
+  }
+
   return {
     rateLimitHeaders: (key, model) => headersOf(limitsOf(key, model, defaults())),
 
@@ -177,10 +185,14 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     },
 
     async releaseIdle() {
-      for (const [name, one] of holdings) {
-        await one.releaseIdle();
-        if (endedPeriod(name, now())) holdings.delete(name);
-      }
+      for (const one of holdings.values()) await one.releaseIdle();
+      forgetEnded();
+    },
+
+    forgetEnded,
+
+    get size() {
+      return holdings.size;
     },
   };
 }

@@ -55,6 +55,19 @@ describe('one gateway', () => {
     assert.equal((await refusal(keeper.admit(wish(settings)))).code, 'rate_limit_exceeded');
   });
 
+  test('keeps nothing of budgets whose period is over', async (context) => {
+    const time = { now: NOON };
+    const keeper = keeperOn(await openTestSqlite(context), time);
+    const settings = { budgets: { day: '1', month: '5', total: '10' } };
+    for (let day = 0; day < 3; day++) {
+      (await keeper.admit(wish(settings, { cost: '0.1' }))).settle(NOTHING);
+      assert.equal(keeper.size, 3);
+      time.now += 86_400_000;
+      keeper.forgetEnded();
+      assert.equal(keeper.size, 2);
+    }
+  });
+
   test('counts requests by the minute and says when the next begins', async (context) => {
     const time = { now: NOON + 20_000 };
     const keeper = keeperOn(await openTestSqlite(context), time);
