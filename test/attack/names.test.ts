@@ -317,7 +317,7 @@ attack(
   {
     by: 'key holder',
     attempt: '20 MB with 99,000 names, in ten objects or in one, that are all escaped',
-    bound: 'read, or refused for more than 10,000 members of one object; the event loop is held for less than 50 ms',
+    bound: 'read, or refused for more than 10,000 members of one object; the event loop is held for less than 100 ms',
   },
   async () => {
     const name = '\\u0061'.repeat(30);
@@ -340,7 +340,7 @@ attack(
         },
       ),
     );
-    assert.ok(longest < 50, `${longest} ms`);
+    assert.ok(longest < 100, `${longest} ms`);
     return `${Math.round(longest)} ms`;
   },
 );
@@ -348,7 +348,7 @@ attack(
 /** The longest time for which `work` held the thread. Of several tries the best counts: others share the machine, and its caches. */
 async function longestHold(work: () => Promise<unknown>): Promise<number> {
   let longest = Number.POSITIVE_INFINITY;
-  for (let turn = 0; turn < 4 && longest >= 50; turn++) {
+  for (let turn = 0; turn < 4 && longest >= 100; turn++) {
     let most = 0;
     let at = threadMilliseconds();
     let reading = true;

@@ -1,6 +1,7 @@
 /** Members of an upstream's JSON that its clients can't do with or without, put in or taken out of its bytes. */
 
 import { type Json, splice } from '../../core/json/json.ts';
+import { createMarkSearch, type FrameText } from './mark-search.ts';
 
 /** The text of `body` with the `required` members that it lacks. */
 export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>> = {}): Buffer {
@@ -16,11 +17,12 @@ export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<
  * Takes `"name":null` and its comma out of frames of JSON. In a text of the JSON its quotes would be escaped, so that no
  * parser is needed.
  */
-export function createNullRemover(name: string): (frame: Buffer) => Buffer {
+export function createNullRemover(name: string): (frame: Buffer, text: FrameText) => Buffer {
   const mark = Buffer.from(JSON.stringify(name));
-  return (frame) => {
+  const hasMember = createMarkSearch([JSON.stringify(name)]);
+  return (frame, text) => {
+    if (!hasMember(text)) return frame;
     const at = frame.indexOf(mark);
-    if (at < 0) return frame;
     const found = NULL.exec(frame.toString('latin1', at + mark.length, at + mark.length + LONGEST_NULL));
     if (!found) return frame;
     const end = at + mark.length + found[0].length;

@@ -2,6 +2,7 @@
 
 import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
 import type { Operation } from '../../core/operation.ts';
+import { createMarkSearch, type FrameText } from './mark-search.ts';
 
 /** A whole body with the model's name replaced wherever the protocol has it, also where a name is there twice. */
 export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
@@ -9,7 +10,7 @@ export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelP
 }
 
 /** How the letters of a name may be written besides: all of them have codes below 256. */
-const ESCAPED_LETTER = Buffer.from('\\u00');
+const ESCAPED_LETTER = '\\u00';
 
 /**
  * Does the same for the frames of one stream, whose JSON begins at `brace`. Most streams repeat everything up to the
@@ -18,26 +19,29 @@ const ESCAPED_LETTER = Buffer.from('\\u00');
 export function createRenamer(
   { modelPaths }: Pick<Operation, 'modelPaths'>,
   model: string,
-): (frame: Buffer, brace: number, out: (Buffer | string)[]) => void {
+): (frame: Buffer, brace: number, out: (Buffer | string)[], text: FrameText) => void {
   const name = Buffer.from(JSON.stringify(model));
-  const marks = [...new Set(modelPaths.map((path) => path.at(-1) ?? ''))].map((key) => Buffer.from(`"${key}"`));
-  marks.push(ESCAPED_LETTER);
+  const mayHoldName = createMarkSearch([
+    ...modelPaths.map((path) => JSON.stringify(path.at(-1) ?? '')),
+    ESCAPED_LETTER,
+  ]);
   let known: Buffer = name.subarray(0, 0);
+  let knownText = '';
   let begin: Buffer = known;
 
-  function mayHoldName(bytes: Buffer, from: number): boolean {
-    return marks.some((mark) => bytes.indexOf(mark, from) >= 0);
+  function isRepeated(frame: Buffer, text: FrameText): boolean {
+    if (known.length === 0 || frame.length < known.length) return false;
+    if (typeof text === 'string') return text.startsWith(knownText);
+    return frame.compare(known, 0, known.length, 0, known.length) === 0;
   }
 
-  return (frame, brace, out) => {
-    const repeated =
-      known.length > 0 && frame.length >= known.length && frame.compare(known, 0, known.length, 0, known.length) === 0;
-    if (repeated && !mayHoldName(frame, known.length)) {
+  return (frame, brace, out, text) => {
+    if (isRepeated(frame, text) && !mayHoldName(text, known.length)) {
       out.push(begin, name, frame.subarray(known.length));
       return;
     }
     const json = frame.subarray(brace);
-    const spans = mayHoldName(frame, brace) ? everySpanAt(json, modelPaths) : [];
+    const spans = mayHoldName(text, brace) ? everySpanAt(json, modelPaths) : [];
     const [span] = spans;
     if (!span || spans.length > 1) {
       if (span) out.push(frame.subarray(0, brace));
@@ -45,6 +49,7 @@ export function createRenamer(
       return;
     }
     known = frame.subarray(0, brace + span.end);
+    knownText = known.toString('latin1');
     begin = frame.subarray(0, brace + span.start);
     out.push(begin, name, frame.subarray(known.length));
   };

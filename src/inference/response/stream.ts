@@ -11,6 +11,7 @@ import { createFramer, parseFrame, type SseEvent } from '../../core/sse.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseAssembler } from './assembler.ts';
 import { boundFacts } from './facts.ts';
+import { createMarkSearch, type FrameText, frameText } from './mark-search.ts';
 import { createNullRemover } from './missing-members.ts';
 import { createRenamer } from './model-name.ts';
 import { createTextMeter } from './text-meter.ts';
@@ -38,7 +39,7 @@ export interface StreamPipe {
   partialUsage(): Partial<Usage> | undefined;
 }
 
-const ERROR_MARK = Buffer.from('"error"');
+const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
 /** Bytes that may come before the answer itself, and after its end; more is no answer. */
 const MAX_OUTSIDE_BYTES = 64 * 1024;
@@ -54,8 +55,9 @@ const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 /** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
 export function createRelay(protocol: Protocol, options: EncoderOptions, learn?: (body: Json) => void): StreamPipe {
   const { complete: operation } = protocol.operations;
-  const stateMarks = (operation.state?.fields ?? []).map((field) => Buffer.from(`"${field}"`));
-  const marks = [operation.usageMark, ERROR_MARK, ...stateMarks];
+  const stateMarks = (operation.state?.fields ?? []).map((field) => `"${field}"`);
+  const mustBeParsed = createMarkSearch([String(operation.usageMark), ERROR_MARK, ...stateMarks]);
+  const mayEnd = createMarkSearch(operation.endMarks.map(String));
   const framer = createFramer();
   const rename = createRenamer(operation, options.model);
   /** The gateway asks for usage where the client doesn't, and then a server says in each frame that it has none yet. */
@@ -131,20 +133,21 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
 
   /** From the frame on after which a client waits for no more, everything is kept back. */
   function relay(frame: Buffer, out: Output[]): void {
-    if (!closes && operation.endMarks.some((mark) => frame.includes(mark))) {
+    const text = frameText(frame);
+    if (!closes && mayEnd(text)) {
       const event = readEvent(frame);
       closes = event !== undefined && operation.isEnd(event);
       complete ||= closes;
     }
     if (closes && operation.endIsLast && closingBytes > MAX_OUTSIDE_BYTES) return;
     if (closes) closingBytes += frame.length;
-    pass(frame, closes ? closing : out);
+    pass(frame, text, closes ? closing : out);
   }
 
-  function pass(frame: Buffer, out: Output[]): void {
+  function pass(frame: Buffer, text: FrameText, out: Output[]): void {
     counted = undefined;
     const brace = frame.indexOf(OPEN_BRACE);
-    const parsed = !begun || options.array || brace < 0 || marks.some((mark) => frame.includes(mark));
+    const parsed = !begun || options.array || brace < 0 || mustBeParsed(text);
     if (brace >= 0) meter.add(frame);
     if (!parsed) last = frame;
     if (parsed) {
@@ -155,7 +158,7 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
         return;
       }
     }
-    write(frame, brace, out);
+    write(frame, brace, out, text);
   }
 
   function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
@@ -173,13 +176,19 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     heldBytes = 0;
   }
 
-  function write(frame: Buffer, brace: number, out: Output[]): void {
+  function write(frame: Buffer, brace: number, out: Output[], text = frameText(frame)): void {
     if (options.array) element(frame, out);
     else if (brace < 0) out.push(frame);
     else {
-      const counted = priced(frame, brace);
-      rename(withoutNull?.(counted) ?? counted, brace, out);
+      const changed = changedMembers(frame, brace, text);
+      rename(changed, brace, out, changed === frame ? text : frameText(changed));
     }
+  }
+
+  function changedMembers(frame: Buffer, brace: number, text: FrameText): Buffer {
+    const charged = priced(frame, brace);
+    if (!withoutNull) return charged;
+    return withoutNull(charged, charged === frame ? text : frameText(charged));
   }
 
   /** False for an upstream that counts what is to come when it begins, and never again. */
@@ -199,7 +208,8 @@ export function createRelay(protocol: Protocol, options: EncoderOptions, learn?:
     const event = readEvent(frame);
     if (!event) return;
     out.push(count++ === 0 ? '[' : ',\n');
-    rename(Buffer.from(event.data), 0, out);
+    const data = Buffer.from(event.data);
+    rename(data, 0, out, frameText(data));
   }
 
   /** The last frame that did not look like anything to parse may have been the end. */
