@@ -4,11 +4,14 @@
  */
 
 import { join, resolve } from 'node:path';
-import type { EncoderOptions, Protocol } from '../src/core/protocol.ts';
 import type { createRelay } from '../src/inference/response/stream.ts';
-import { protocols } from '../src/protocols/index.ts';
+import type { protocols } from '../src/protocols/index.ts';
 
-type Stream = { createRelay: typeof createRelay };
+interface Version {
+  createRelay: typeof createRelay;
+  /** Those of the same version. */
+  protocols: typeof protocols;
+}
 
 const TURNS = 40;
 const FRAMES = 2000;
@@ -25,11 +28,18 @@ const FORMS: Record<string, (text: string) => string> = {
 
 const here = join(import.meta.dirname, '../src/inference/response/stream.ts');
 const files = [here, ...process.argv.slice(2, 3).map((file) => resolve(file))];
-const versions = await Promise.all(files.map(async (file): Promise<Stream> => import(file)));
+const versions = await Promise.all(files.map(load));
+
+async function load(file: string): Promise<Version> {
+  const source = file.slice(0, file.lastIndexOf('/src/'));
+  return { ...(await import(file)), ...(await import(`${source}/src/protocols/index.ts`)) };
+}
 
 /** Nanoseconds of a frame. */
-function measure({ createRelay }: Stream, protocol: Protocol, frames: Buffer[]): number {
-  const options = { model: 'up/m', includeUsage: false } as EncoderOptions;
+function measure({ createRelay, protocols }: Version, id: string, frames: Buffer[]): number {
+  const protocol = protocols.find((candidate) => candidate.id === id);
+  if (!protocol) throw new Error(`There is no protocol ${id}.`);
+  const options = { model: 'up/m', includeUsage: false } as Parameters<typeof createRelay>[1];
   const began = process.hrtime.bigint();
   for (let stream = 0; stream < STREAMS_PER_TURN; stream++) {
     const relay = createRelay(protocol, options);
@@ -38,15 +48,13 @@ function measure({ createRelay }: Stream, protocol: Protocol, frames: Buffer[]):
   return Number(process.hrtime.bigint() - began) / (STREAMS_PER_TURN * frames.length);
 }
 
-for (const protocol of protocols) {
-  const form = FORMS[protocol.id];
-  if (!form) continue;
+for (const [id, form] of Object.entries(FORMS)) {
   const frames = Array.from({ length: FRAMES }, (_, index) => Buffer.from(form(` word${index}`)));
   const times = versions.map((): number[] => []);
   const ratios: number[] = [];
   for (let turn = 0; turn < TURNS; turn++) {
     const [mine = 0, other] = versions.map((version, index) => {
-      const nanoseconds = measure(version, protocol, frames);
+      const nanoseconds = measure(version, id, frames);
       times[index]?.push(nanoseconds);
       return nanoseconds;
     });
@@ -54,7 +62,7 @@ for (const protocol of protocols) {
   }
   const cells = times.map((list) => `${median(list).toFixed(0)} ns`.padStart(9));
   const ratio = ratios.length === 0 ? '' : `   ratio ${median(ratios).toFixed(2)}`;
-  process.stdout.write(`${protocol.id.padEnd(10)}${cells.join('')}${ratio}\n`);
+  process.stdout.write(`${id.padEnd(10)}${cells.join('')}${ratio}\n`);
 }
 
 function median(list: number[]): number {
