@@ -3,14 +3,15 @@
 import { pino } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
-import { createModels } from '../gateway/provider-registry.ts';
+import type { CatalogModel } from '../core/model.ts';
+import { createModels, type LiveModels } from '../gateway/provider-registry.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 import { version } from './version.ts';
 
-const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'NAME'];
+const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'PROTOCOLS', 'NAME'];
 
 export async function listModels(options: ConfigOptions & { provider?: string; json?: boolean }): Promise<void> {
   const { server, providers, routing } = loadConfig(configSource(options));
@@ -33,14 +34,21 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
   if (options.json) return printJson(all.map((model) => protocolOf('chat').encodeModel(model)));
   printTable(
     HEADINGS,
-    all.map(({ id, contextLength, maxOutput, inputModalities, name }) => [
-      id,
-      String(contextLength),
-      String(maxOutput),
-      inputModalities.join(','),
-      name,
+    all.map((model) => [
+      model.id,
+      String(model.contextLength),
+      String(model.maxOutput),
+      model.inputModalities.join(','),
+      protocolsOf(models, model),
+      model.name,
     ]),
   );
+}
+
+/** The protocols that its provider speaks for it; a dash for a model that only makes videos. */
+function protocolsOf({ providers }: LiveModels, model: CatalogModel): string {
+  const spoken = providers.get(model.provider)?.provider.speaks(model) ?? [];
+  return spoken.map(({ protocol }) => protocol).join(',') || '-';
 }
 
 function refuseUnreachable(wanted: string | undefined, state: string | undefined, ids: string[]): void {

@@ -8,33 +8,39 @@ import type { VideoApi } from './video.ts';
 
 export interface Provider {
   readonly id: string;
-  /** The id of the protocol it speaks. */
-  readonly protocol: string;
+  /** How a model is spoken to, in the order of preference; nothing where only videos are made. */
+  speaks(model: CatalogModel): readonly Dialect[];
   /** How it is reached. */
   readonly platform: Platform;
   /** Usual names of the environment variable with its key, first wins; none for servers that need no key. */
   readonly environment: readonly string[];
   /** The model family whose opaque state is interchangeable; by default the provider alone. */
   family?(model: string): string;
-  /** Rules that hold for every model of this provider unless the model says otherwise. */
-  readonly rules?: ModelRules;
-  /**
-   * Adjusts a parsed wire body to the dialect, in place; absent where the protocol is spoken as it is. Twice is like once.
-   * `rules` are the provider's with the model's above them.
-   */
-  adapt?(body: Json, rules: ModelRules): Adaptation;
   /** It fetches no URLs, so that media must be sent inline. */
   readonly inlinesMedia?: boolean;
   /** It bills by the cost that its answers report, which then is what an answer costs. */
   readonly billsReportedCost?: boolean;
-  /** It answers the protocol's own token counting. */
-  readonly countsTokens?: boolean;
   /** How it makes videos; absent where it makes none. */
   readonly video?: VideoApi;
   /** Models that don't come from the catalog. */
   readonly models?: readonly CatalogModel[];
   /** An upstream inside this process instead of behind a URL. */
   readonly local?: LocalUpstream;
+}
+
+/** One protocol as a provider speaks it. */
+export interface Dialect {
+  /** The id of the protocol. */
+  readonly protocol: string;
+  /** Rules that hold for every model of the provider unless the model says otherwise. */
+  readonly rules?: ModelRules;
+  /**
+   * Adjusts a parsed wire body to the dialect, in place; absent where the protocol is spoken as it is. Twice is like once.
+   * `rules` are the provider's with the model's above them.
+   */
+  adapt?(body: Json, rules: ModelRules): Adaptation;
+  /** It answers the protocol's own token counting. */
+  readonly countsTokens?: boolean;
 }
 
 /** What `adapt` did to a body. */
@@ -50,8 +56,8 @@ export interface ProviderType {
   readonly id: string;
   /** For people. */
   readonly name: string;
-  /** The id of the protocol it speaks. */
-  readonly protocol: string;
+  /** The ids of the protocols that it speaks; none where only videos are made. */
+  readonly protocols: readonly string[];
   /** Usual names of the environment variable with its key, first wins. */
   readonly environment: readonly string[];
   /** It can be used without a key. */

@@ -70,7 +70,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     return {
       config: next,
       upstream,
-      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, now: clock.monotonic }),
+      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, clock }),
     };
   }
 
@@ -97,14 +97,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     keepAlive: parts.config.server.keepAlive,
     timer,
     userAgent,
-    now: clock?.now ?? Date.now,
+    now: clock.now,
     stopping: stopping.signal,
-    async prepare(request, { provider }, signal) {
+    async prepare(request, { provider, dialect }, signal) {
       await refusePrivateUrls(request);
       await inlineMedia(
         request,
         {
-          typed: protocolOf(provider.protocol).operations.complete.needsMediaTypes === true,
+          typed: protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true,
           inline: provider.inlinesMedia === true,
           signal,
         },

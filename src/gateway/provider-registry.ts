@@ -7,6 +7,7 @@ import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { createByteCollector } from '../core/byte-collector.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/answer.ts';
@@ -40,8 +41,7 @@ interface Context {
   userAgent: string;
   /** What the operator says of names of models. */
   routes?: ConfiguredModels;
-  /** Unix milliseconds. */
-  now?: () => number;
+  clock?: Pick<Clock, 'now' | 'monotonic'>;
 }
 
 const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), fallbackModels: [] };
@@ -75,7 +75,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') listed.set(config.id, activate(config, context.now));
+    if (config.state === 'ready') listed.set(config.id, activate(config, context.clock));
   }
   rebuild();
   for (const entry of listed.values()) {
@@ -132,7 +132,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
   };
 }
 
-function activate(config: ReadyProvider, now?: () => number): Listed {
+function activate(config: ReadyProvider, clock: Context['clock']): Listed {
   const type = providerTypes.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
@@ -140,7 +140,7 @@ function activate(config: ReadyProvider, now?: () => number): Listed {
   const { readKey = keyCredential } = type;
   const credentials = createCredentials(
     config.apiKeys.map((key) => readKey(key.reveal())),
-    now,
+    clock?.monotonic,
   );
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
   const custom = Array.isArray(config.models)
@@ -239,7 +239,7 @@ async function askModels(entry: Listed, list: ModelList, context: Context): Prom
 async function listRequest(
   { provider, credentials, headers }: Listed,
   path: string,
-  { userAgent, now = Date.now }: Context,
+  { userAgent, clock = systemClock }: Context,
 ): Promise<UpstreamRequest> {
   const { platform } = provider;
   const request = {
@@ -247,7 +247,7 @@ async function listRequest(
     url: platform.url({ type: 'models', path }),
     headers: { accept: 'application/json', 'user-agent': userAgent, ...headers },
   } as const;
-  return platform.authorize(request, credentials.pick('models').value, now());
+  return platform.authorize(request, credentials.pick('models').value, clock.now());
 }
 
 function readList(status: number, bytes: Buffer): unknown {

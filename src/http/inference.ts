@@ -36,7 +36,7 @@ export async function answerInference(
     isRestricted: isRestricted(key),
   });
   const [first] = route.candidates;
-  if (operation.name === 'count-tokens' && first && !first.endpoint.provider.countsTokens) {
+  if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
     const tokens = countByEstimate(call);
     return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(operation.encodeCount(tokens));
   }

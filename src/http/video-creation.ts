@@ -50,7 +50,7 @@ async function readRequest(request: RequestContext['request'], key: Key, options
   const fields = await readFields(request);
   await yieldIfLarge(Buffer.isBuffer(request.body) ? request.body.length : 0);
   const body = checkShape(fields);
-  const { model, provider } = await endpointOf(options.models(), body.model, '');
+  const { model, provider } = await endpointOf(options.models(), body.model);
   if (!key.allows(model.id)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model.id}".`, { param: 'model' });
   }

@@ -30,9 +30,9 @@ export interface DispatchOutcome {
   error?: GatewayError;
 }
 
-export function servedBy({ provider, model }: Endpoint): Served {
-  const { id, protocol, billsReportedCost } = provider;
-  return { provider: id, model, protocol, ...(billsReportedCost && { billsReportedCost }) };
+export function servedBy({ provider, model, dialect }: Endpoint): Served {
+  const { id, billsReportedCost } = provider;
+  return { provider: id, model, protocol: dialect.protocol, ...(billsReportedCost && { billsReportedCost }) };
 }
 
 const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {

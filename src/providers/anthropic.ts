@@ -5,7 +5,7 @@ import { providerType } from './type.ts';
 export const anthropic = providerType({
   id: 'anthropic',
   name: 'Anthropic',
-  protocol: 'messages',
+  dialects: [{ protocol: 'messages', countsTokens: true }],
   environment: ['ANTHROPIC_API_KEY'],
   baseUrl: 'https://api.anthropic.com',
   version: /\/v1$/,
@@ -13,5 +13,4 @@ export const anthropic = providerType({
   modelsPath: '/v1/models',
   credential: (key) => ({ 'x-api-key': key }),
   headers: { 'anthropic-version': '2023-06-01' },
-  countsTokens: true,
 });

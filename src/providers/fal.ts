@@ -1,15 +1,13 @@
-/** fal makes videos only; the protocol is a formality. */
+/** fal, which makes videos only. */
 
-import { providerType } from './type.ts';
+import { videoServer } from './type.ts';
 import { falQueue } from './videos/fal-queue.ts';
 
-export const fal = providerType({
+export const fal = videoServer({
   id: 'fal',
   name: 'fal',
-  protocol: 'chat',
   environment: ['FAL_KEY', 'FAL_API_KEY'],
   baseUrl: 'https://queue.fal.run',
-  catalog: 'fal',
   credential: (key) => ({ authorization: `Key ${key}` }),
   video: falQueue,
 });

@@ -9,7 +9,7 @@ const FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
 export const google = providerType({
   id: 'google',
   name: 'Google Gemini',
-  protocol: 'generate',
+  dialects: [{ protocol: 'generate', countsTokens: true }],
   environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
   baseUrl: 'https://generativelanguage.googleapis.com',
   version: /\/v1(alpha|beta)?\d*$/,
@@ -17,6 +17,5 @@ export const google = providerType({
   modelsPath: '/v1beta/models',
   credential: (key) => ({ 'x-goog-api-key': key }),
   family: (model) => FAMILIES.find((start) => model.startsWith(start)) ?? model,
-  countsTokens: true,
   video: veo,
 });

@@ -1,15 +1,20 @@
 /** Makes provider types out of descriptions, so that a provider's file holds only what is special about it. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { Provider, ProviderSettings, ProviderType } from '../core/provider.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { Dialect, Provider, ProviderSettings, ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import { createHeaderPlatform, type HeaderPlatformOptions } from './platform/headers.ts';
 
 export interface Description
-  extends Omit<ProviderType, 'keyless' | 'create'>,
-    Pick<Provider, 'rules' | 'family' | 'adapt' | 'billsReportedCost' | 'countsTokens' | 'video'>,
+  extends Omit<ProviderType, 'keyless' | 'create' | 'protocols'>,
+    Pick<Provider, 'family' | 'billsReportedCost' | 'video'>,
     Pick<HeaderPlatformOptions, 'credential' | 'keyPair' | 'headers'> {
   keyless?: boolean;
+  /** The protocols that it speaks, in the order of preference. */
+  dialects: readonly Dialect[];
+  /** Those that a model is spoken to in, in the order of preference; all of them if absent. */
+  protocolsOf?(model: CatalogModel): readonly string[];
   /** The end of a base URL that the protocol's paths bring themselves. */
   version?: RegExp;
   /** The end of a base URL that the paths of videos don't share. */
@@ -17,48 +22,51 @@ export interface Description
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, keyPair, headers, version, chatBase, rules, family, adapt, video, ...others } = description;
-  const { billsReportedCost, countsTokens, ...about } = others;
+  const { credential, keyPair, headers, version, chatBase, family, video, ...others } = description;
+  const { billsReportedCost, dialects, protocolsOf, ...about } = others;
   return {
     ...about,
+    protocols: dialects.map(({ protocol }) => protocol),
     keyless: about.keyless ?? false,
     create: (settings) => {
       const url = baseUrl(settings, description);
       return {
         id: settings.id,
-        protocol: about.protocol,
+        speaks: (model) => (protocolsOf ? ordered(dialects, protocolsOf(model)) : dialects),
         environment: about.environment,
         platform: createHeaderPlatform({
           ...{ baseUrl: url, credential, keyPair, headers },
           ...(chatBase && { videoBaseUrl: url.replace(chatBase, '') }),
         }),
-        ...(rules && { rules }),
         ...(family && { family }),
-        ...(adapt && { adapt }),
         ...(billsReportedCost && { billsReportedCost }),
-        ...(countsTokens && { countsTokens }),
         ...(video && { video }),
       };
     },
   };
 }
 
-type ChatDescription = Omit<Description, 'protocol' | 'credential' | 'modelsPath'> & { modelsPath?: string | null };
+function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Dialect[] {
+  return protocols.flatMap((id) => dialects.find(({ protocol }) => protocol === id) ?? []);
+}
+
+type ChatDescription = Omit<Description, 'dialects' | 'credential' | 'modelsPath'> &
+  Omit<Dialect, 'protocol'> & { modelsPath?: string | null };
 
 /** A server of chat completions with a bearer key and a list of its models; `modelsPath: null` for one without. */
-export function chatServer({ modelsPath = '/models', ...description }: ChatDescription): ProviderType {
+export function chatServer({ modelsPath = '/models', rules, adapt, ...description }: ChatDescription): ProviderType {
   return providerType({
     ...description,
-    protocol: 'chat',
+    dialects: [{ protocol: 'chat', rules, adapt }],
     ...(modelsPath !== null && { modelsPath }),
   });
 }
 
-type VideoDescription = Omit<Description, 'protocol' | 'catalog'> & Pick<Required<Description>, 'video'>;
+type VideoDescription = Omit<Description, 'dialects' | 'catalog'> & Pick<Required<Description>, 'video'>;
 
-/** A server that makes videos only, with a bearer key and models in the catalog; its protocol is a formality. */
+/** A server that makes videos only, by default with a bearer key, and with models in the catalog. */
 export function videoServer(description: VideoDescription): ProviderType {
-  return providerType({ ...description, protocol: 'chat', catalog: description.id });
+  return providerType({ ...description, dialects: [], catalog: description.id });
 }
 
 /** Without a slash at the end, so that a protocol's path follows directly. */

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Candidate } from './candidate.ts';
-import type { Endpoint } from './endpoint.ts';
+import { dialectFor, type Endpoint } from './endpoint.ts';
 import { type ActiveProvider, findModel, type ModelDirectory, type RoutedEndpoint } from './model-directory.ts';
 
 /** A candidate, and the endpoint that it is; a candidate that is not usable has none. */
@@ -11,26 +11,43 @@ export interface EndpointCandidate extends Candidate {
   endpoint?: Endpoint;
 }
 
-/** Throws `model_not_found`, and `invalid_request` for a model that only makes videos. `rank` is where the model stands among those that may be used. */
-export async function candidatesFor(models: ModelDirectory, name: string, rank: number): Promise<EndpointCandidate[]> {
+export interface CandidateOptions {
+  /** Where the model stands among those that may be used. */
+  rank: number;
+  /** The id of the client's protocol. */
+  protocol: string;
+}
+
+/** Throws `model_not_found`, and `invalid_request` for a model or a provider that only makes videos. */
+export async function candidatesFor(
+  models: ModelDirectory,
+  name: string,
+  { rank, protocol }: CandidateOptions,
+): Promise<EndpointCandidate[]> {
   const { aliases, models: routes } = models.routes;
   const meant = aliases.get(name) ?? name;
   const model = routes.has(meant) ? undefined : await findModel(models, meant);
   const id = model?.id ?? meant;
   const routed = routes.get(id);
-  if (routed) return routed.flatMap((entry) => routedPlaces(models, id, entry)).map((place) => ({ ...place, rank }));
+  if (routed)
+    return routed.flatMap((entry) => routedPlaces(models, id, entry, protocol)).map((place) => ({ ...place, rank }));
   if (!model) return [];
   const active = models.providers.get(model.provider);
   if (!active) return [];
   const plain = { provider: model.provider, model: model.upstreamId, priority: 0, facts: {} };
-  return credentialPlaces(active, model, plain).map((place) => ({ ...place, rank }));
+  return credentialPlaces(active, model, plain, protocol).map((place) => ({ ...place, rank }));
 }
 
-function routedPlaces(models: ModelDirectory, id: string, entry: RoutedEndpoint): EndpointCandidate[] {
+function routedPlaces(
+  models: ModelDirectory,
+  id: string,
+  entry: RoutedEndpoint,
+  protocol: string,
+): EndpointCandidate[] {
   const active = models.providers.get(entry.provider);
   if (active) {
     const model = active.modelOf(entry.model);
-    return credentialPlaces(active, { ...model, id, pricing: entry.pricing ?? model.pricing }, entry);
+    return credentialPlaces(active, { ...model, id, pricing: entry.pricing ?? model.pricing }, entry, protocol);
   }
   return [
     {
@@ -44,9 +61,16 @@ function routedPlaces(models: ModelDirectory, id: string, entry: RoutedEndpoint)
   ];
 }
 
-function credentialPlaces(active: ActiveProvider, model: CatalogModel, entry: RoutedEndpoint): EndpointCandidate[] {
+function credentialPlaces(
+  active: ActiveProvider,
+  model: CatalogModel,
+  entry: RoutedEndpoint,
+  protocol: string,
+): EndpointCandidate[] {
   const { provider, headers, typeId } = active;
   checkAnswers(model);
+  const dialect = dialectFor(provider, model, protocol);
+  if (!dialect) throw onlyVideos(`provider "${provider.id}"`);
   const credentials = active.credentials.all();
   return credentials.map((credential) => ({
     ...candidateOf(entry, model.id),
@@ -55,13 +79,17 @@ function credentialPlaces(active: ActiveProvider, model: CatalogModel, entry: Ro
     pricing: model.pricing,
     siblings: credentials.length,
     ...(credentials.length > 1 && { credential: credential.number }),
-    endpoint: { provider, headers, model, credential },
+    endpoint: { provider, headers, model, dialect, credential },
   }));
 }
 
 function checkAnswers({ id, outputModalities }: CatalogModel): void {
   if (outputModalities.some((modality) => modality !== 'video')) return;
-  throw new GatewayError('invalid_request', `The model "${id}" makes videos: ask for them at POST /v1/videos.`, {
+  throw onlyVideos(`model "${id}"`);
+}
+
+function onlyVideos(subject: string): GatewayError {
+  return new GatewayError('invalid_request', `The ${subject} makes videos: ask for them at POST /v1/videos.`, {
     param: 'model',
   });
 }

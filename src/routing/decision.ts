@@ -60,13 +60,13 @@ export async function decideRouting(
   const named = choice ? rest : asked.fallbackModels;
   const policy = withDefaults({ ...asked, fallbackModels: named, ...choice?.wish, ...wish }, models);
 
-  const own = await candidatesFor(models, name, 0);
+  const own = await candidatesFor(models, name, { rank: 0, protocol: call.protocol.id });
   const model = own[0]?.model ?? name;
   if (!allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
   if (isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
-  const others = await fallbackCandidates(named, policy, options);
+  const others = await fallbackCandidates(named, policy, { ...options, protocol: call.protocol.id });
   const conversation = call.operation.conversation(call.body, call.headers);
   const key = `${call.owner} ${model} ${conversation}`;
   const considered = withHolder(distinct([...own, ...others]), call, () => state.bindings.endpointOf(key));
@@ -121,13 +121,13 @@ function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): Routin
 async function fallbackCandidates(
   named: string[] | undefined,
   { fallbackModels = [], allowFallbacks }: RoutingPolicy,
-  { models, allows }: DecisionOptions,
+  { models, allows, protocol }: DecisionOptions & { protocol: string },
 ): Promise<EndpointCandidate[]> {
   if (!allowFallbacks) return [];
   const places: EndpointCandidate[] = [];
   for (const [index, name] of fallbackModels.entries()) {
     try {
-      const found = await candidatesFor(models, name, index + 1);
+      const found = await candidatesFor(models, name, { rank: index + 1, protocol });
       if (places.some((place) => place.model === found[0]?.model)) continue;
       const unusable = 'this key may not use the model';
       places.push(...found.map((place) => (allows(place.model) ? place : { ...place, unusable })));

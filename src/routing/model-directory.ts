@@ -86,10 +86,9 @@ export async function findModel(models: ModelDirectory, name: string): Promise<C
  * One endpoint of a model, without a choice: of several that the configuration gives the first that can be reached.
  * Throws `model_not_found` for a name that is neither an alias nor `<provider>/<model_id>` of a known provider and model.
  */
-export async function endpointOf(models: ModelDirectory, name: string, conversation: string): Promise<Endpoint> {
+export async function endpointOf(models: ModelDirectory, name: string): Promise<Pick<Endpoint, 'provider' | 'model'>> {
   const model = await findModel(models, name);
   const owner = models.providers.get(model.provider);
   if (!owner) throw new GatewayError('unavailable', `No provider of the model "${model.id}" is ready.`);
-  const { provider, headers, credentials } = owner;
-  return { provider, headers, model, credential: credentials.pick(conversation) };
+  return { provider: owner.provider, model };
 }

@@ -11,10 +11,10 @@ import type { Endpoint } from './endpoint.ts';
 const RESERVED = ['model', 'models', 'stream', 'streamoptions'];
 
 /** Throws `invalid_request` for options that no request may have, and `permission_denied` for those this key may not use. */
-export function checkOptions({ options, provider }: Endpoint, isRestricted: boolean): void {
+export function checkOptions({ options, provider, dialect }: Endpoint, isRestricted: boolean): void {
   if (!options) return;
   const path = pathOf(provider);
-  checkNames(options, protocolOf(provider.protocol).operations.complete.names, path);
+  checkNames(options, protocolOf(dialect.protocol).operations.complete.names, path);
   for (const name of Object.keys(options)) {
     if (RESERVED.includes(fold(name))) refuse(path, name);
   }

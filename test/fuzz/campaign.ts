@@ -24,7 +24,7 @@ const cuts = fc.array(pick, { maxLength: 8 });
 
 /** Providers that speak a protocol, one of each dialect. */
 function providersOf(protocol: Protocol): Provider[] {
-  const dialects = [...providerTypes.values()].filter((type) => type.protocol === protocol.id && !type.builtIn);
+  const dialects = [...providerTypes.values()].filter((type) => type.protocols.includes(protocol.id) && !type.builtIn);
   return [
     bareProvider(protocol.id),
     ...dialects.map((type) => type.create({ id: type.id, baseUrl: 'https://a.test' })),

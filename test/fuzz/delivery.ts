@@ -50,8 +50,11 @@ const MODEL: CatalogModel = {
 };
 
 export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
+  const [dialect] = provider.speaks(MODEL);
+  assert.ok(dialect);
   return {
     provider,
+    dialect,
     model: { ...MODEL, rules },
     credential: { id: 'none', number: 1, value: NO_CREDENTIAL, failed() {}, cooldown: () => 0 },
     headers: {},
@@ -60,7 +63,7 @@ export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
 
 export function bareProvider(protocol: string): Provider {
   const platform = createHeaderPlatform({ baseUrl: 'https://upstream.test' });
-  return { id: 'upstream', protocol, platform, environment: [] };
+  return { id: 'upstream', speaks: () => [{ protocol }], platform, environment: [] };
 }
 
 export const OWNER = 'key';

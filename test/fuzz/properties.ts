@@ -76,7 +76,7 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
       if (!accepted) continue;
       const call = { ...callOf(client, bytes, body), operation };
       for (const endpoint of endpoints) {
-        if (operation.name === 'count-tokens' && !endpoint.provider.countsTokens) continue;
+        if (operation.name === 'count-tokens' && !endpoint.dialect.countsTokens) continue;
         await bounded(async () => {
           const planned = await plan(call, endpoint, { prepare: async () => {}, memory, signal });
           assert.ok(isObject(JSON.parse(planned.body.toString('utf8'))), 'the body for the upstream is no object');

@@ -12,6 +12,7 @@ import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { Adaptation, Provider } from '../../src/core/provider.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { ANY_MODEL } from './reach.ts';
 
 interface Case {
   about: string;
@@ -33,7 +34,8 @@ function providerOf(type: string): Provider {
 }
 
 function adapt(provider: Provider, body: Json, rules: ModelRules = {}): Adaptation {
-  return provider.adapt?.(body, { ...provider.rules, ...rules }) ?? { changed: false, dropped: [] };
+  const [dialect] = provider.speaks(ANY_MODEL);
+  return dialect?.adapt?.(body, { ...dialect.rules, ...rules }) ?? { changed: false, dropped: [] };
 }
 
 function check(provider: Provider, { from, to = from, dropped = [], rules }: Case): void {
@@ -97,7 +99,7 @@ describe('a tool loop with reasoning', () => {
       test(`comes back whole to ${id}`, () => {
         const body: Json = structuredClone({ ...PLAIN, messages: [PLAIN.messages[1], message, PLAIN.messages[3]] });
         const provider = providerOf(vendor);
-        adapt(provider, body, { ...provider.rules, ...rules });
+        adapt(provider, body, rules);
         assert.equal(body.messages.at(-2).reasoning_content, message.reasoning_content);
       });
     }

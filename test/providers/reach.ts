@@ -1,9 +1,12 @@
 /** How a provider would be reached: the URL and the headers of a request, without sending it. */
 
+import { customModel } from '../../src/catalog/bundled.ts';
 import type { CredentialValue } from '../../src/core/credential.ts';
 import { NO_CREDENTIAL } from '../../src/core/credential.ts';
 import type { Provider } from '../../src/core/provider.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+
+export const ANY_MODEL = customModel('mine', { id: 'some-model' });
 
 export function baseUrlOf({ platform }: Provider): string {
   return platform.url({ type: 'models', path: '' });

@@ -7,7 +7,7 @@ import { keyCredential, NO_CREDENTIAL } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Provider, ProviderType } from '../../src/core/provider.ts';
 import { providerTypes } from '../../src/providers/index.ts';
-import { baseUrlOf, headersOf } from './reach.ts';
+import { ANY_MODEL, baseUrlOf, headersOf } from './reach.ts';
 
 const network = [...providerTypes.values()].filter((type) => type.id !== 'sandbox');
 
@@ -94,7 +94,11 @@ describe('the registry', () => {
   });
 
   test('protocols without a dialect are sent as they are', () => {
-    for (const id of ['anthropic', 'google', 'openrouter']) assert.equal(create(id).adapt, undefined);
+    for (const id of ['anthropic', 'google', 'openrouter']) {
+      const [dialect] = create(id).speaks(ANY_MODEL);
+      assert.ok(dialect);
+      assert.equal(dialect.adapt, undefined);
+    }
   });
 
   test('every type without an address of its own is keyless, so that the address alone suffices', () => {
@@ -110,7 +114,8 @@ describe('the registry', () => {
     for (const type of network) {
       const row = rows.find((line) => line.startsWith(`| \`${type.id}\` |`));
       assert.ok(row, `no row for ${type.id}`);
-      for (const fact of [...type.environment, type.baseUrl ?? '', type.protocol])
+      const protocols = type.protocols.length === 0 ? '-' : type.protocols.join(', ');
+      for (const fact of [...type.environment, type.baseUrl ?? '', `| ${protocols} |`])
         assert.ok(row.includes(fact), `${fact} in: ${row}`);
       assert.equal(row.includes('| catalog |'), type.catalog !== undefined, `where models come from in: ${row}`);
     }

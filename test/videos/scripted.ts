@@ -135,7 +135,7 @@ export const scriptedApi: VideoApi = {
 
 export function scriptedProvider(baseUrl: string, video: VideoApi): Provider {
   return {
-    ...{ id: 'up', protocol: 'chat', environment: [], video },
+    ...{ id: 'up', speaks: () => [], environment: [], video },
     platform: createHeaderPlatform({ baseUrl, credential: (key) => ({ authorization: key }) }),
   };
 }

@@ -38,7 +38,7 @@ export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, {
     changed ||= !addsUsage;
     body[usage.field] = { ...body[usage.field], ...usage.value };
   }
-  const adapted = operation.name === 'complete' ? endpoint.provider.adapt?.(body, target.rules) : undefined;
+  const adapted = operation.name === 'complete' ? endpoint.dialect.adapt?.(body, target.rules) : undefined;
   const limit = operation.name === 'complete' ? call.limitOf?.(endpoint) : undefined;
   if (limit && operation.name === 'complete') {
     changed = keepWithin(body, limit, { operation, rules: target.rules }) || changed;

@@ -27,7 +27,7 @@ export async function plan(
   endpoint: Endpoint,
   { prepare, memory, signal }: PlanOptions,
 ): Promise<Plan> {
-  const upstream = protocolOf(endpoint.provider.protocol);
+  const upstream = protocolOf(endpoint.dialect.protocol);
   const target: Target = {
     origin: originOf(endpoint),
     model: endpoint.model.upstreamId,

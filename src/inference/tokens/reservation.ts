@@ -54,9 +54,9 @@ export function reservationOf(
 }
 
 function wantedOf(call: InferenceCall, endpoint: Endpoint): Wanted {
-  const { model, options, provider } = endpoint;
+  const { model, options, dialect } = endpoint;
   const own = call.protocol.operations.complete.outputOf(call.body);
-  const asked = options ? joinOutput(own, protocolOf(provider.protocol).operations.complete.outputOf(options)) : own;
+  const asked = options ? joinOutput(own, protocolOf(dialect.protocol).operations.complete.outputOf(options)) : own;
   const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MOST_OUTPUT) : undefined;
   const tokens = Math.min(asked.limit ?? longest ?? USUAL_OUTPUT, longest ?? MOST_OUTPUT);
   return { endpoint, asked, tokens, isKnown: longest !== undefined };

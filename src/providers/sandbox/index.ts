@@ -10,14 +10,14 @@ import { sandboxVideo } from './video/wire.ts';
 export const sandbox: ProviderType = {
   id: 'sandbox',
   name: 'Sandbox (no AI)',
-  protocol: 'chat',
+  protocols: ['chat'],
   environment: [],
   keyless: true,
   builtIn: true,
   baseUrl: 'sandbox:',
   create: ({ id }) => ({
     id,
-    protocol: 'chat',
+    speaks: () => [{ protocol: 'chat' }],
     platform: createHeaderPlatform({ baseUrl: 'sandbox:' }),
     environment: [],
     models: modelsOf(id),
