@@ -1,6 +1,6 @@
 /** The commands, their options and their help. Each command's code is loaded only when it runs. */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { protocols } from '../protocols/index.ts';
 import { example, parseLimit, withConfig } from './command.ts';
 import { addKeys } from './key-commands.ts';
@@ -16,8 +16,10 @@ export async function runCommandLine(argv: string[]): Promise<void> {
   try {
     await program().parseAsync(argv);
   } catch (error) {
+    process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
+    // Commander has printed its own.
+    if (error instanceof CommanderError) return;
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
   }
 }
 
@@ -30,6 +32,7 @@ function program(): Command {
   const root = new Command('polygate')
     .description('A self-hosted gateway: three model protocols in front of any provider.')
     .version(version)
+    .exitOverride()
     .showHelpAfterError('(polygate --help shows the commands)');
   addServe(root);
   addCheck(root);

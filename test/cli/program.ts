@@ -1,13 +1,17 @@
-/** Runs the real program in a folder of its own, with an environment that holds nothing else. */
+/**
+ * The program in a folder of its own, with an environment that holds nothing else: as a process, or one command after the
+ * other in a process that all tests of a file share.
+ */
 
 import assert from 'node:assert/strict';
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
+import type { CommandRequest } from './command-server.ts';
 
 const main = join(import.meta.dirname, '../../src/main.ts');
 
@@ -26,7 +30,9 @@ export interface Running {
 
 export interface Program {
   folder: string;
+  /** Runs a command that ends by itself, through the function that the program calls. */
   run(args: string[], environment?: Record<string, string>): Promise<Outcome>;
+  /** Starts the program as a user does. */
   start(args: string[], environment?: Record<string, string>): Running;
 }
 
@@ -39,14 +45,43 @@ export function program(context: TestContext): Program {
   });
 
   function start(args: string[], environment: Record<string, string> = {}): Running {
-    const { PATH, SystemRoot, NODE_COMPILE_CACHE } = process.env;
-    const env = { PATH, SystemRoot, NODE_COMPILE_CACHE, ...environment };
+    const env = { ...inherited(), ...environment };
     const child = spawn(process.execPath, [main, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     children.push(child);
     return following(child);
   }
 
-  return { folder, start, run: (args, environment) => start(args, environment).ended };
+  function run(args: string[], environment: Record<string, string> = {}): Promise<Outcome> {
+    if (args[0] === 'serve' && !args.includes('--help')) return start(args, environment).ended;
+    return ask({ args, folder, environment: { ...inherited(), ...environment } });
+  }
+
+  return { folder, start, run };
+}
+
+function inherited(): CommandRequest['environment'] {
+  const { PATH, SystemRoot, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, SystemRoot, NODE_COMPILE_CACHE };
+}
+
+let server: ChildProcess | undefined;
+let last: Promise<unknown> = Promise.resolve();
+after(() => server?.kill());
+
+/** One command at a time: they share the output and the folder of their process. */
+function ask(request: CommandRequest): Promise<Outcome> {
+  const answer = last.then(async () => {
+    server ??= fork(join(import.meta.dirname, 'command-server.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    server.send(request);
+    const waiting = new AbortController();
+    const [outcome] = await Promise.race([
+      once(server, 'message', waiting),
+      once(server, 'exit', waiting).then(() => assert.fail(`polygate ${request.args.join(' ')} ended its process`)),
+    ]).finally(() => waiting.abort());
+    return outcome as Outcome;
+  });
+  last = answer.catch(() => {});
+  return answer;
 }
 
 function following(child: ChildProcessByStdio<null, Readable, Readable>): Running {
