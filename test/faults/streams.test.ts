@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   answerJson,
+  createPermits,
   HEADERS,
   PATHS,
   type ProtocolId,
@@ -16,11 +17,14 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../gateway/harness.ts';
-import { errorName, hear, type Kind, NAMES, WIRES, type Wire } from './wires.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
+import { errorName, type Heard, hear, type Kind, NAMES, WIRES, type Wire } from './wires.ts';
 
 const FIRST_BYTE = 500;
 const IDLE = 500;
 const TOTAL = 1500;
+/** A deadline passes up to so many milliseconds late. */
+const TICK = 50;
 
 interface Fault {
   /** `begun` settles when the client has got the first bytes of its answer. */
@@ -61,7 +65,7 @@ const FAULTS: Record<string, Fault> = {
   },
   'takes its time, within the deadline': {
     async answer(response, wire) {
-      await wait(FIRST_BYTE / 4);
+      await wait(50);
       open(response).end(wire.head + wire.text('lo') + wire.tail);
     },
   },
@@ -98,10 +102,11 @@ const FAULTS: Record<string, Fault> = {
   'stops in the middle and keeps the connection': { answer: begin, broken: 'timeout' },
   'goes on without end': {
     async answer(response, wire, begun) {
+      const { take } = permits;
       await begin(response, wire, begun);
       while (!response.destroyed) {
         response.write(wire.text('.'));
-        await wait(IDLE / 10);
+        await take();
       }
     },
     broken: 'timeout',
@@ -139,7 +144,7 @@ const FAULTS: Record<string, Fault> = {
   'sends comments and then an error': {
     async answer(response, wire) {
       open(response).write(': processing\n\n');
-      await wait(FIRST_BYTE / 10);
+      await wait(20);
       response.end(wire.errorEvent('limited'));
     },
     refused: 'limited',
@@ -242,8 +247,12 @@ const CLIENTS = [
 
 const begun = new Map<string, PromiseWithResolvers<void>>();
 let upstream: TestUpstream;
-/** Deadlines count only where they are what is tested: everything else may take its time on a busy machine. */
-let impatient: TestGateway;
+/** An upstream that goes on without end takes one for each event. */
+let permits = createPermits();
+/** Its deadlines pass when the tests of deadlines move its clock, one test after the other. */
+const clock = createManualClock(Date.now());
+let timed: TestGateway;
+/** All others, which may take their time on a busy machine. */
 let patient: TestGateway;
 
 before(async () => {
@@ -264,12 +273,12 @@ providers:
   c-gone: { type: google, base_url: "${nobody.url}", api_key: k, models: [{ id: m }] }
 `;
   const deadlines = `{ connect: 2s, first_byte: ${FIRST_BYTE}ms, idle: ${IDLE}ms, total: ${TOTAL}ms }`;
-  impatient = await startTestGateway(`server: { deadlines: ${deadlines} }${providers}`);
+  timed = await startTestGateway(`server: { deadlines: ${deadlines}, keep_alive: 1h }${providers}`, { clock });
   patient = await startTestGateway(providers);
 });
 
 after(async () => {
-  await impatient.close();
+  await timed.close();
   await patient.close();
   await upstream.close();
 });
@@ -286,18 +295,29 @@ interface Ask {
 function ask({ protocol, array, model, text, stream, kind }: Ask): Promise<Response> {
   const path = PATHS[protocol](model, stream);
   const body = question(protocol, model, text, stream);
-  const gateway = kind === 'timeout' ? impatient : patient;
+  const gateway = kind === 'timeout' ? timed : patient;
   return post(gateway.url + (array ? path.replace('?alt=sse', '') : path), body, HEADERS[protocol]);
 }
 
-async function readAll(response: Response, onFirst: () => void): Promise<string> {
+async function readAll(response: Response, onChunk: (soFar: string) => void): Promise<string> {
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    onFirst();
+    onChunk(text);
   }
   return text;
+}
+
+/** The answer to a request whose upstream has it before its deadline passes. */
+async function askTooLate(request: Ask): Promise<Response> {
+  const before = upstream.calls.length;
+  const asking = ask(request);
+  while (upstream.calls.length === before) await wait(1);
+  // Long enough for a head that the upstream sends at once.
+  await wait(20);
+  clock.advance(FIRST_BYTE + TICK);
+  return asking;
 }
 
 async function assertRefused(response: Response, protocol: ProtocolId, kind: Kind): Promise<void> {
@@ -311,6 +331,12 @@ async function assertRefused(response: Response, protocol: ProtocolId, kind: Kin
   assert.ok(!text.includes('sk-secret') && !text.includes('127.0.0.1') && !text.includes('<h'), text);
 }
 
+function assertBroken(heard: Heard, protocol: ProtocolId, kind: Kind): void {
+  assert.ok(heard.text.startsWith('Hel'));
+  assert.equal(heard.error, NAMES[kind][protocol][1]);
+  assert.equal(heard.success, false);
+}
+
 function assertWait(response: Response, [least, most]: [number, number]): void {
   const seconds = Number(response.headers.get('retry-after'));
   assert.ok(seconds >= least && seconds <= most, `${seconds} s`);
@@ -318,58 +344,102 @@ function assertWait(response: Response, [least, most]: [number, number]): void {
   assert.ok(milliseconds > (least - 1) * 1000 && milliseconds <= most * 1000, `${milliseconds} ms`);
 }
 
-describe('upstreams fail', { concurrency: true }, () => {
+function forEachPair(visit: (pair: string, client: (typeof CLIENTS)[number], target: ProtocolId) => void): void {
   for (const client of CLIENTS) {
-    const { protocol, array } = client;
-    for (const target of IDS) {
-      const pair = `${array ? 'generate as an array' : protocol} from ${target}`;
-      describe(pair, { concurrency: 4 }, () => {
-        for (const [name, fault] of Object.entries(FAULTS)) {
-          const id = `${pair}: ${name}`;
-          const kind = fault.refused ?? fault.broken;
-          const request = { ...client, model: `${PROVIDERS[target]}/m`, text: `<${id}>`, kind };
-
-          test(`a stream whose upstream ${name}`, async () => {
-            const started = Promise.withResolvers<void>();
-            begun.set(id, started);
-            const response = await ask({ ...request, stream: true });
-            if (fault.retryAfter) assertWait(response, fault.retryAfter);
-            if (fault.refused) return assertRefused(response, protocol, fault.refused);
-            assert.equal(response.status, 200);
-            const heard = hear(protocol, await readAll(response, started.resolve), array);
-            if (!fault.broken) {
-              assert.deepEqual(heard, { text: 'Hello', success: true });
-              return;
-            }
-            assert.ok(heard.text.startsWith('Hel'));
-            assert.equal(heard.error, NAMES[fault.broken][protocol][1]);
-            assert.equal(heard.success, false);
-          });
-
-          if (!fault.whole || array) continue;
-          test(`a whole answer whose upstream ${name}`, async () => {
-            const response = await ask({ ...request, stream: false });
-            if (fault.retryAfter) assertWait(response, fault.retryAfter);
-            if (fault.refused) return assertRefused(response, protocol, fault.refused);
-            assert.equal(response.status, 200);
-            assert.match(await response.text(), /Hello/);
-          });
-        }
-
-        test('nobody listens where the upstream should be', async () => {
-          const model = `${PROVIDERS[target]}-gone/m`;
-          for (const stream of [true, false]) {
-            await assertRefused(await ask({ ...client, model, text: 'hi', stream }), protocol, 'upstream');
-          }
-        });
-      });
-    }
+    for (const target of IDS)
+      visit(`${client.array ? 'generate as an array' : client.protocol} from ${target}`, client, target);
   }
+}
+
+const kindOf = ({ refused, broken }: Fault): Kind | undefined => refused ?? broken;
+
+describe('upstreams fail', { concurrency: true }, () => {
+  forEachPair((pair, client, target) => {
+    const { protocol, array } = client;
+    describe(pair, { concurrency: 4 }, () => {
+      for (const [name, fault] of Object.entries(FAULTS)) {
+        const kind = kindOf(fault);
+        if (kind === 'timeout') continue;
+        const id = `${pair}: ${name}`;
+        const request = { ...client, model: `${PROVIDERS[target]}/m`, text: `<${id}>`, kind };
+
+        test(`a stream whose upstream ${name}`, async () => {
+          const started = Promise.withResolvers<void>();
+          begun.set(id, started);
+          const response = await ask({ ...request, stream: true });
+          if (fault.retryAfter) assertWait(response, fault.retryAfter);
+          if (fault.refused) return assertRefused(response, protocol, fault.refused);
+          assert.equal(response.status, 200);
+          const heard = hear(protocol, await readAll(response, () => started.resolve()), array);
+          if (fault.broken) assertBroken(heard, protocol, fault.broken);
+          else assert.deepEqual(heard, { text: 'Hello', success: true });
+        });
+
+        if (!fault.whole || array) continue;
+        test(`a whole answer whose upstream ${name}`, async () => {
+          const response = await ask({ ...request, stream: false });
+          if (fault.retryAfter) assertWait(response, fault.retryAfter);
+          if (fault.refused) return assertRefused(response, protocol, fault.refused);
+          assert.equal(response.status, 200);
+          assert.match(await response.text(), /Hello/);
+        });
+      }
+
+      test('nobody listens where the upstream should be', async () => {
+        const model = `${PROVIDERS[target]}-gone/m`;
+        for (const stream of [true, false]) {
+          await assertRefused(await ask({ ...client, model, text: 'hi', stream }), protocol, 'upstream');
+        }
+      });
+    });
+  });
+});
+
+describe('upstreams are too slow', () => {
+  forEachPair((pair, client, target) => {
+    const { protocol, array } = client;
+    describe(pair, () => {
+      for (const [name, fault] of Object.entries(FAULTS)) {
+        const kind = kindOf(fault);
+        if (kind !== 'timeout') continue;
+        const id = `${pair}: ${name}`;
+        const request = { ...client, model: `${PROVIDERS[target]}/m`, text: `<${id}>`, kind };
+
+        test(`a stream whose upstream ${name}`, async () => {
+          if (fault.refused) return assertRefused(await askTooLate({ ...request, stream: true }), protocol, 'timeout');
+          const started = Promise.withResolvers<void>();
+          begun.set(id, started);
+          permits = createPermits();
+          const response = await ask({ ...request, stream: true });
+          assert.equal(response.status, 200);
+          const from = clock.monotonic();
+          const isEndless = name === 'goes on without end';
+          let events = 0;
+          const text = await readAll(response, (soFar) => {
+            started.resolve();
+            const received = soFar.match(/"(Hel|\.)"/g)?.length ?? 0;
+            if (received === events) return;
+            events = received;
+            clock.advance(isEndless ? IDLE / 2 : IDLE + TICK);
+            permits.give();
+          });
+          assertBroken(hear(protocol, text, array), protocol, 'timeout');
+          const passed = clock.monotonic() - from;
+          assert.ok(isEndless ? passed > TOTAL - IDLE : passed <= IDLE + TICK, `${passed} ms`);
+        });
+
+        if (!fault.whole || array) continue;
+        test(`a whole answer whose upstream ${name}`, async () => {
+          await assertRefused(await askTooLate({ ...request, stream: false }), protocol, 'timeout');
+        });
+      }
+    });
+  });
 });
 
 test('nothing of all this was a bug of the gateway', () => {
   assert.deepEqual(
-    [...patient.log, ...impatient.log].filter(({ level, error }) => level >= 50 || error === 'internal_error'),
+    [...patient.log, ...timed.log].filter(({ level, error }) => level >= 50 || error === 'internal_error'),
     [],
   );
 });

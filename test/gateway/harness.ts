@@ -111,6 +111,28 @@ export interface TestUpstream {
   close(): Promise<void>;
 }
 
+/** Lets an upstream send its next piece when a test says so. */
+export interface Permits {
+  give(): void;
+  take(): Promise<void>;
+}
+
+export function createPermits(): Permits {
+  let free = 0;
+  const waiting: (() => void)[] = [];
+  return {
+    give() {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    },
+    async take() {
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+  };
+}
+
 export type Answerer = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>;
 
 export async function startUpstream(answer: Answerer): Promise<TestUpstream> {

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { hear, WIRES } from '../faults/wires.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import {
+  createPermits,
   HEADERS,
   PATHS,
   type ProtocolId,
@@ -24,9 +25,9 @@ const CLIENTS = [
 ];
 
 const INTERVAL = 250;
-const SILENCE = 1100;
-/** Twenty events this far apart keep a stream busy for longer than the interval, with room for a slow machine. */
-const GAP = 20;
+const SIGNS_IN_SILENCE = 4;
+/** Events this far apart keep a stream busy for much longer than the interval. */
+const GAP = 200;
 const BUSY = 20;
 
 const SIGNS: Record<ProtocolId, RegExp> = {
@@ -38,6 +39,9 @@ const SIGNS: Record<ProtocolId, RegExp> = {
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
+const clock = createManualClock(Date.now());
+/** The upstream takes one for each piece after the beginning. */
+const permits = createPermits();
 
 before(async () => {
   upstream = await startUpstream(async (call, response) => {
@@ -45,19 +49,23 @@ before(async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head);
     if (call.bytes.includes('busy')) {
       for (let count = 0; count < BUSY; count++) {
-        await wait(GAP);
+        await permits.take();
         response.write(wire.text('.'));
       }
-    } else await wait(SILENCE);
+    }
+    await permits.take();
     response.end(wire.text('lo') + wire.tail);
   });
-  gateway = await startTestGateway(`
+  gateway = await startTestGateway(
+    `
 server: { keep_alive: ${INTERVAL}ms }
 providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   b: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
-`);
+`,
+    { clock },
+  );
 });
 
 after(async () => {
@@ -65,29 +73,73 @@ after(async () => {
   await upstream.close();
 });
 
-async function stream(protocol: ProtocolId, array: boolean, model: string, text: string): Promise<string> {
+interface Asked {
+  protocol: ProtocolId;
+  array: boolean;
+  model: string;
+  /** What the upstream does after the beginning. */
+  text: 'silence' | 'busy';
+}
+
+/** The pieces of a stream, as they come. */
+async function* stream({ protocol, array, model, text }: Asked): AsyncGenerator<string> {
   const path = PATHS[protocol](model, true).replace(array ? '?alt=sse' : '', '');
   const response = await post(gateway.url + path, question(protocol, model, text, true), HEADERS[protocol]);
   assert.equal(response.status, 200);
-  return response.text();
+  if (array) assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) yield decoder.decode(chunk, { stream: true });
 }
 
-describe('30, 45: signs of life', { concurrency: true }, () => {
+/** After its beginning the upstream is silent for the time of some signs of life. */
+async function inSilence(asked: Omit<Asked, 'text'>): Promise<string[]> {
+  const pieces: string[] = [];
+  let intervals = 0;
+  for await (const piece of stream({ ...asked, text: 'silence' })) {
+    pieces.push(piece);
+    if (!pieces.join('').includes('Hel') || signsIn(pieces, asked) < intervals) continue;
+    intervals += 1;
+    if (intervals <= SIGNS_IN_SILENCE) clock.advance(INTERVAL);
+    else permits.give();
+  }
+  return pieces;
+}
+
+function signsIn(pieces: string[], { protocol, array }: Pick<Asked, 'protocol' | 'array'>): number {
+  if (array) return pieces.filter((piece) => piece.trim() === '').length;
+  return pieces.join('').match(SIGNS[protocol])?.length ?? 0;
+}
+
+/** After its beginning the upstream sends one event after the other, with gaps that are shorter than the interval. */
+async function whileBusy(asked: Omit<Asked, 'text'>): Promise<string> {
+  let text = '';
+  let events = 0;
+  for await (const piece of stream({ ...asked, text: 'busy' })) {
+    text += piece;
+    const received = text.match(/"(Hel|\.)"/g)?.length ?? 0;
+    if (received === events) continue;
+    events = received;
+    clock.advance(GAP);
+    permits.give();
+  }
+  return text;
+}
+
+describe('30, 45: signs of life', () => {
   for (const { protocol, array } of CLIENTS) {
     for (const target of IDS) {
       const model = `${PROVIDERS[target]}/m`;
       const pair = `${array ? 'generate as an array' : protocol} from ${target}`;
 
       test(`${pair}: in silence`, async () => {
-        const text = await stream(protocol, array, model, 'silence');
+        const pieces = await inSilence({ protocol, array, model });
+        const text = pieces.join('');
         assert.deepEqual(hear(protocol, text, array), { text: 'Hello', success: true });
-        if (array) return;
-        const signs = text.match(SIGNS[protocol])?.length ?? 0;
-        assert.ok(signs >= 2 && signs <= SILENCE / INTERVAL, `${signs} in ${SILENCE} ms`);
+        assert.equal(signsIn(pieces, { protocol, array }), SIGNS_IN_SILENCE);
       });
 
       test(`${pair}: not while events come`, async () => {
-        const text = await stream(protocol, array, model, 'busy');
+        const text = await whileBusy({ protocol, array, model });
         assert.deepEqual(hear(protocol, text, array), { text: `Hel${'.'.repeat(BUSY)}lo`, success: true });
         assert.equal(array ? null : text.match(SIGNS[protocol]), null);
       });
@@ -96,13 +148,7 @@ describe('30, 45: signs of life', { concurrency: true }, () => {
 });
 
 test('49: an array comes element by element, and silence adds nothing but white space', async () => {
-  const path = PATHS.generate('a/m', true).replace('?alt=sse', '');
-  const body = question('generate', 'a/m', 'silence', true);
-  const response = await post(gateway.url + path, body, HEADERS.generate);
-  assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
-  const pieces: string[] = [];
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) pieces.push(decoder.decode(chunk));
+  const pieces = await inSilence({ protocol: 'generate', array: true, model: 'a/m' });
   assert.match(pieces[0] ?? '', /^\[\{.*"Hel".*\}$/s);
   assert.ok(pieces.filter((piece) => piece.trim() === '').length >= 2);
   assert.equal(JSON.parse(pieces.join('')).at(-1).candidates[0].finishReason, 'STOP');
