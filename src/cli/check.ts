@@ -2,9 +2,9 @@
 
 import { isLoopback } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
-import { describe } from '../config/mask.ts';
+import { describeConfig } from '../config/mask.ts';
 import { providerTypes } from '../providers/index.ts';
-import { refuseExposure } from './exposure.ts';
+import { assertNotExposed } from './exposure.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 
@@ -15,6 +15,6 @@ export async function check(options: ConfigOptions): Promise<void> {
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
   // The store is looked into only where its keys decide.
-  if (!isLoopback(config.server.host)) refuseExposure(config, await allKeys(config));
-  process.stdout.write(`${describe(config)}\n`);
+  if (!isLoopback(config.server.host)) assertNotExposed(config, await allKeys(config));
+  process.stdout.write(`${describeConfig(config)}\n`);
 }

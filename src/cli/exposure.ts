@@ -6,7 +6,7 @@ import { GatewayError } from '../core/errors.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 
 /** Throws `invalid_request` when the host is not a loopback address and no key is active. */
-export function refuseExposure({ server }: Config, keys: readonly Key[]): void {
+export function assertNotExposed({ server }: Config, keys: readonly Key[]): void {
   if (isLoopback(server.host) || keys.some((key) => stateOf(key, Date.now()) === 'active')) return;
   throw new GatewayError(
     'invalid_request',

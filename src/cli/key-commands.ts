@@ -3,19 +3,19 @@
 import type { Command } from 'commander';
 import { example, withConfig } from './command.ts';
 
-const KEY = '<id-or-name>';
-const KEY_WORDS = 'as the list shows it';
+const KEY_ARGUMENT = '<id-or-name>';
+const KEY_HELP = 'as the list shows it';
 
-export function addKeys(root: Command): void {
+export function addKeyCommands(root: Command): void {
   const keys = root.command('keys').description('make, list, change and revoke API keys of the gateway');
-  addCreation(keys);
-  addViews(keys);
-  addChanges(keys);
-  addSecrets(keys);
+  addCreateCommand(keys);
+  addReadCommands(keys);
+  addUpdateCommands(keys);
+  addSecretCommands(keys);
   keys.addHelpText('after', example('polygate keys create --name laptop'));
 }
 
-function addCreation(keys: Command): void {
+function addCreateCommand(keys: Command): void {
   withSettings(withJson(keys.command('create')))
     .description('make a key and show it this once')
     .requiredOption('--name <name>', 'what to call it')
@@ -23,50 +23,50 @@ function addCreation(keys: Command): void {
     .action(async (options) => (await import('./keys.ts')).createKey(options));
 }
 
-function addViews(keys: Command): void {
+function addReadCommands(keys: Command): void {
   withJson(keys.command('list'))
     .description('list the keys')
     .addHelpText('after', example('polygate keys list'))
     .action(async (options) => (await import('./keys.ts')).listKeys(options));
   withJson(keys.command('show'))
     .description('show what a key may do')
-    .argument(KEY, KEY_WORDS)
+    .argument(KEY_ARGUMENT, KEY_HELP)
     .addHelpText('after', example('polygate keys show ci'))
     .action(async (key, options) => (await import('./keys.ts')).showKey(key, options));
 }
 
-function addChanges(keys: Command): void {
+function addUpdateCommands(keys: Command): void {
   withSettings(withJson(keys.command('update')))
     .description('change what a key may do; what is not named stays')
-    .argument(KEY, KEY_WORDS)
+    .argument(KEY_ARGUMENT, KEY_HELP)
     .option('--name <name>', 'what to call it from now on')
     .option('--no-read-only', 'let it start things again')
     .addHelpText('after', example('polygate keys update ci --rpm 60 --budget month=20.00'))
     .action(async (key, options) => (await import('./keys.ts')).updateKey(key, options));
   withJson(keys.command('rotate'))
     .description('give a key a new secret and show it this once')
-    .argument(KEY, KEY_WORDS)
+    .argument(KEY_ARGUMENT, KEY_HELP)
     .option('--overlap <duration>', 'how long the one before it still works, 0 after a leak', '24h')
     .addHelpText('after', example('polygate keys rotate ci --overlap 1h'))
     .action(async (key, options) => (await import('./keys.ts')).rotateKey(key, options));
   for (const [name, disabled] of [['disable', true] as const, ['enable', false] as const]) {
     withJson(keys.command(name))
       .description(disabled ? 'refuse a key until it is enabled again' : 'take a key again that was disabled')
-      .argument(KEY, KEY_WORDS)
+      .argument(KEY_ARGUMENT, KEY_HELP)
       .addHelpText('after', example(`polygate keys ${name} ci`))
-      .action(async (key, options) => (await import('./keys.ts')).switchKey(key, disabled, options));
+      .action(async (key, options) => (await import('./keys.ts')).setKeyDisabled(key, disabled, options));
   }
   withJson(keys.command('revoke'))
     .description('refuse a key from now on, for good')
-    .argument(KEY, KEY_WORDS)
+    .argument(KEY_ARGUMENT, KEY_HELP)
     .addHelpText('after', example('polygate keys revoke ci'))
     .action(async (key, options) => (await import('./keys.ts')).revokeKey(key, options));
 }
 
-function addSecrets(keys: Command): void {
+function addSecretCommands(keys: Command): void {
   withJson(keys.command('secret'))
     .description('show what the webhooks of a key are signed with')
-    .argument(KEY, KEY_WORDS)
+    .argument(KEY_ARGUMENT, KEY_HELP)
     .option('--rotate', 'make a new one')
     .option('--activate-in <duration>', 'when the new one signs, 0 after a leak', '24h')
     .addHelpText('after', example('polygate keys secret ci --rotate --activate-in 1h'))

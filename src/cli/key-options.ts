@@ -23,24 +23,24 @@ export interface KeyOptions {
 }
 
 /** Only what is said, null for what is taken back. Throws `invalid_request` naming the option. */
-export function settingsOf(options: KeyOptions): Json {
+export function parseKeySettings(options: KeyOptions): Json {
   const limits = defined({
-    requestsPerMinute: count('--rpm', options.rpm),
-    tokensPerMinute: count('--tpm', options.tpm),
-    concurrentRequests: count('--concurrent', options.concurrent),
+    requestsPerMinute: parseCount('--rpm', options.rpm),
+    tokensPerMinute: parseCount('--tpm', options.tpm),
+    concurrentRequests: parseCount('--concurrent', options.concurrent),
   });
-  const budgets = Object.fromEntries((options.budget ?? []).map(budget));
+  const budgets = Object.fromEntries((options.budget ?? []).map(parseBudget));
   return defined({
-    models: list(options.models, () => true, '--models must be globs of models'),
-    surfaces: list(options.surfaces, isSurface, `--surfaces must be some of ${SURFACES.join(', ')}`),
+    models: parseList(options.models, () => true, '--models must be globs of models'),
+    surfaces: parseList(options.surfaces, isSurface, `--surfaces must be some of ${SURFACES.join(', ')}`),
     readOnly: options.readOnly,
-    cidrs: list(options.cidrs, isRange, '--cidrs must be address ranges such as 10.0.0.0/8 or fd00::/8'),
+    cidrs: parseList(options.cidrs, isRange, '--cidrs must be address ranges such as 10.0.0.0/8 or fd00::/8'),
     limits: Object.keys(limits).length > 0 ? limits : undefined,
     budgets: Object.keys(budgets).length > 0 ? budgets : undefined,
   });
 }
 
-function list(
+function parseList(
   text: string | undefined,
   allowed: (item: string) => boolean,
   words: string,
@@ -53,7 +53,7 @@ function list(
 }
 
 /** Unix milliseconds. */
-export function expiryOption(text: string): number {
+export function parseExpiry(text: string): number {
   const duration = parseDuration(text);
   const moment = duration === undefined ? parseMoment(text) : Date.now() + duration;
   if (moment !== undefined && moment > Date.now()) return moment;
@@ -64,7 +64,7 @@ export function expiryOption(text: string): number {
 }
 
 /** Milliseconds. */
-export function durationOption(option: string, text: string): number {
+export function parseDurationOption(option: string, text: string): number {
   const duration = text === '0' ? 0 : parseDuration(text);
   if (duration !== undefined) return duration;
   throw new GatewayError('invalid_request', `${option} must be a duration such as 30m, 24h or 7d, or 0 for at once.`);
@@ -74,14 +74,14 @@ function isSurface(text: string): boolean {
   return SURFACES.some((surface) => surface === text);
 }
 
-function count(option: string, text: string | undefined): number | null | undefined {
+function parseCount(option: string, text: string | undefined): number | null | undefined {
   if (text === undefined) return undefined;
   if (text === 'none') return null;
   if (/^[1-9]\d{0,11}$/.test(text)) return Number(text);
   throw new GatewayError('invalid_request', `${option} must be a whole number of at least 1, or none.`);
 }
 
-function budget(text: string): [Period, string | null] {
+function parseBudget(text: string): [Period, string | null] {
   const [, name, amount] = /^(\w+)=(\d{1,6}(?:\.\d{1,12})?|none)$/.exec(text) ?? [];
   const period = PERIODS.find((one) => one === name);
   if (period && amount !== undefined) return [period, amount === 'none' ? null : amount];

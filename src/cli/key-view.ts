@@ -23,13 +23,13 @@ export function rowOf(key: Key): string[] {
 }
 
 /** For people: a line each. */
-export function fieldsOf(key: Key): string[][] {
-  return Object.entries(describeKey(key)).flatMap(([name, value]) => linesOf(name, value));
+export function fieldRowsOf(key: Key): string[][] {
+  return Object.entries(describeKey(key)).flatMap(([name, value]) => flatten(name, value));
 }
 
-function linesOf(name: string, value: unknown): string[][] {
+function flatten(name: string, value: unknown): string[][] {
   if (value === null) return [];
   if (Array.isArray(value)) return [[name, value.join(', ')]];
   if (typeof value !== 'object') return [[name, String(value)]];
-  return Object.entries(value).flatMap(([inner, one]) => linesOf(`${name}.${inner}`, one));
+  return Object.entries(value).flatMap(([inner, one]) => flatten(`${name}.${inner}`, one));
 }

@@ -13,14 +13,14 @@ import { hasStore, openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
-import { durationOption, expiryOption, type KeyOptions, settingsOf } from './key-options.ts';
-import { describeKey, fieldsOf, HEADINGS, rowOf } from './key-view.ts';
+import { type KeyOptions, parseDurationOption, parseExpiry, parseKeySettings } from './key-options.ts';
+import { describeKey, fieldRowsOf, HEADINGS, rowOf } from './key-view.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
-type Options = ConfigOptions & { json?: boolean };
+type KeyCommandOptions = ConfigOptions & { json?: boolean };
 
-interface Opened {
+interface OpenedKeys {
   keys: KeyStore;
   store: Store;
   /** What webhooks are signed with; reads the encryption key. */
@@ -32,7 +32,7 @@ const AUTHOR: Author = { actor: 'command line' };
 /** Works beside a gateway that runs on the same store. Throws `not_found` where there is none, unless it `makes` one. */
 export async function withKeys<Result>(
   config: Config,
-  work: (opened: Opened) => Promise<Result>,
+  work: (opened: OpenedKeys) => Promise<Result>,
   makes = hasJournal(config.data),
 ): Promise<Result> {
   const store = await openStore({ ...config, role: 'guest', makes });
@@ -54,29 +54,36 @@ export async function allKeys(config: Config): Promise<Key[]> {
   return withKeys(config, ({ keys }) => keys.list());
 }
 
-function opened<Result>(options: ConfigOptions, work: (opened: Opened) => Promise<Result>): Promise<Result> {
+function withConfiguredKeys<Result>(
+  options: ConfigOptions,
+  work: (opened: OpenedKeys) => Promise<Result>,
+): Promise<Result> {
   return withKeys(loadConfig(configSource(options)), work);
 }
 
-export async function createKey({ name, expires, ...options }: Options & KeyOptions & { name: string }): Promise<void> {
+export async function createKey({
+  name,
+  expires,
+  ...options
+}: KeyCommandOptions & KeyOptions & { name: string }): Promise<void> {
   const wanted = {
     name,
-    settings: merged({}, settingsOf(options)),
-    ...(expires !== undefined && { expires: expiryOption(expires) }),
+    settings: merged({}, parseKeySettings(options)),
+    ...(expires !== undefined && { expires: parseExpiry(expires) }),
   };
   const created = await withKeys(loadConfig(configSource(options)), ({ keys }) => keys.create(wanted, AUTHOR), true);
   if (options.json)
     printJson({ ...describeKey(created.key), secret: created.secret, webhook_secret: created.webhookSecret });
-  else showOnce(created, `The key "${name}", shown once and stored only as a hash:`);
+  else printSecret(created, `The key "${name}", shown once and stored only as a hash:`);
 }
 
 /** The key alone goes to standard output, so that a script can take it from there. */
-function showOnce({ secret }: Pick<CreatedKey, 'secret'>, words: string): void {
+function printSecret({ secret }: Pick<CreatedKey, 'secret'>, words: string): void {
   process.stderr.write(`${words}\n`);
   process.stdout.write(`${secret}\n`);
 }
 
-export async function listKeys(options: Options): Promise<void> {
+export async function listKeys(options: KeyCommandOptions): Promise<void> {
   const config = loadConfig(configSource(options));
   const fixed = config.keys.length > 0;
   const keys = fixed ? await allKeys(config) : await withKeys(config, (store) => store.keys.list());
@@ -84,41 +91,44 @@ export async function listKeys(options: Options): Promise<void> {
   else printTable(HEADINGS, keys.map(rowOf));
 }
 
-export async function showKey(idOrName: string, options: Options): Promise<void> {
-  const key = await opened(options, ({ keys }) => keys.find(idOrName));
+export async function showKey(idOrName: string, options: KeyCommandOptions): Promise<void> {
+  const key = await withConfiguredKeys(options, ({ keys }) => keys.find(idOrName));
   if (options.json) printJson(describeKey(key));
-  else printTable(['FIELD', 'VALUE'], fieldsOf(key));
+  else printTable(['FIELD', 'VALUE'], fieldRowsOf(key));
 }
 
 export async function updateKey(
   idOrName: string,
-  { name, expires, ...options }: Options & KeyOptions & { name?: string },
+  { name, expires, ...options }: KeyCommandOptions & KeyOptions & { name?: string },
 ): Promise<void> {
-  const settings = settingsOf(options);
-  const expiresAt = expires === 'never' ? null : expires === undefined ? undefined : expiryOption(expires);
-  const key = await opened(options, ({ keys }) =>
+  const settings = parseKeySettings(options);
+  const expiresAt = expires === 'never' ? null : expires === undefined ? undefined : parseExpiry(expires);
+  const key = await withConfiguredKeys(options, ({ keys }) =>
     keys.update(idOrName, { ...defined({ name, expiresAt }), settings }, AUTHOR),
   );
   if (options.json) printJson(describeKey(key));
-  else printTable(['FIELD', 'VALUE'], fieldsOf(key));
+  else printTable(['FIELD', 'VALUE'], fieldRowsOf(key));
 }
 
-export async function switchKey(idOrName: string, disabled: boolean, options: Options): Promise<void> {
-  const key = await opened(options, ({ keys }) => keys.update(idOrName, { disabled }, AUTHOR));
+export async function setKeyDisabled(idOrName: string, disabled: boolean, options: KeyCommandOptions): Promise<void> {
+  const key = await withConfiguredKeys(options, ({ keys }) => keys.update(idOrName, { disabled }, AUTHOR));
   if (options.json) printJson(describeKey(key));
   else process.stdout.write(`The key "${key.name}" (${key.prefix}…) is ${disabled ? 'disabled' : 'enabled'}.\n`);
 }
 
-export async function rotateKey(idOrName: string, options: Options & { overlap: string }): Promise<void> {
-  const overlap = durationOption('--overlap', options.overlap);
-  const { key, secret } = await opened(options, ({ keys }) => keys.rotate(idOrName, overlap, AUTHOR));
+export async function rotateKey(idOrName: string, options: KeyCommandOptions & { overlap: string }): Promise<void> {
+  const overlap = parseDurationOption('--overlap', options.overlap);
+  const { key, secret } = await withConfiguredKeys(options, ({ keys }) => keys.rotate(idOrName, overlap, AUTHOR));
   if (options.json) printJson({ ...describeKey(key), secret });
   else
-    showOnce({ secret }, `The key "${key.name}" is now this one; the one before it works for ${options.overlap} more:`);
+    printSecret(
+      { secret },
+      `The key "${key.name}" is now this one; the one before it works for ${options.overlap} more:`,
+    );
 }
 
-export async function revokeKey(idOrName: string, options: Options): Promise<void> {
-  const key = await opened(options, ({ keys }) => keys.revoke(idOrName, AUTHOR));
+export async function revokeKey(idOrName: string, options: KeyCommandOptions): Promise<void> {
+  const key = await withConfiguredKeys(options, ({ keys }) => keys.revoke(idOrName, AUTHOR));
   if (options.json) printJson(describeKey(key));
   else process.stdout.write(`The key "${key.name}" (${key.prefix}…) is revoked.\n`);
 }
@@ -126,13 +136,13 @@ export async function revokeKey(idOrName: string, options: Options): Promise<voi
 /** What the webhooks of a key are signed with; with `rotate`, after a new one is made. */
 export async function showSecret(
   idOrName: string,
-  { rotate, activateIn, ...options }: Options & { rotate?: boolean; activateIn: string },
+  { rotate, activateIn, ...options }: KeyCommandOptions & { rotate?: boolean; activateIn: string },
 ): Promise<void> {
-  const known = await opened(options, async ({ keys, secrets }) => {
+  const known = await withConfiguredKeys(options, async ({ keys, secrets }) => {
     const { id, origin } = await keys.find(idOrName);
     const webhooks = await secrets();
     if (origin === 'store') await webhooks.create(id);
-    if (rotate) await webhooks.rotate(id, { after: durationOption('--activate-in', activateIn), author: AUTHOR });
+    if (rotate) await webhooks.rotate(id, { after: parseDurationOption('--activate-in', activateIn), author: AUTHOR });
     return webhooks.reveal(id);
   });
   if (known.length === 0)
@@ -146,8 +156,10 @@ export async function showSecret(
     );
 }
 
-export async function rekey(options: Options): Promise<void> {
-  const changed = await opened(options, async ({ secrets }) => (await secrets()).rekey({ actor: 'command line' }));
+export async function rekey(options: KeyCommandOptions): Promise<void> {
+  const changed = await withConfiguredKeys(options, async ({ secrets }) =>
+    (await secrets()).rekey({ actor: 'command line' }),
+  );
   if (options.json) printJson({ changed });
   else process.stdout.write(`${changed} secrets were encrypted anew; the previous encryption keys can go.\n`);
 }

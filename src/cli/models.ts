@@ -16,7 +16,7 @@ const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'PROTOCOLS', 'NAME'];
 export async function listModels(options: ConfigOptions & { provider?: string; json?: boolean }): Promise<void> {
   const { server, providers, routing } = loadConfig(configSource(options));
   const wanted = providers.filter(({ id }) => options.provider === undefined || options.provider === id);
-  refuseUnreachable(
+  assertProviderReady(
     options.provider,
     wanted[0]?.state,
     providers.map(({ id }) => id),
@@ -25,7 +25,7 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
-  await Promise.all([...models.providers.values()].map(({ learn }) => learn?.()));
+  await Promise.all([...models.providers.values()].map(({ discoverModels }) => discoverModels?.()));
   models.close();
   await upstream.close();
 
@@ -51,7 +51,7 @@ function protocolsOf({ providers }: LiveModels, model: CatalogModel): string {
   return spoken.map(({ protocol }) => protocol).join(',') || '-';
 }
 
-function refuseUnreachable(wanted: string | undefined, state: string | undefined, ids: string[]): void {
+function assertProviderReady(wanted: string | undefined, state: string | undefined, ids: string[]): void {
   if (wanted === undefined || state === 'ready') return;
   if (state === 'waiting')
     throw new GatewayError('not_found', `The provider "${wanted}" waits for its key; see polygate check.`);

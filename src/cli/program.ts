@@ -3,16 +3,16 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { protocols } from '../protocols/index.ts';
 import { example, parseLimit, withConfig } from './command.ts';
-import { addKeys } from './key-commands.ts';
+import { addKeyCommands } from './key-commands.ts';
 import { version } from './version.ts';
 
 /** Bits of a mode that no file of the gateway has. */
-const OTHERS = 0o077;
+const PRIVATE_UMASK = 0o077;
 
 /** `argv` as Node gives it. Prints one message for whatever goes wrong and sets the exit code. */
 export async function runCommandLine(argv: string[]): Promise<void> {
-  process.stdout.on('error', ignoreClosedReader);
-  process.umask(OTHERS);
+  process.stdout.on('error', ignoreBrokenPipe);
+  process.umask(PRIVATE_UMASK);
   try {
     await program().parseAsync(argv);
   } catch (error) {
@@ -24,7 +24,7 @@ export async function runCommandLine(argv: string[]): Promise<void> {
 }
 
 /** Who reads the output may have seen enough, as `head` has. */
-function ignoreClosedReader(error: NodeJS.ErrnoException): void {
+function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
@@ -36,7 +36,7 @@ function program(): Command {
     .showHelpAfterError('(polygate --help shows the commands)');
   addServe(root);
   addCheck(root);
-  addKeys(root);
+  addKeyCommands(root);
   addAudit(root);
   addModels(root);
   addUsage(root);

@@ -33,7 +33,7 @@ const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
 /** What the running gateway has learned of its endpoints is not known here: all are taken to be well. */
 export async function showRoute(model: string, options: RouteCommandOptions): Promise<void> {
   const { server, providers, routing } = loadConfig(configSource(options));
-  const call = await callOf(model, options);
+  const call = await createCall(model, options);
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   const models = createModels(providers, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
@@ -41,7 +41,7 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
     const state = createRoutingState({ cooldown: () => routing.cooldown });
     const route = await decideRouting(call, model, { models, state, allows: () => true });
     const plans = await Promise.all(route.candidates.map((place) => dryPlan(call, place, route.policy)));
-    if (options.json) printJson(described(route, plans));
+    if (options.json) printJson(describeDecision(route, plans));
     else printRoute(route, plans);
   } finally {
     models.close();
@@ -49,10 +49,13 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
   }
 }
 
-async function callOf(model: string, { request, protocol: id, provider }: RouteCommandOptions): Promise<InferenceCall> {
+async function createCall(
+  model: string,
+  { request, protocol: id, provider }: RouteCommandOptions,
+): Promise<InferenceCall> {
   const protocol = protocolOf(id);
   const { complete: operation } = protocol.operations;
-  const bytes = request === undefined ? Buffer.from(JSON.stringify(operation.example)) : bytesOf(request);
+  const bytes = request === undefined ? Buffer.from(JSON.stringify(operation.example)) : readJsonFile(request);
   const body = await readBody(bytes, { names: operation.names });
   if (operation.requestModel.required) body.model = model;
   operation.checkLimits(body);
@@ -61,7 +64,7 @@ async function callOf(model: string, { request, protocol: id, provider }: RouteC
   return { requestId: '', owner: '', protocol, operation, stream, array: false, headers, bytes, body };
 }
 
-function bytesOf(file: string): Buffer {
+function readJsonFile(file: string): Buffer {
   try {
     const bytes = readFileSync(file);
     read(bytes);
@@ -72,7 +75,7 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-function described(route: RoutingDecision, plans: DryPlan[]): object {
+function describeDecision(route: RoutingDecision, plans: DryPlan[]): object {
   const { attempts, candidates, ...trace } = traceOf(route, []);
   return { ...trace, candidates: candidates.map((candidate, index) => ({ ...candidate, ...plans[index] })) };
 }

@@ -13,17 +13,17 @@ import { openStore } from '../store/open.ts';
 import { closeDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
 import { banner } from './banner.ts';
-import { refuseExposure } from './exposure.ts';
+import { assertNotExposed } from './exposure.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
 import { version } from './version.ts';
 
 /** Milliseconds that running requests get to finish. */
-const GRACE = 30_000;
+const SHUTDOWN_GRACE_MS = 30_000;
 /** Milliseconds to tell the others that they were ended, and to write down what they used. */
-const LAST = 4000;
+const ABORT_GRACE_MS = 4000;
 /** Milliseconds within which a second signal is the same key press, passed on by npm and by the starting script. */
-const ECHO = 500;
+const DUPLICATE_SIGNAL_MS = 500;
 
 export interface ServeOptions extends ConfigOptions {
   host?: string;
@@ -34,7 +34,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = createLog(standardError());
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
-  const warnings = [...startWarnings(config), ...closeDataFolder(config.data).map(openToOthers)];
+  const warnings = [...startWarnings(config), ...closeDataFolder(config.data).map(looseModeWarning)];
   const store = await openStore({ ...config, role: 'owner' });
   const keys = await openKeyStore({
     store,
@@ -43,8 +43,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.generateFirst(owner),
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
-  const known = await keys.list();
-  const gateway = await start({ config, keys, store, log, version }, known);
+  const existingKeys = await keys.list();
+  const gateway = await start({ config, keys, store, log, version }, existingKeys);
   for (const warning of warnings) log.warn(warning);
   keys.follow();
   const watcher = watchConfig({
@@ -52,20 +52,20 @@ export async function serve(options: ServeOptions): Promise<void> {
     onChange: (next) => reload(next, { gateway, keys, log }),
     onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
   });
-  const stopped = untilStopped(() => watcher.reload());
-  const newKey = known.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
+  const stopped = waitForStopSignal(() => watcher.reload());
+  const newKey = existingKeys.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
   process.stdout.write(banner(gateway, config, newKey));
 
   await stopped;
   process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
-  await Promise.race([gateway.close(GRACE), after(GRACE + LAST)]);
+  await Promise.race([gateway.close(SHUTDOWN_GRACE_MS), delay(SHUTDOWN_GRACE_MS + ABORT_GRACE_MS)]);
   await keys.close();
   await store.close();
   process.exit(0);
 }
 
-function openToOthers(path: string): string {
+function looseModeWarning(path: string): string {
   return `${path} can be read by other users of this machine, and its mode cannot be changed.`;
 }
 
@@ -78,7 +78,7 @@ function standardError(): DestinationStream {
 async function start(options: GatewayOptions, known: readonly Key[]): Promise<RunningGateway> {
   const { config, store } = options;
   try {
-    refuseExposure(config, known);
+    assertNotExposed(config, known);
     return await startGateway(options);
   } catch (error) {
     await store.close();
@@ -102,13 +102,13 @@ function listenProblem(code: string | undefined, { host, port }: ServerConfig): 
   }
 }
 
-interface Running {
+interface ReloadContext {
   gateway: RunningGateway;
   keys: KeyStore;
   log: Logger;
 }
 
-function reload(next: Config, { gateway, keys, log }: Running): void {
+function reload(next: Config, { gateway, keys, log }: ReloadContext): void {
   const restart = gateway.reload(next);
   keys.configure(next.keys);
   log.info('the configuration is reloaded');
@@ -116,14 +116,14 @@ function reload(next: Config, { gateway, keys, log }: Running): void {
 }
 
 /** Resolves with the first signal to stop; a later one ends the process. */
-function untilStopped(onHangup: () => void): Promise<void> {
+function waitForStopSignal(onHangup: () => void): Promise<void> {
   const inTerminal = isatty(0);
   return new Promise((resolve) => {
     let first: number | undefined;
     const stop = () => {
       first ??= performance.now();
       resolve();
-      if (performance.now() - first > ECHO) process.exit(1);
+      if (performance.now() - first > DUPLICATE_SIGNAL_MS) process.exit(1);
     };
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);
@@ -131,6 +131,6 @@ function untilStopped(onHangup: () => void): Promise<void> {
   });
 }
 
-function after(milliseconds: number): Promise<void> {
+function delay(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds));
 }

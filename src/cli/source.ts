@@ -1,6 +1,6 @@
 /** Where the commands find their configuration. */
 
-import { type ConfigSource, configFile } from '../config/load.ts';
+import { type ConfigSource, findConfigFile } from '../config/load.ts';
 import { providerTypes } from '../providers/index.ts';
 
 export interface ConfigOptions {
@@ -8,5 +8,5 @@ export interface ConfigOptions {
 }
 
 export function configSource({ config }: ConfigOptions): ConfigSource {
-  return { file: configFile(config), environment: process.env, known: providerTypes };
+  return { file: findConfigFile(config), environment: process.env, known: providerTypes };
 }

@@ -6,9 +6,9 @@ import type { Config } from '../config/resolved.ts';
 import { isVoid } from '../store/lost.ts';
 
 /** Ports below need root on most systems. */
-const FIRST_FREE_PORT = 1024;
+const FIRST_UNPRIVILEGED_PORT = 1024;
 /** Files by which container runtimes show that the process is in one, where root is often the only user. */
-const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv'];
+const CONTAINER_MARKER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 export interface Machine {
   platform: NodeJS.Platform;
@@ -19,7 +19,7 @@ export interface Machine {
 
 export function startWarnings(config: Config, machine = thisMachine()): string[] {
   const warnings: string[] = [];
-  if (isRootWithoutNeed(config, machine)) {
+  if (isRootUnnecessary(config, machine)) {
     warnings.push('The gateway runs as root and needs not to: run it as a user of its own that owns the data folder.');
   }
   if (!config.postgres && !isVoid(join(config.data, 'state.db')) && isVoid(join(config.data, 'usage.db'))) {
@@ -28,13 +28,13 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
   return warnings;
 }
 
-function isRootWithoutNeed({ server, admin }: Config, { platform, uid, isContainer }: Machine): boolean {
+function isRootUnnecessary({ server, admin }: Config, { platform, uid, isContainer }: Machine): boolean {
   if (platform !== 'linux' || uid !== 0 || isContainer) return false;
   const ports = [server.port, ...(admin ? [admin.port] : [])];
-  return ports.every((port) => port === 0 || port >= FIRST_FREE_PORT);
+  return ports.every((port) => port === 0 || port >= FIRST_UNPRIVILEGED_PORT);
 }
 
 function thisMachine(): Machine {
-  const isContainer = process.env.KUBERNETES_SERVICE_HOST !== undefined || CONTAINER_MARKS.some(existsSync);
+  const isContainer = process.env.KUBERNETES_SERVICE_HOST !== undefined || CONTAINER_MARKER_FILES.some(existsSync);
   return { platform: process.platform, uid: process.getuid?.(), isContainer };
 }

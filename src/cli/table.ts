@@ -1,7 +1,7 @@
 /** Lists for people in a terminal, and for programs behind a pipe. */
 
 /** Aligned under the headings in a terminal; else values between tabs, without headings. */
-export function table(headings: string[], rows: string[][], terminal: boolean): string {
+export function formatTable(headings: string[], rows: string[][], terminal: boolean): string {
   if (!terminal) return rows.map((row) => `${row.join('\t')}\n`).join('');
   const lines = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)));
@@ -17,7 +17,7 @@ export function table(headings: string[], rows: string[][], terminal: boolean): 
 }
 
 export function printTable(headings: string[], rows: string[][]): void {
-  process.stdout.write(table(headings, rows, process.stdout.isTTY ?? false));
+  process.stdout.write(formatTable(headings, rows, process.stdout.isTTY ?? false));
 }
 
 export function printJson(value: unknown): void {

@@ -22,23 +22,23 @@ export interface UsageOptions extends ConfigOptions {
 }
 
 const GROUPINGS = ['day', 'hour', 'model', 'provider', 'key'] as const;
-const COUNTS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
+const COUNT_HEADINGS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
 
 export async function showUsage(options: UsageOptions): Promise<void> {
   const config = loadConfig(configSource(options));
   const now = Date.now();
-  const asked = { from: since(options.from, now), to: options.to, by: options.by };
+  const asked = { from: resolveFrom(options.from, now), to: options.to, by: options.by };
   const query = readReportQuery(asked, GROUPINGS, now);
   const store = await openStore({ ...config, role: 'guest' });
   try {
     const names = await keyNames(store, config);
-    const report = await reportUse(store, query, options.key === undefined ? undefined : idOf(options.key, names));
+    const report = await reportUse(store, query, options.key === undefined ? undefined : findKeyId(options.key, names));
     const data = report.data.map((row) => withKeyName(row, names));
     if (options.json) printJson({ ...report, data });
     else {
       const rows = data.map((row) => [...query.by.map((name) => row[name] ?? ''), ...cells(row)]);
       const total = [...query.by.map((_, index) => (index === 0 ? 'total' : '')), ...cells(report.total)];
-      printTable([...query.by.map((name) => name.toUpperCase()), ...COUNTS], [...rows, total]);
+      printTable([...query.by.map((name) => name.toUpperCase()), ...COUNT_HEADINGS], [...rows, total]);
     }
   } catch (error) {
     throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
@@ -47,7 +47,7 @@ export async function showUsage(options: UsageOptions): Promise<void> {
   }
 }
 
-function since(from: string | undefined, now: number): string | undefined {
+function resolveFrom(from: string | undefined, now: number): string | undefined {
   const duration = from === undefined ? undefined : parseDuration(from);
   return duration === undefined ? from : new Date(now - duration).toISOString();
 }
@@ -62,7 +62,7 @@ async function keyNames(store: Store, { keys }: Config): Promise<ReadonlyMap<str
 }
 
 /** Keys of earlier configurations have left their use behind under their id. */
-function idOf(idOrName: string, names: ReadonlyMap<string, string>): string {
+function findKeyId(idOrName: string, names: ReadonlyMap<string, string>): string {
   if (names.has(idOrName) || idOrName.startsWith('config:')) return idOrName;
   const [found, another] = [...names].filter(([, name]) => name === idOrName).map(([id]) => id);
   if (found === undefined) throw new GatewayError('not_found', `There is no key with the id or name "${idOrName}".`);

@@ -7,7 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { createModels } from '../gateway/provider-registry.ts';
-import { createTasks } from '../gateway/video-tasks.ts';
+import { createVideoTasks } from '../gateway/video-tasks.ts';
 import type { VideoOptions } from '../http/video-options.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
 import { openStore } from '../store/open.ts';
@@ -19,7 +19,7 @@ import { version } from './version.ts';
 
 const HEADINGS = ['ID', 'STATUS', 'MODEL', 'CREATED', 'SECONDS', 'USD', 'PROMPT'];
 const PROMPT_WIDTH = 40;
-const LOOK_INTERVAL = 500;
+const POLL_INTERVAL_MS = 500;
 const BAR_WIDTH = 30;
 
 export interface ListOptions extends ConfigOptions {
@@ -44,7 +44,7 @@ export async function showVideo(
   { wait, json, ...options }: ConfigOptions & { wait?: boolean; json?: boolean },
 ): Promise<void> {
   await withVideos(options, async ({ videos, encode }) => {
-    const task = wait ? await untilEnd(() => videos.find(id)) : await videos.find(id);
+    const task = wait ? await waitForEnd(() => videos.find(id)) : await videos.find(id);
     if (wait && task.status !== 'completed') process.exitCode = 1;
     if (json) printJson(encode(task));
     else printTable(['FIELD', 'VALUE'], fields(encode(task)));
@@ -58,11 +58,11 @@ export async function cancelVideo(
   await withVideos(options, async ({ videos }) => {
     const { owner } = await videos.find(id);
     const task = await videos.cancel(owner, id, { abandon });
-    process.stdout.write(`${wordsFor(task)}\n`);
+    process.stdout.write(`${cancelMessage(task)}\n`);
   });
 }
 
-function wordsFor({ id, status }: VideoTask): string {
+function cancelMessage({ id, status }: VideoTask): string {
   if (isTerminal(status)) return `The task ${id} is ${status}.`;
   return `The task ${id} is ${status}; its provider is asked to cancel it.`;
 }
@@ -77,7 +77,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const userAgent = `polygate/${version}`;
   const models = createModels(config.providers, { upstream, log, userAgent, routes: config.routing });
   const baseUrl = server.publicUrl ?? localUrl(server);
-  const tasks = await createTasks({
+  const tasks = await createVideoTasks({
     ...{ config, store, log, userAgent, models: () => models, upstream: () => upstream },
     baseUrl: () => baseUrl,
   });
@@ -93,14 +93,14 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
 }
 
 /** Shows how far it is while somebody watches. */
-async function untilEnd(read: () => Promise<VideoTask>): Promise<VideoTask> {
+async function waitForEnd(read: () => Promise<VideoTask>): Promise<VideoTask> {
   const { stderr } = process;
   for (;;) {
     const task = await read();
     const isOver = isTerminal(task.status);
     if (stderr.isTTY) stderr.write(isOver ? '\r\x1b[K' : `\r\x1b[K${progressLine(task)}`);
     if (isOver) return task;
-    await pause(LOOK_INTERVAL);
+    await pause(POLL_INTERVAL_MS);
   }
 }
 

@@ -3,7 +3,7 @@
 import { type Static, type TString, Type } from 'typebox';
 import { SURFACES } from '../protocols/surfaces.ts';
 import type { Period } from '../records/key-settings.ts';
-import { addressRange, keeping, size, webAddress } from './fields.ts';
+import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */
 export const ACCOUNTING_DEFAULTS = {
@@ -74,7 +74,7 @@ export const usage = Type.Object(
           'strict: an answer ends when its record is on disk. batched: it does not wait; a crash loses the last records.',
       }),
     ),
-    keep: Type.Optional(keeping('How long records of single requests are kept.', ACCOUNTING_DEFAULTS.keep)),
+    keep: Type.Optional(retentionPeriod('How long records of single requests are kept.', ACCOUNTING_DEFAULTS.keep)),
     max_size: Type.Optional(size('What they may take on disk; the oldest go first.', ACCOUNTING_DEFAULTS.maxSize)),
   },
   { ...closed, description: 'The record of what was used. Sums by the hour are kept for good.' },
@@ -101,7 +101,7 @@ export const admin = Type.Object(
 
 const otlp = Type.Object(
   {
-    endpoint: webAddress('Where an OpenTelemetry collector takes HTTP, e.g. http://127.0.0.1:4318.'),
+    endpoint: httpUrl('Where an OpenTelemetry collector takes HTTP, e.g. http://127.0.0.1:4318.'),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String(), {
         ...closed,

@@ -14,7 +14,7 @@ import type { AdminConfig, TelemetryConfig, UsageConfig } from './resolved.ts';
 import type { KeyEntry } from './schema.ts';
 import { parseDuration, parseSize } from './units.ts';
 
-export function completeUsage(entry: UsageEntry): UsageConfig {
+export function resolveUsage(entry: UsageEntry): UsageConfig {
   return {
     durability: entry.durability ?? DEFAULTS.durability,
     keep: parseDuration(entry.keep ?? DEFAULTS.keep) as number,
@@ -22,13 +22,13 @@ export function completeUsage(entry: UsageEntry): UsageConfig {
   };
 }
 
-export function completeAdmin(entry: AdminEntry): AdminConfig | undefined {
+export function resolveAdmin(entry: AdminEntry): AdminConfig | undefined {
   if (!entry.token) return undefined;
   const { host, port } = entry;
   return { token: new Secret(entry.token), host: host ?? DEFAULTS.adminHost, port: port ?? DEFAULTS.adminPort };
 }
 
-export function completeTelemetry({ otlp, propagate }: TelemetryEntry): TelemetryConfig {
+export function resolveTelemetry({ otlp, propagate }: TelemetryEntry): TelemetryConfig {
   const headers = Object.entries(otlp?.headers ?? {}).map(([name, value]) => [name, new Secret(value)]);
   return {
     otlp: otlp ? { endpoint: withoutEnd(otlp.endpoint, '/'), headers: Object.fromEntries(headers) } : undefined,
@@ -36,7 +36,7 @@ export function completeTelemetry({ otlp, propagate }: TelemetryEntry): Telemetr
   };
 }
 
-export function completeLimits(entry: LimitsEntry): Limits {
+export function resolveLimits(entry: LimitsEntry): Limits {
   return withoutNulls({
     requestsPerMinute: entry.requests_per_minute,
     tokensPerMinute: entry.tokens_per_minute,
@@ -44,14 +44,14 @@ export function completeLimits(entry: LimitsEntry): Limits {
   });
 }
 
-export function completeSettings(entry: KeyEntry): KeySettings {
-  const modelLimits = Object.entries(entry.model_limits ?? {}).map(([glob, limits]) => [glob, completeLimits(limits)]);
+export function resolveKeySettings(entry: KeyEntry): KeySettings {
+  const modelLimits = Object.entries(entry.model_limits ?? {}).map(([glob, limits]) => [glob, resolveLimits(limits)]);
   return withoutNulls({
     models: entry.models,
     surfaces: entry.surfaces,
     readOnly: entry.read_only,
     cidrs: entry.cidrs,
-    limits: entry.limits ? completeLimits(entry.limits) : undefined,
+    limits: entry.limits ? resolveLimits(entry.limits) : undefined,
     modelLimits: modelLimits.length > 0 ? Object.fromEntries(modelLimits) : undefined,
     budgets: entry.budgets ? withoutNulls(entry.budgets) : undefined,
   });

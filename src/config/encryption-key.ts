@@ -20,13 +20,13 @@ const KEY_BYTES = 32;
 export function loadEncryptionKeys({ keys, keyFile, data, mayCreate }: EncryptionKeyOptions): Buffer[] {
   if (keys.length > 0) return keys.map((key) => decode(key.reveal(), 'encryption.key'));
   const file = keyFile ?? join(data, 'encryption.key');
-  const text = read(file) ?? (keyFile === undefined && mayCreate ? create(file) : undefined);
-  if (text === undefined) throw missing(file, mayCreate);
+  const text = readIfExists(file) ?? (keyFile === undefined && mayCreate ? createKeyFile(file) : undefined);
+  if (text === undefined) throw missingKeyError(file, mayCreate);
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter((line) => line !== '').map((line) => decode(line, file));
 }
 
-function read(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -36,26 +36,26 @@ function read(file: string): string | undefined {
 }
 
 /** Whole and on disk before anything is encrypted with it, or not there at all. Another process may be faster. */
-function create(file: string): string | undefined {
+function createKeyFile(file: string): string | undefined {
   const folder = dirname(file);
-  const fresh = `${file}.${randomUUID()}`;
+  const temporary = `${file}.${randomUUID()}`;
   const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   try {
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
-    writeFileSync(fresh, text, { flag: 'wx', mode: PRIVATE_FILE, flush: true });
-    linkSync(fresh, file);
-    keepName(folder);
+    writeFileSync(temporary, text, { flag: 'wx', mode: PRIVATE_FILE, flush: true });
+    linkSync(temporary, file);
+    syncFolder(folder);
     return text;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return read(file);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readIfExists(file);
     throw new GatewayError('invalid_request', `${file} cannot be made: ${(error as Error).message}.`);
   } finally {
-    rmSync(fresh, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
 /** A new file survives a power cut only when its folder is written too, which Windows does by itself. */
-function keepName(folder: string): void {
+function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');
   fsyncSync(descriptor);
@@ -68,7 +68,7 @@ function decode(text: string, origin: string): Buffer {
   throw new GatewayError('invalid_request', `${origin} must hold ${KEY_BYTES} bytes as base64 on each line.`);
 }
 
-function missing(file: string, mayCreate: boolean): GatewayError {
+function missingKeyError(file: string, mayCreate: boolean): GatewayError {
   const reason = mayCreate
     ? 'make it with: openssl rand -base64 32'
     : 'the store has secrets that were encrypted with it; bring it back, or set encryption.key';

@@ -2,25 +2,25 @@
 
 import { type TString, Type } from 'typebox';
 
-export function duration(description: string, byDefault?: string): TString {
+export function duration(description: string, defaultValue?: string): TString {
   return Type.String({
     description,
-    ...(byDefault !== undefined && { default: byDefault }),
+    ...(defaultValue !== undefined && { default: defaultValue }),
     pattern: '^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}[sm]|[1-9][0-9]?h)$',
     errorMessage: 'must be a duration such as 500ms, 10s, 5m or 1h (at most 99h)',
   });
 }
 
-export function prefix(description: string, byDefault: string): TString {
+export function pathPrefix(description: string, defaultValue: string): TString {
   return Type.String({
     description,
-    default: byDefault,
+    default: defaultValue,
     pattern: '^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$',
     errorMessage: 'must be path segments without slashes at the ends, e.g. anthropic',
   });
 }
 
-export function webAddress(description: string): TString {
+export function httpUrl(description: string): TString {
   return Type.String({
     description,
     pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
@@ -29,19 +29,19 @@ export function webAddress(description: string): TString {
 }
 
 /** A time that is counted in days. */
-export function keeping(description: string, byDefault: string): TString {
+export function retentionPeriod(description: string, defaultValue: string): TString {
   return Type.String({
     description,
-    default: byDefault,
+    default: defaultValue,
     pattern: '^[1-9][0-9]{0,3}(h|d)$',
     errorMessage: 'must be hours or days such as 24h or 7d',
   });
 }
 
-export function size(description: string, byDefault: string): TString {
+export function size(description: string, defaultValue: string): TString {
   return Type.String({
     description,
-    default: byDefault,
+    default: defaultValue,
     pattern: '^[1-9][0-9]{0,6}(KiB|MiB|GiB)$',
     errorMessage: 'must be a size such as 512KiB, 20MiB or 2GiB',
   });

@@ -7,21 +7,15 @@ import { problems as schemaProblems } from '../core/json/check.ts';
 import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
-import { completeAdmin, completeLimits, completeSettings, completeTelemetry, completeUsage } from './accounting.ts';
-import {
-  completeCallbacks,
-  completeEncryption,
-  completeNetwork,
-  completeVideos,
-  type ReportProblem,
-} from './delivery.ts';
+import { resolveAdmin, resolveKeySettings, resolveLimits, resolveTelemetry, resolveUsage } from './accounting.ts';
 import { nearest } from './nearest.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
-import { completeRouting } from './routing.ts';
+import { resolveRouting } from './routing.ts';
 import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema.ts';
 import { type Environment, readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
+import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
 
 /** Read where no file is named, if it exists. */
 const DEFAULT_FILE = 'polygate.yaml';
@@ -38,30 +32,30 @@ export interface ConfigSource {
 }
 
 /** The named file, or the default one where it exists, as an absolute path. */
-export function configFile(named: string | undefined): string | undefined {
+export function findConfigFile(named: string | undefined): string | undefined {
   if (named) return resolve(named);
   return existsSync(DEFAULT_FILE) ? resolve(DEFAULT_FILE) : undefined;
 }
 
-/** Throws `invalid_request` with a line `file:line: path: what is wrong` for every fault found. */
+/** Throws `invalid_request` with a line `file:line: path: what is wrong` for every problem found. */
 export function loadConfig(source: ConfigSource): Config {
-  return parseConfig(textOf(source), source);
+  return parseConfig(readConfigText(source), source);
 }
 
 /** The configuration that `text` is, as if it stood in the source's file. */
 export function parseConfig(text: string, source: ConfigSource): Config {
   const read = readSource(text, configSchema, source.environment);
-  const faults = [...read.problems];
-  const fault: ReportProblem = (path, message) => faults.push({ path, line: read.lineOf(path), message });
+  const problems = [...read.problems];
+  const report: ReportProblem = (path, message) => problems.push({ path, line: read.lineOf(path), message });
   const file: ConfigFile = read.value ?? {};
-  if (faults.length === 0) checkFile(file, read, fault);
-  const config = faults.length === 0 ? complete(file, { source, read, fault }) : undefined;
-  if (!config || faults.length > 0) throw invalid(source.file ?? DEFAULT_FILE, faults);
+  if (problems.length === 0) checkFile(file, read, report);
+  const config = problems.length === 0 ? resolveConfig(file, { source, read, report }) : undefined;
+  if (!config || problems.length > 0) throw invalidConfig(source.file ?? DEFAULT_FILE, problems);
   return config;
 }
 
 /** Empty where there is only the environment. Throws `invalid_request` in words. */
-export function textOf({ file }: Pick<ConfigSource, 'file'>): string {
+export function readConfigText({ file }: Pick<ConfigSource, 'file'>): string {
   if (file === undefined) return '';
   try {
     return readFileSync(file, 'utf8');
@@ -71,29 +65,29 @@ export function textOf({ file }: Pick<ConfigSource, 'file'>): string {
   }
 }
 
-function invalid(file: string, faults: Source['problems']): GatewayError {
-  const lines = faults
+function invalidConfig(file: string, problems: Source['problems']): GatewayError {
+  const lines = problems
     .sort((one, other) => one.line - other.line)
     .map(({ path, line, message }) => `${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`);
   return new GatewayError('invalid_request', lines.join('\n'));
 }
 
-function checkFile(file: ConfigFile, read: Source, fault: ReportProblem): void {
+function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void {
   for (const [path, names] of read.missing) {
-    if (isOptional(path, file)) continue;
-    fault(
+    if (mayBeMissing(path, file)) continue;
+    report(
       path,
       `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`,
     );
   }
   for (const { path, message, allowed } of schemaProblems(configSchema, file)) {
     if (read.missing.has(path)) continue;
-    fault(path, allowed ? unknownField(path, allowed) : redact(message));
+    report(path, allowed ? unknownField(path, allowed) : redact(message));
   }
 }
 
 /** A provider without its key waits for it, and one that is off needs nothing. */
-function isOptional(path: string, file: ConfigFile): boolean {
+function mayBeMissing(path: string, file: ConfigFile): boolean {
   return Object.entries(file.providers ?? {}).some(
     ([id, entry]) =>
       path === `providers.${id}.api_key` || (entry?.enabled === false && path.startsWith(`providers.${id}.`)),
@@ -111,57 +105,57 @@ function unknownField(path: string, allowed: string[]): string {
   return `unknown field${guess ? `; did you mean ${guess}?` : ''}; allowed: ${allowed.join(', ')}`;
 }
 
-interface Completion {
+interface ResolveContext {
   source: ConfigSource;
   read: Source;
-  fault: ReportProblem;
+  report: ReportProblem;
 }
 
-function complete(file: ConfigFile, { source, read, fault }: Completion): Config {
+function resolveConfig(file: ConfigFile, { source, read, report }: ResolveContext): Config {
   const providers = resolveProviders({
     entries: file.providers ?? {},
     known: source.known,
     environment: source.environment,
     missing: read.missing,
-    fault,
+    report,
   });
   return {
     file: source.file,
-    server: completeServer(file.server ?? {}, source, fault),
-    ...completeData(file.data ?? DEFAULTS.data, fault),
-    encryption: completeEncryption(file.encryption ?? {}, fault),
-    network: completeNetwork(file.network ?? {}),
-    callbacks: completeCallbacks(file.callbacks ?? {}, fault),
-    videos: completeVideos(file.videos ?? {}, fault),
-    usage: completeUsage(file.usage ?? {}),
-    limits: completeLimits(file.limits ?? {}),
-    admin: completeAdmin(file.admin ?? {}),
-    telemetry: completeTelemetry(file.telemetry ?? {}),
-    keys: completeKeys(file.keys ?? [], fault),
+    server: resolveServer(file.server ?? {}, source, report),
+    ...resolveData(file.data ?? DEFAULTS.data, report),
+    encryption: resolveEncryption(file.encryption ?? {}, report),
+    network: resolveNetwork(file.network ?? {}),
+    callbacks: resolveCallbacks(file.callbacks ?? {}, report),
+    videos: resolveVideos(file.videos ?? {}, report),
+    usage: resolveUsage(file.usage ?? {}),
+    limits: resolveLimits(file.limits ?? {}),
+    admin: resolveAdmin(file.admin ?? {}),
+    telemetry: resolveTelemetry(file.telemetry ?? {}),
+    keys: resolveKeys(file.keys ?? [], report),
     providers,
-    routing: completeRouting(file, providers, fault),
+    routing: resolveRouting(file, providers, report),
   };
 }
 
-function completeServer(
+function resolveServer(
   server: NonNullable<ConfigFile['server']>,
   source: ConfigSource,
-  fault: ReportProblem,
+  report: ReportProblem,
 ): ServerConfig {
   const deadlines = server.deadlines ?? {};
   const prefixes = {
     messages: server.prefixes?.messages ?? DEFAULTS.messages,
     generate: server.prefixes?.generate ?? DEFAULTS.generate,
   };
-  if (prefixes.messages === prefixes.generate) fault('server.prefixes', 'must differ from each other');
+  if (prefixes.messages === prefixes.generate) report('server.prefixes', 'must differ from each other');
   for (const [name, prefix] of Object.entries(prefixes)) {
-    if (/^v1(\/|$)/.test(prefix)) fault(`server.prefixes.${name}`, 'must not begin with v1, which is taken');
+    if (/^v1(\/|$)/.test(prefix)) report(`server.prefixes.${name}`, 'must not begin with v1, which is taken');
   }
-  checkRanges(server.trusted_proxies, 'server.trusted_proxies', fault);
+  checkRanges(server.trusted_proxies, 'server.trusted_proxies', report);
   const bodyLimit = parseSize(server.body_limit ?? DEFAULTS.bodyLimit) as number;
   const bodyMemory = server.body_memory == null ? undefined : parseSize(server.body_memory);
   if (bodyMemory !== undefined && bodyMemory < bodyLimit) {
-    fault('server.body_memory', 'must not be less than server.body_limit');
+    report('server.body_memory', 'must not be less than server.body_limit');
   }
   return {
     host: source.host ?? server.host ?? DEFAULTS.host,
@@ -173,48 +167,48 @@ function completeServer(
     bodyMemory,
     connectionsPerAddress: server.connections_per_address ?? DEFAULTS.connectionsPerAddress,
     deadlines: {
-      connect: milliseconds(deadlines.connect ?? DEFAULTS.connect),
-      firstByte: milliseconds(deadlines.first_byte ?? DEFAULTS.firstByte),
-      idle: milliseconds(deadlines.idle ?? DEFAULTS.idle),
-      total: milliseconds(deadlines.total ?? DEFAULTS.total),
+      connect: durationOf(deadlines.connect ?? DEFAULTS.connect),
+      firstByte: durationOf(deadlines.first_byte ?? DEFAULTS.firstByte),
+      idle: durationOf(deadlines.idle ?? DEFAULTS.idle),
+      total: durationOf(deadlines.total ?? DEFAULTS.total),
     },
-    keepAlive: milliseconds(server.keep_alive ?? DEFAULTS.keepAlive),
+    keepAlive: durationOf(server.keep_alive ?? DEFAULTS.keepAlive),
   };
 }
 
-function checkRanges(ranges: readonly string[] | null | undefined, path: string, fault: ReportProblem): void {
+function checkRanges(ranges: readonly string[] | null | undefined, path: string, report: ReportProblem): void {
   for (const [index, range] of (ranges ?? []).entries()) {
-    if (!isRange(range)) fault(`${path}[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
+    if (!isRange(range)) report(`${path}[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
   }
 }
 
 /** Only for text that the schema accepted. */
-function milliseconds(text: string): number {
+function durationOf(text: string): number {
   return parseDuration(text) as number;
 }
 
 /** With a database, files still have their usual folder. */
-function completeData(data: string, fault: ReportProblem): Pick<Config, 'data' | 'postgres'> {
+function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' | 'postgres'> {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
   if (scheme === undefined) return { data: resolve(data) };
-  if (!/^postgres(ql)?$/i.test(scheme)) fault('data', 'must be a folder or a postgres:// URL');
+  if (!/^postgres(ql)?$/i.test(scheme)) report('data', 'must be a folder or a postgres:// URL');
   return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
 }
 
-function completeKeys(entries: KeyEntry[], fault: ReportProblem): ConfiguredKey[] {
+function resolveKeys(entries: KeyEntry[], report: ReportProblem): ConfiguredKey[] {
   return entries.map((entry, index) => {
     const { name, key, expires } = entry;
     const moment = expires ? parseMoment(expires) : undefined;
-    if (expires && moment === undefined) fault(`keys[${index}].expires`, 'must be a date that exists');
-    checkRanges(entry.cidrs, `keys[${index}].cidrs`, fault);
+    if (expires && moment === undefined) report(`keys[${index}].expires`, 'must be a date that exists');
+    checkRanges(entry.cidrs, `keys[${index}].cidrs`, report);
     if (entries.findIndex((other) => other.name === name) < index) {
-      fault(`keys[${index}].name`, `is taken by another key, "${name}"`);
+      report(`keys[${index}].name`, `is taken by another key, "${name}"`);
     }
     return {
       name,
       key: new Secret(key),
       expires: moment,
-      settings: completeSettings(entry),
+      settings: resolveKeySettings(entry),
     };
   });
 }

@@ -18,7 +18,7 @@ import { describeRouting } from './routing.ts';
 import { formatDuration, formatSize } from './units.ts';
 
 /** YAML of the settings, then in comments which providers are ready and what the others wait for. */
-export function describe(config: Config): string {
+export function describeConfig(config: Config): string {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
   const settings = {
     server: describeServer(config.server),
@@ -36,11 +36,11 @@ export function describe(config: Config): string {
     ...describeRouting(config.routing),
   };
   const source = config.file === undefined ? '# without a file, from the environment alone' : `# from ${config.file}`;
-  return [source, stringify(settings, { lineWidth: 0 }).trimEnd(), ...describeStates(config)].join('\n');
+  return [source, stringify(settings, { lineWidth: 0 }).trimEnd(), ...describeProviderStates(config)].join('\n');
 }
 
 /** One comment line a provider. */
-function describeStates({ providers }: Config): string[] {
+function describeProviderStates({ providers }: Config): string[] {
   const width = Math.max(...providers.map(({ id }) => id.length));
   return providers.map((provider) => {
     const state = provider.state === 'ready' ? 'ready' : `waiting for ${provider.waitingFor.join(' or ')}`;

@@ -21,19 +21,19 @@ export interface ProviderSources {
   environment: Environment;
   /** See `Source.missing`. */
   missing: ReadonlyMap<string, string[]>;
-  fault(path: string, message: string): void;
+  report(path: string, message: string): void;
 }
 
 export function resolveProviders(sources: ProviderSources): ProviderConfig[] {
   const { entries, known } = sources;
-  const named = Object.entries(entries).flatMap(([id, entry]) => resolveEntry(id, entry ?? {}, sources) ?? []);
-  const unnamed = [...known.values()]
+  const configured = Object.entries(entries).flatMap(([id, entry]) => resolveEntry(id, entry ?? {}, sources) ?? []);
+  const unconfigured = [...known.values()]
     .filter((type) => !Object.hasOwn(entries, type.id) && (!type.keyless || type.builtIn))
-    .map((type) => withoutEntry(type, sources.environment));
-  return [...named, ...unnamed];
+    .map((type) => resolveUnconfigured(type, sources.environment));
+  return [...configured, ...unconfigured];
 }
 
-function withoutEntry(type: KnownProvider, environment: Environment): ProviderConfig {
+function resolveUnconfigured(type: KnownProvider, environment: Environment): ProviderConfig {
   const apiKeys = keyFrom(environment, type.environment);
   if (apiKeys.length === 0 && !type.keyless) {
     return { state: 'waiting', id: type.id, type: type.id, waitingFor: [...type.environment] };
@@ -43,11 +43,11 @@ function withoutEntry(type: KnownProvider, environment: Environment): ProviderCo
 
 function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources): ProviderConfig | undefined {
   if (entry.enabled === false) return undefined;
-  const { known, environment, missing, fault } = sources;
+  const { known, environment, missing, report } = sources;
   const path = `providers.${id}`;
   const type = known.get(entry.type ?? id);
   if (!type) {
-    fault(
+    report(
       `${path}${entry.type === undefined ? '' : '.type'}`,
       typeProblem(id, entry.type ?? undefined, [...known.keys()]),
     );
@@ -56,20 +56,21 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const waitingFor = missing.get(`${path}.api_key`);
   if (waitingFor) return { state: 'waiting', id, type: type.id, waitingFor };
 
-  const usual = id === type.id;
-  if (entry.api_key && entry.api_keys) fault(`${path}.api_keys`, 'stands beside api_key; give one of them');
-  const own = (entry.api_keys ?? [entry.api_key])
+  const isDefaultId = id === type.id;
+  if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'stands beside api_key; give one of them');
+  const configuredKeys = (entry.api_keys ?? [entry.api_key])
     .filter((key) => key != null && key !== '')
     .map((key) => new Secret(key as string));
-  const apiKeys = own.length > 0 ? own : usual ? keyFrom(environment, type.environment) : [];
-  if (apiKeys.length === 0 && !type.keyless && usual) {
+  const apiKeys =
+    configuredKeys.length > 0 ? configuredKeys : isDefaultId ? keyFrom(environment, type.environment) : [];
+  if (apiKeys.length === 0 && !type.keyless && isDefaultId) {
     return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment] };
   }
   if (apiKeys.length === 0 && !type.keyless && !entry.base_url) {
-    fault(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);
+    report(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);
   }
   if (!entry.base_url && type.baseUrl === undefined && !type.builtIn) {
-    fault(path, 'needs base_url, e.g. http://127.0.0.1:8000/v1');
+    report(path, 'needs base_url, e.g. http://127.0.0.1:8000/v1');
   }
   return {
     state: 'ready',
@@ -77,7 +78,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     type: type.id,
     apiKeys,
     baseUrl: entry.base_url && withoutEnd(entry.base_url, '/'),
-    models: Array.isArray(entry.models) ? entry.models.map(modelEntry) : (entry.models ?? undefined),
+    models: Array.isArray(entry.models) ? entry.models.map(resolveModel) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };
 }
@@ -99,7 +100,7 @@ function variableFor(id: string): string {
   return `${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
 }
 
-function modelEntry(settings: ModelSettings): ConfiguredModel {
+function resolveModel(settings: ModelSettings): ConfiguredModel {
   const { context_length, max_completion_tokens, input_modalities, output_modalities, supported_parameters } = settings;
   return withoutNulls({
     id: settings.id,

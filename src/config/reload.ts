@@ -3,9 +3,9 @@
 import { readFileSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
-import { type ConfigSource, parseConfig, textOf } from './load.ts';
+import { type ConfigSource, parseConfig, readConfigText } from './load.ts';
 import type { Config } from './resolved.ts';
-import { holdsNothing } from './source.ts';
+import { isEmptyDocument } from './source.ts';
 
 /** Milliseconds for which the file must stay as it is before it is read: editors and tools truncate it, then write. */
 const SETTLE_MS = 150;
@@ -26,52 +26,52 @@ export interface ConfigWatcher {
 /** The folder is watched rather than the file, which editors and mounted volumes replace. */
 export function watchConfig({ source, onChange, onInvalid }: WatchOptions): ConfigWatcher {
   const { file } = source;
-  let seen = snapshotOf(file);
+  let lastSnapshot = snapshotOf(file);
   /** Of the configuration in use. */
-  let used = seen?.text;
+  let activeText = lastSnapshot?.text;
   let isForced = false;
-  let settling: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
   /** Calls itself until two snapshots are equal. */
-  function settle(before: Snapshot | undefined): void {
-    clearTimeout(settling);
-    settling = setTimeout(() => {
+  function waitUntilStable(before: Snapshot | undefined): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
       const now = snapshotOf(file);
-      if (!isSame(before, now)) settle(now);
-      else if (isForced || now?.text !== seen?.text) take(now);
+      if (!isEqual(before, now)) waitUntilStable(now);
+      else if (isForced || now?.text !== lastSnapshot?.text) apply(now);
     }, SETTLE_MS).unref();
   }
 
-  function take(snapshot: Snapshot | undefined): void {
+  function apply(snapshot: Snapshot | undefined): void {
     isForced = false;
-    seen = snapshot;
+    lastSnapshot = snapshot;
     try {
-      const text = snapshot?.text ?? textOf(source);
-      if (holdsNothing(text) && !holdsNothing(used ?? '')) throw emptied(file);
+      const text = snapshot?.text ?? readConfigText(source);
+      if (isEmptyDocument(text) && !isEmptyDocument(activeText ?? '')) throw emptyFileError(file);
       onChange(parseConfig(text, source));
-      used = text;
+      activeText = text;
     } catch (error) {
       onInvalid(error as Error);
     }
   }
 
   const watcher = file === undefined ? undefined : watch(dirname(file), { persistent: false });
-  watcher?.on('change', () => settle(snapshotOf(file)));
+  watcher?.on('change', () => waitUntilStable(snapshotOf(file)));
   watcher?.on('error', onInvalid);
 
   return {
     reload() {
       isForced = true;
-      settle(snapshotOf(file));
+      waitUntilStable(snapshotOf(file));
     },
     close() {
-      clearTimeout(settling);
+      clearTimeout(timer);
       watcher?.close();
     },
   };
 }
 
-function emptied(file: string | undefined): GatewayError {
+function emptyFileError(file: string | undefined): GatewayError {
   return new GatewayError(
     'invalid_request',
     `${file} is empty, which is taken for a file that is being written; write {} to go back to the defaults`,
@@ -92,6 +92,6 @@ function snapshotOf(file: string | undefined): Snapshot | undefined {
   }
 }
 
-function isSame(one: Snapshot | undefined, other: Snapshot | undefined): boolean {
+function isEqual(one: Snapshot | undefined, other: Snapshot | undefined): boolean {
   return one?.text === other?.text && one?.modifiedAt === other?.modifiedAt;
 }

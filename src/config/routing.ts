@@ -8,11 +8,11 @@ import { formatDuration, parseDuration } from './units.ts';
 
 type Fault = (path: string, message: string) => void;
 
-export function completeRouting(file: ConfigFile, providers: readonly ProviderConfig[], fault: Fault): RoutingConfig {
+export function resolveRouting(file: ConfigFile, providers: readonly ProviderConfig[], report: Fault): RoutingConfig {
   const { sort, fallback_models: fallbackModels, cooldown } = file.routing ?? {};
   const aliases = new Map(Object.entries(file.aliases ?? {}));
   for (const [name, target] of aliases) {
-    if (aliases.has(target)) fault(`aliases.${name}`, `must stand for a model; "${target}" is an alias too`);
+    if (aliases.has(target)) report(`aliases.${name}`, `must stand for a model; "${target}" is an alias too`);
   }
   return {
     models: new Map(
@@ -20,9 +20,9 @@ export function completeRouting(file: ConfigFile, providers: readonly ProviderCo
         name,
         endpoints.map((entry, index) => {
           checkProvider(entry.provider, providers, (message) =>
-            fault(`models.${name}.endpoints[${index}].provider`, message),
+            report(`models.${name}.endpoints[${index}].provider`, message),
           );
-          return endpointOf(entry);
+          return resolveEndpoint(entry);
         }),
       ]),
     ),
@@ -34,16 +34,16 @@ export function completeRouting(file: ConfigFile, providers: readonly ProviderCo
   };
 }
 
-type Entry = NonNullable<ConfigFile['models']>[string]['endpoints'][number];
+type EndpointFields = NonNullable<ConfigFile['models']>[string]['endpoints'][number];
 
-function checkProvider(id: string, providers: readonly ProviderConfig[], fault: (message: string) => void): void {
+function checkProvider(id: string, providers: readonly ProviderConfig[], report: (message: string) => void): void {
   const ids = providers.map((provider) => provider.id);
   if (ids.includes(id)) return;
   const guess = nearest(id, ids);
-  fault(`"${id}" is no provider${guess ? `; did you mean ${guess}?` : ''}; there are: ${ids.join(', ')}`);
+  report(`"${id}" is no provider${guess ? `; did you mean ${guess}?` : ''}; there are: ${ids.join(', ')}`);
 }
 
-function endpointOf({
+function resolveEndpoint({
   provider,
   model,
   priority,
@@ -51,7 +51,7 @@ function endpointOf({
   pricing,
   data_policy: data,
   quantization,
-}: Entry): EndpointEntry {
+}: EndpointFields): EndpointEntry {
   return {
     provider,
     model,

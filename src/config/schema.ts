@@ -2,10 +2,10 @@
 
 import { type Static, Type } from 'typebox';
 import { admin, keySettings, limits, telemetry, usage } from './accounting-schema.ts';
-import { callbacks, encryption, network, videos } from './delivery-schema.ts';
-import { addressRange, duration, prefix, webAddress } from './fields.ts';
+import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 import { aliases, defaultModel, models, routing } from './routing-schema.ts';
+import { callbacks, encryption, network, videos } from './videos-schema.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */
 export const DEFAULTS = {
@@ -54,7 +54,7 @@ const server = Type.Object(
         description: 'Port to listen on; 0 lets the system choose.',
       }),
     ),
-    public_url: Type.Optional(webAddress('How clients reach the gateway, e.g. https://gw.example.com.')),
+    public_url: Type.Optional(httpUrl('How clients reach the gateway, e.g. https://gw.example.com.')),
     trusted_proxies: Type.Optional(
       Type.Array(addressRange(), {
         description: 'Addresses of proxies whose X-Forwarded-For says who the client is. Absent means none.',
@@ -63,8 +63,8 @@ const server = Type.Object(
     prefixes: Type.Optional(
       Type.Object(
         {
-          messages: Type.Optional(prefix('Path prefix of the messages protocol.', DEFAULTS.messages)),
-          generate: Type.Optional(prefix('Path prefix of the generateContent protocol.', DEFAULTS.generate)),
+          messages: Type.Optional(pathPrefix('Path prefix of the messages protocol.', DEFAULTS.messages)),
+          generate: Type.Optional(pathPrefix('Path prefix of the generateContent protocol.', DEFAULTS.generate)),
         },
         { additionalProperties: false, description: 'First path segments of the protocols that have one.' },
       ),
@@ -138,7 +138,7 @@ const provider = Type.Object(
           'Several credentials instead of one: calls are spread over them, and a conversation stays with one.',
       }),
     ),
-    base_url: Type.Optional(webAddress("Address of the upstream, as the vendor's own SDK understands it.")),
+    base_url: Type.Optional(httpUrl("Address of the upstream, as the vendor's own SDK understands it.")),
     models: Type.Optional(
       Type.Union([Type.Literal('discover'), Type.Array(modelSchema)], {
         description: '"discover" asks the upstream for its models; a list adds to the catalog and overrides it.',

@@ -44,25 +44,25 @@ export function readSource(text: string, schema: Json, environment: Environment)
   }));
   const lineOf = (path: string) => lines.linePos(offsetOf(document, path)).line;
   const missing = new Map<string, string[]>();
-  const filling: Filling = {
+  const filling: Substitution = {
     environment,
     missing,
-    fault: (path, message) => problems.push({ path, line: lineOf(path), message }),
+    report: (path, message) => problems.push({ path, line: lineOf(path), message }),
   };
-  fill(document.contents, schema, '', filling);
+  substitute(document.contents, schema, '', filling);
   return { value: problems.length === 0 ? contentOf(document, problems) : undefined, problems, missing, lineOf };
 }
 
 /** Whether a text has nothing but blanks, comments and document marks; one that is no YAML has something. */
-export function holdsNothing(text: string): boolean {
+export function isEmptyDocument(text: string): boolean {
   const { contents, errors } = parseDocument(text, { prettyErrors: false });
   return errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
 }
 
-interface Filling {
+interface Substitution {
   environment: Environment;
   missing: Map<string, string[]>;
-  fault(path: string, message: string): void;
+  report(path: string, message: string): void;
 }
 
 function contentOf(document: Document, problems: SourceProblem[]): Json {
@@ -74,25 +74,26 @@ function contentOf(document: Document, problems: SourceProblem[]): Json {
   }
 }
 
-function fill(node: unknown, schema: Json, path: string, filling: Filling): void {
+function substitute(node: unknown, schema: Json, path: string, filling: Substitution): void {
   if (isMap(node)) {
     for (const { key, value } of node.items) {
       const name = String(isScalar(key) ? key.value : key);
-      fill(value, inner(schema, name), path === '' ? name : `${path}.${name}`, filling);
+      substitute(value, schemaOf(schema, name), path === '' ? name : `${path}.${name}`, filling);
     }
   } else if (isSeq(node)) {
-    for (const [index, item] of node.items.entries()) fill(item, inner(schema, index), `${path}[${index}]`, filling);
+    for (const [index, item] of node.items.entries())
+      substitute(item, schemaOf(schema, index), `${path}[${index}]`, filling);
   } else if (isScalar(node) && typeof node.value === 'string' && node.value.includes('${')) {
-    fillScalar(node as Scalar<unknown>, schema, path, filling);
+    substituteScalar(node as Scalar<unknown>, schema, path, filling);
   }
 }
 
-function fillScalar(node: Scalar<unknown>, schema: Json, path: string, filling: Filling): void {
+function substituteScalar(node: Scalar<unknown>, schema: Json, path: string, filling: Substitution): void {
   const unset: string[] = [];
   const text = String(node.value).replace(REFERENCE, (reference, name?: string, fallback?: string) => {
     if (reference === '$${') return '${';
     if (name === undefined) {
-      filling.fault(
+      filling.report(
         path,
         `has a "\${" that is no reference; write \${NAME} or \${NAME:-default}, or $\${ for the characters`,
       );
@@ -104,17 +105,17 @@ function fillScalar(node: Scalar<unknown>, schema: Json, path: string, filling: 
     return value ?? '';
   });
   if (unset.length > 0) filling.missing.set(path, unset);
-  node.value = unset.length > 0 ? undefined : typed(text, schema);
+  node.value = unset.length > 0 ? undefined : coerce(text, schema);
 }
 
 /** Numbers and flags come out of the environment as text. */
-function typed(text: string, schema: Json): unknown {
+function coerce(text: string, schema: Json): unknown {
   if (schema?.type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);
   if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   return text;
 }
 
-function inner(schema: Json, key: string | number): Json {
+function schemaOf(schema: Json, key: string | number): Json {
   const shape = schema?.anyOf?.find((branch: Json) => branch.items) ?? schema;
   return shape?.properties?.[key] ?? shape?.items ?? Object.values(shape?.patternProperties ?? {})[0];
 }

@@ -135,11 +135,11 @@ export function codeOfDecisiveStatus(status: number): ErrorCode | undefined {
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 /** What an upstream says of an error, as far as a caller may read it. */
-export function wordsOfUpstream(text: string): string {
+export function upstreamMessage(text: string): string {
   return redact(text.slice(0, MAX_MESSAGE_CHARACTERS * 2)).slice(0, MAX_MESSAGE_CHARACTERS);
 }
 
-const SECRETS = [
+const SECRET_PATTERNS = [
   /\b(?:sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}/g,
   /\bAIza[A-Za-z0-9_-]{10,}/g,
   /\b(?:org|proj|acct|user)-[A-Za-z0-9]{8,}/g,
@@ -148,5 +148,5 @@ const SECRETS = [
 
 /** An upstream's words without what could name its key, account or address. */
 export function redact(text: string): string {
-  return SECRETS.reduce((clean, secret) => clean.replace(secret, '[redacted]'), text);
+  return SECRET_PATTERNS.reduce((clean, secret) => clean.replace(secret, '[redacted]'), text);
 }

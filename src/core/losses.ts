@@ -5,7 +5,7 @@ import type { Json } from './json/json.ts';
 import { MAX_FIELD_CHARACTERS, shortened } from './lengths.ts';
 
 /** Names of the members of a client's object that are not in `known`. Nulls and empty lists say nothing. */
-export function unread(object: Json, known: ReadonlySet<string>, prefix = ''): string[] {
+export function unreadFields(object: Json, known: ReadonlySet<string>, prefix = ''): string[] {
   return Object.entries(object ?? {})
     .filter(([name, value]) => !known.has(name) && !isAbsent(value))
     .map(([name]) => prefix + name);
@@ -26,11 +26,11 @@ export interface TurnCapabilities {
 }
 
 /** Hub names of what the turns say beyond that; results are looked into. */
-export function lostInTurns(turns: Turn[], places: TurnCapabilities): string[] {
+export function unsupportedTurnDetails(turns: Turn[], places: TurnCapabilities): string[] {
   const lost = new Set<string>();
   if (!places.names && turns.some((turn) => turn.name !== undefined)) lost.add('turns.name');
   for (const part of turns.flatMap((turn) => turn.parts.flatMap(withInner))) {
-    for (const name of lostInPart(part, places)) lost.add(`turns.parts.${name}`);
+    for (const name of unsupportedPartDetails(part, places)) lost.add(`turns.parts.${name}`);
   }
   return [...lost];
 }
@@ -39,7 +39,7 @@ function withInner(part: Part): Part[] {
   return part.type === 'result' ? [part, ...part.parts] : [part];
 }
 
-function lostInPart(part: Part, { protocol, media }: TurnCapabilities): string[] {
+function unsupportedPartDetails(part: Part, { protocol, media }: TurnCapabilities): string[] {
   switch (part.type) {
     case 'native':
       return part.protocol === protocol ? [] : [nameOf(part.value)];
@@ -47,7 +47,7 @@ function lostInPart(part: Part, { protocol, media }: TurnCapabilities): string[]
       return part.citations ? ['citations'] : [];
     case 'media': {
       const kept = media[part.text === undefined ? part.kind : 'text'] ?? [];
-      return DETAILS.filter((name) => says(part, name) && !kept.includes(name));
+      return DETAILS.filter((name) => hasDetail(part, name) && !kept.includes(name));
     }
     case 'reasoning':
     case 'refusal':
@@ -57,7 +57,7 @@ function lostInPart(part: Part, { protocol, media }: TurnCapabilities): string[]
   }
 }
 
-function says(part: MediaPart, name: Detail): boolean {
+function hasDetail(part: MediaPart, name: Detail): boolean {
   return part[name] !== undefined && part[name] !== false && part[name] !== 'auto';
 }
 

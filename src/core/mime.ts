@@ -63,10 +63,10 @@ const SIGNATURES: readonly { at: number; bytes: string; mime: string }[] = [
   { at: 0, bytes: 'fLaC', mime: 'audio/flac' },
 ];
 
-const RIFF_FORMS = 8;
+const RIFF_FORM_OFFSET = 8;
 
 /** Brands of the ISO base media format that are not `video/mp4`. */
-const BRANDS: Record<string, string> = {
+const FTYP_BRANDS: Record<string, string> = {
   heic: 'image/heic',
   heix: 'image/heic',
   mif1: 'image/heif',
@@ -85,12 +85,12 @@ const SNIFF_BYTES = 64;
 export function sniffMime(bytes: Buffer): string | undefined {
   const head = bytes.toString('latin1', 0, SNIFF_BYTES);
   for (const { at, bytes: signature, mime } of SIGNATURES) {
-    if (head.startsWith(signature, at) && (at !== RIFF_FORMS || head.startsWith('RIFF'))) return mime;
+    if (head.startsWith(signature, at) && (at !== RIFF_FORM_OFFSET || head.startsWith('RIFF'))) return mime;
   }
-  if (head.startsWith('ftyp', 4)) return BRANDS[head.slice(8, 12)] ?? 'video/mp4';
+  if (head.startsWith('ftyp', 4)) return FTYP_BRANDS[head.slice(8, 12)] ?? 'video/mp4';
   if (head.startsWith('\x1aE\xdf\xa3')) return head.includes('webm') ? 'video/webm' : 'video/x-matroska';
   if (isBitmap(bytes)) return 'image/bmp';
-  return mpegAudio(bytes);
+  return sniffMpegAudio(bytes);
 }
 
 /** The type of base64 text. */
@@ -113,7 +113,7 @@ function isBitmap(bytes: Buffer): boolean {
 }
 
 /** A frame header of MPEG audio: layer bits 1 are MP3, 0 AAC in ADTS; others are as likely to be a byte order mark. */
-function mpegAudio(bytes: Buffer): string | undefined {
+function sniffMpegAudio(bytes: Buffer): string | undefined {
   const [first = 0, second = 0, third = 0xff] = bytes;
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
   const version = (second >> 3) & 3;

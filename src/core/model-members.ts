@@ -8,7 +8,7 @@ import { fold } from './json/names.ts';
  * OpenRouter (`models`, `route`, `preset`), LiteLLM (`fallbacks` to `custom_llm_provider`), Vercel's gateway
  * (`providerOptions`), Portkey (`config`, `targets`), Requesty, Orq, Not Diamond and Groq's compound systems.
  */
-const MODEL_MEMBERS = [
+const MODEL_SELECTION_FIELDS = [
   'models',
   'route',
   'preset',
@@ -45,12 +45,12 @@ const MODEL_MEMBERS = [
   'compound_custom',
 ];
 
-const FOLDED = new Set(MODEL_MEMBERS.map(fold));
+const FOLDED = new Set(MODEL_SELECTION_FIELDS.map(fold));
 
 /** Lists of what a server does besides; an entry of it may ask a model of its own. */
-const HELPERS = ['plugins', 'tools'];
+const SERVER_TOOL_FIELDS = ['plugins', 'tools'];
 /** What of a tool is the client's own. */
-const DECLARED = ['function', 'custom', 'input_schema', 'functionDeclarations', 'function_declarations'];
+const CLIENT_TOOL_FIELDS = ['function', 'custom', 'input_schema', 'functionDeclarations', 'function_declarations'];
 
 /**
  * For keys that are bound to models or to a budget: throws `permission_denied` for members that could have another model
@@ -60,32 +60,32 @@ export function refuseModelMembers(body: Json, path = ''): void {
   for (const [name, value] of Object.entries(body)) {
     if (value === null) continue;
     if (FOLDED.has(fold(name))) refuse(path + name);
-    if (HELPERS.includes(name)) checkHelpers(value, path + name);
+    if (SERVER_TOOL_FIELDS.includes(name)) checkServerTools(value, path + name);
   }
 }
 
-function checkHelpers(helpers: Json, path: string): void {
+function checkServerTools(helpers: Json, path: string): void {
   for (const helper of Array.isArray(helpers) ? helpers : [helpers]) {
     if (!isObject(helper)) continue;
     for (const [name, value] of Object.entries(helper)) {
-      if (!DECLARED.includes(name)) checkInside({ [name]: value }, path);
+      if (!CLIENT_TOOL_FIELDS.includes(name)) checkNested({ [name]: value }, path);
     }
   }
 }
 
-function checkInside(value: Json, path: string): void {
-  if (Array.isArray(value)) for (const item of value) checkInside(item, path);
+function checkNested(value: Json, path: string): void {
+  if (Array.isArray(value)) for (const item of value) checkNested(item, path);
   if (!isObject(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     if (fold(name).includes('model')) refuse(`${path}.${name}`);
-    checkInside(inner, `${path}.${name}`);
+    checkNested(inner, `${path}.${name}`);
   }
 }
 
 function refuse(param: string): never {
-  const shown = param.slice(0, SHOWN_CHARACTERS);
+  const shown = param.slice(0, MAX_SHOWN_CHARACTERS);
   const message = `${shown} may not be used with this key, which is bound to models or to a budget.`;
   throw new GatewayError('permission_denied', message, { param: shown });
 }
 
-const SHOWN_CHARACTERS = 200;
+const MAX_SHOWN_CHARACTERS = 200;

@@ -29,16 +29,16 @@ export interface Accounting {
 }
 
 /** Milliseconds between two looks for what dead gateways left behind, between two returns of what is held in vain, and between two clearings. */
-const RECOVERY = 10_000;
-const REST = 2_000;
-const CLEARING = 3_600_000;
+const RECOVERY_INTERVAL_MS = 10_000;
+const IDLE_RELEASE_INTERVAL_MS = 2_000;
+const CLEANUP_INTERVAL_MS = 3_600_000;
 /** Milliseconds between two looks for budgets whose period is over. */
-const FORGETTING = 60_000;
+const BUDGET_CLEANUP_INTERVAL_MS = 60_000;
 /** Milliseconds between two looks at the size of the records. */
-const TRIMMING = 60_000;
+const TRIM_INTERVAL_MS = 60_000;
 /** Milliseconds that allowances of past minutes are remembered, and that a store which is away gets at the end. */
-const MEMORY = 10 * 60_000;
-const PATIENCE = 5_000;
+const ALLOWANCE_RETENTION_MS = 10 * 60_000;
+const FLUSH_TIMEOUT_MS = 5_000;
 
 /** Takes the place of gateways that are dead, and records what they had begun. */
 export async function openAccounting({ store, log, config, now }: AccountingOptions): Promise<Accounting> {
@@ -47,7 +47,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   const { durability } = config().usage;
   const recorder = createRecorder({ store, instance: instance.id, durability, log });
   const defaults = (): Limits => config().limits;
-  const quota = createQuota({ store: settledFirst(store, recorder), instance: instance.id });
+  const quota = createQuota({ store: flushBeforeHold(store, recorder), instance: instance.id });
   const limits = createLimitKeeper({ quota, defaults, now });
 
   const every = (milliseconds: number, work: () => Promise<void>): NodeJS.Timeout =>
@@ -56,17 +56,17 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
     }, milliseconds).unref();
   const trimmer = createTrimmer({ store, now });
   const timers = [
-    every(CLEARING, () => clear({ store, log, now }, config().usage)),
-    every(FORGETTING, async () => limits.forgetEnded()),
-    every(TRIMMING, async () => void (await trimmer.trim(config().usage.maxSize))),
+    every(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, now }, config().usage)),
+    every(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
+    every(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
   if (store.engine !== 'sqlite') {
     timers.push(
-      every(RECOVERY, () => recoverInterrupted({ store, log })),
-      every(REST, () => limits.releaseIdle()),
+      every(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })),
+      every(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()),
     );
   }
-  const firstClearing = clear({ store, log, now }, config().usage).catch((error) =>
+  const firstCleanup = cleanUp({ store, log, now }, config().usage).catch((error) =>
     log.warn({ problem: error.message }, 'old records of use could not be removed'),
   );
 
@@ -75,14 +75,14 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
     recorder,
     async close() {
       for (const timer of timers) clearInterval(timer);
-      await Promise.all([recorder.close(PATIENCE), firstClearing]);
+      await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup]);
       await instance.close();
     },
   };
 }
 
 /** What is left of a budget is asked for when everything that is spent is written down. */
-function settledFirst(store: Store, recorder: Pick<Recorder, 'written'>): Pick<Store, 'call' | 'engine'> {
+function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'written'>): Pick<Store, 'call' | 'engine'> {
   const call: Store['call'] = async (name, parameters) => {
     if (name === 'setHold') await recorder.written();
     return store.call(name, parameters);
@@ -90,9 +90,9 @@ function settledFirst(store: Store, recorder: Pick<Recorder, 'written'>): Pick<S
   return { engine: store.engine, call };
 }
 
-async function clear({ store, log, now }: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
+async function cleanUp({ store, log, now }: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old records of use are removed');
-  await store.call('forgetAllowances', { before: now() - MEMORY });
+  await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });
   await store.call('forgetRefused', { before: now() - usage.keep });
 }

@@ -25,12 +25,12 @@ export async function openSecrets({ config, store }: { config: Config; store: St
   if (!first) throw new GatewayError('invalid_request', 'The encryption key file is empty.');
   const keys: OpenedSecrets['keys'] = [first, ...others];
   const cipher = createCipher(keys);
-  const standing = recorded ?? (await store.call('claimEncryption', { keyId: keyId(first) }));
-  if (!keys.map(keyId).includes(standing)) throw foreign();
+  const claimedKeyId = recorded ?? (await store.call('claimEncryption', { keyId: keyId(first) }));
+  if (!keys.map(keyId).includes(claimedKeyId)) throw wrongKeyError();
   return { keys, webhooks: createWebhookSecrets({ store, cipher, fallback: config.callbacks.secret }) };
 }
 
-function foreign(): GatewayError {
+function wrongKeyError(): GatewayError {
   return new GatewayError(
     'invalid_request',
     'The store was encrypted with another key; give every gateway the same encryption.key, or the same file ' +

@@ -25,7 +25,7 @@ import { createUpstreamClient, type UpstreamClient } from '../transport/upstream
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
 import { createModels, type LiveModels, type ProviderState } from './provider-registry.ts';
-import { createTasks } from './video-tasks.ts';
+import { createVideoTasks } from './video-tasks.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -40,7 +40,7 @@ export interface GatewayOptions {
 }
 
 /** Milliseconds that steps of tasks get to finish when the gateway stops; the next one that runs goes on with them. */
-const TASK_GRACE = 5000;
+const TASK_GRACE_MS = 5000;
 
 export interface RunningGateway {
   address: { host: string; port: number };
@@ -53,7 +53,7 @@ export interface RunningGateway {
   close(grace?: number): Promise<void>;
 }
 
-interface Parts {
+interface ReloadableParts {
   config: Config;
   upstream: UpstreamClient;
   models: LiveModels;
@@ -65,7 +65,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const timer = createDeadlineTimer(clock);
   let parts = assemble(config);
 
-  function assemble(next: Config): Parts {
+  function assemble(next: Config): ReloadableParts {
     const upstream = createUpstreamClient(next.server.deadlines, timer);
     return {
       config: next,
@@ -87,7 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const state = createRoutingState({
     cooldown: () => parts.config.routing.cooldown,
     now: clock.monotonic,
-    onCooldown: (id) => tellRest(telemetry, id),
+    onCooldown: (id) => countCooldown(telemetry, id),
   });
   const dispatch = (): DispatchOptions => ({
     memory,
@@ -117,7 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const bodyBudget = createBodyBudget(config.server.bodyMemory ?? defaultBodyMemory(bodyLimit));
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
-  const tasks = await createTasks({
+  const tasks = await createVideoTasks({
     ...{ config, store, log, userAgent, models, clock, events: telemetry.metrics.events },
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
@@ -142,7 +142,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     dispatch,
     videos: tasks.video,
     log,
-    watch: telemetry.watch,
+    watch: telemetry.observer,
     metrics: { metrics: telemetry.metrics, token: config.admin?.token, local: isLoopback(host) },
   });
   let admin: RunningAdmin | undefined;
@@ -150,7 +150,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   async function close(grace?: number): Promise<void> {
     parts.models.close();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.abort());
-    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE)]);
+    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
     await accounting.close();
     await parts.upstream.close();
@@ -161,14 +161,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   try {
     await app.listen({ host, port });
     address = addressOf(app.server);
-    admin = config.admin && (await administer(config.admin));
+    admin = config.admin && (await openAdmin(config.admin));
     await tasks.start();
   } catch (error) {
     await close();
     throw error;
   }
 
-  function administer(settings: AdminConfig): Promise<RunningAdmin> {
+  function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
     const { secrets, video } = tasks;
     const { now } = clock;
     const options = {
@@ -200,9 +200,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 }
 
 /** Endpoints are told apart without their credentials. */
-function tellRest({ metrics }: Telemetry, id: string): void {
+function countCooldown({ metrics }: Telemetry, id: string): void {
   const [endpoint = ''] = id.split('#');
-  metrics.events.endpointRested(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
+  metrics.events.endpointCooledDown(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
 }
 
 function addressOf(server: Server): RunningGateway['address'] {
@@ -223,13 +223,13 @@ function needsRestart(before: Config, next: Config): string[] {
   if (before.data !== next.data) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
   for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin'] as const) {
-    if (revealed(before[section]) !== revealed(next[section])) changed.push(section);
+    if (jsonWithSecrets(before[section]) !== jsonWithSecrets(next[section])) changed.push(section);
   }
   return changed;
 }
 
 /** As JSON with its secrets, which otherwise all look alike. */
-function revealed(section: object | undefined): string | undefined {
+function jsonWithSecrets(section: object | undefined): string | undefined {
   return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
     const own = this[name];
     return own instanceof Secret ? own.reveal() : value;

@@ -35,7 +35,7 @@ export interface LiveModels extends ModelDirectory {
   close(): void;
 }
 
-interface Context {
+interface RegistryContext {
   upstream: UpstreamClient;
   log: Logger;
   userAgent: string;
@@ -47,65 +47,66 @@ interface Context {
 const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), fallbackModels: [] };
 
 /** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
-const REFRESH = 60 * 60 * 1000;
-const RETRY = 30 * 1000;
+const REFRESH_INTERVAL_MS = 60 * 60 * 1000;
+const RETRY_INTERVAL_MS = 30 * 1000;
 /** Milliseconds between two looks on behalf of calls for unknown models. */
-const LOOK_INTERVAL = 1000;
+const MIN_DISCOVERY_INTERVAL_MS = 1000;
 /** Milliseconds that a list of models may take: calls for a model that is not known yet wait for it. */
-const PATIENCE = 10 * 1000;
+const LIST_TIMEOUT_MS = 10 * 1000;
 /** Ten times the longest list there is. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
 
-interface Listed extends ActiveProvider {
+interface RegisteredProvider extends ActiveProvider {
   config: ReadyProvider;
   type: ProviderType;
   models: CatalogModel[];
   problem?: string;
   timer?: NodeJS.Timeout;
-  asking?: Promise<void>;
+  discovery?: Promise<void>;
   /** When it was last asked for its models. */
-  asked: number;
+  lastDiscoveryAt: number;
 }
 
-export function createModels(configs: readonly ProviderConfig[], context: Context): LiveModels {
-  const listed = new Map<string, Listed>();
+export function createModels(configs: readonly ProviderConfig[], context: RegistryContext): LiveModels {
+  const registered = new Map<string, RegisteredProvider>();
   const { routes = NO_ROUTES } = context;
   const slugs = new Set([...providerTypes.keys(), ...configs.map(({ id }) => id)]);
   let catalog: Catalog;
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') listed.set(config.id, activate(config, context.clock));
+    if (config.state === 'ready') registered.set(config.id, activate(config, context.clock));
   }
   rebuild();
-  for (const entry of listed.values()) {
-    if (listsOf(entry).length === 0) continue;
+  for (const entry of registered.values()) {
+    if (modelListsOf(entry).length === 0) continue;
     void discover(entry);
-    entry.learn = async () => {
-      if (entry.asking || performance.now() - entry.asked > LOOK_INTERVAL) await discover(entry);
+    entry.discoverModels = async () => {
+      if (entry.discovery || performance.now() - entry.lastDiscoveryAt > MIN_DISCOVERY_INTERVAL_MS)
+        await discover(entry);
     };
   }
 
   function rebuild(): void {
-    const entries = [...listed].map(([provider, { models }]) => ({ provider, models }));
+    const entries = [...registered].map(([provider, { models }]) => ({ provider, models }));
     const known = new Set(entries.flatMap(({ models }) => models.map(({ id }) => id)));
-    const routed = routedModels(routes, listed).filter(({ models: [model] }) => model && !known.has(model.id));
+    const routed = routedModels(routes, registered).filter(({ models: [model] }) => model && !known.has(model.id));
     catalog = createCatalog([...entries, ...routed], routes.aliases);
   }
 
-  function discover(entry: Listed): Promise<void> {
+  function discover(entry: RegisteredProvider): Promise<void> {
     clearTimeout(entry.timer);
-    entry.asking ??= ask(entry).finally(() => {
-      entry.asking = undefined;
+    entry.discovery ??= runDiscovery(entry).finally(() => {
+      entry.discovery = undefined;
     });
-    return entry.asking;
+    return entry.discovery;
   }
 
-  async function ask(entry: Listed): Promise<void> {
-    entry.asked = performance.now();
+  async function runDiscovery(entry: RegisteredProvider): Promise<void> {
+    entry.lastDiscoveryAt = performance.now();
     try {
-      for (const list of listsOf(entry)) {
-        const body = await askModels(entry, list, context);
+      for (const list of modelListsOf(entry)) {
+        const body = await fetchModelList(entry, list, context);
         if (closed) return;
         entry.models = merge(entry.models, list.read(entry.config.id, body, entry.type.catalog));
         rebuild();
@@ -116,23 +117,26 @@ export function createModels(configs: readonly ProviderConfig[], context: Contex
       context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
     }
     if (closed) return;
-    entry.timer = setTimeout(() => void discover(entry), entry.problem ? RETRY : REFRESH).unref();
+    entry.timer = setTimeout(
+      () => void discover(entry),
+      entry.problem ? RETRY_INTERVAL_MS : REFRESH_INTERVAL_MS,
+    ).unref();
   }
 
   return {
-    providers: listed,
+    providers: registered,
     catalog: () => catalog,
     routes,
     slugs,
-    states: () => configs.map((config) => stateOf(config, listed.get(config.id))),
+    states: () => configs.map((config) => stateOf(config, registered.get(config.id))),
     close() {
       closed = true;
-      for (const { timer } of listed.values()) clearTimeout(timer);
+      for (const { timer } of registered.values()) clearTimeout(timer);
     },
   };
 }
 
-function activate(config: ReadyProvider, clock: Context['clock']): Listed {
+function activate(config: ReadyProvider, clock: RegistryContext['clock']): RegisteredProvider {
   const type = providerTypes.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
@@ -146,8 +150,8 @@ function activate(config: ReadyProvider, clock: Context['clock']): Listed {
   const custom = Array.isArray(config.models)
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
     : [];
-  const listed: Listed = {
-    ...{ config, type, typeId: type.id, provider, credentials, headers, asked: 0 },
+  const listed: RegisteredProvider = {
+    ...{ config, type, typeId: type.id, provider, credentials, headers, lastDiscoveryAt: 0 },
     models: merge(models, custom),
     modelOf: (upstreamId) => modelOf(listed, upstreamId),
   };
@@ -162,7 +166,7 @@ interface ModelList {
   read(provider: string, body: unknown, vendor?: string): CatalogModel[];
 }
 
-function listsOf({ config, type }: Listed): ModelList[] {
+function modelListsOf({ config, type }: RegisteredProvider): ModelList[] {
   if (Array.isArray(config.models)) return [];
   const asked = config.models === 'discover' || (type.catalog === undefined && type.modelsPath !== undefined);
   const videos = type.videoModelsPath;
@@ -175,7 +179,7 @@ function listsOf({ config, type }: Listed): ModelList[] {
 /** Models that the operator names and gives endpoints; what is known of the first endpoint's model holds for them. */
 function routedModels(
   { models }: ConfiguredModels,
-  listed: ReadonlyMap<string, Listed>,
+  listed: ReadonlyMap<string, RegisteredProvider>,
 ): { provider: string; models: CatalogModel[] }[] {
   return [...models].flatMap(([id, endpoints]) => {
     const first = endpoints.find(({ provider }) => listed.has(provider));
@@ -186,7 +190,7 @@ function routedModels(
 }
 
 /** One that is not listed is taken at the operator's word. */
-function modelOf({ config, type, models }: Listed, upstreamId: string): CatalogModel {
+function modelOf({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
   const known = models.find((model) => model.upstreamId === upstreamId || model.id === `${config.id}/${upstreamId}`);
   return known ?? customModel(config.id, { id: upstreamId }, type.catalog);
 }
@@ -195,19 +199,19 @@ function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {
   return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
 }
 
-function stateOf(config: ProviderConfig, listed: Listed | undefined): ProviderState {
+function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined): ProviderState {
   if (config.state === 'waiting') return { id: config.id, state: 'waiting', models: 0, waitingFor: config.waitingFor };
   return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
 }
 
-async function askModels(entry: Listed, list: ModelList, context: Context): Promise<unknown> {
+async function fetchModelList(entry: RegisteredProvider, list: ModelList, context: RegistryContext): Promise<unknown> {
   const request = await listRequest(entry, list.path, context);
   let timer: NodeJS.Timeout | undefined;
   const asked = new Promise<unknown>((resolve, reject) => {
     const collector = createByteCollector();
     let status = 0;
 
-    function giveUp(error: GatewayError): void {
+    function stop(error: GatewayError): void {
       exchange.abort();
       reject(error);
     }
@@ -218,28 +222,27 @@ async function askModels(entry: Listed, list: ModelList, context: Context): Prom
       },
       data: (chunk) => {
         collector.add(chunk);
-        if (collector.size > MAX_LIST_BYTES)
-          giveUp(new GatewayError('upstream_error', 'Its list of models has no end.'));
+        if (collector.size > MAX_LIST_BYTES) stop(new GatewayError('upstream_error', 'Its list of models has no end.'));
       },
       end: () => {
         try {
-          resolve(status === 404 && list.optional ? {} : readList(status, collector.take()));
+          resolve(status === 404 && list.optional ? {} : parseModelList(status, collector.take()));
         } catch (error) {
           reject(error);
         }
       },
       fail: reject,
     });
-    const late = new GatewayError('timeout', 'It did not list its models in time.');
-    timer = setTimeout(() => giveUp(late), PATIENCE).unref();
+    const timeoutError = new GatewayError('timeout', 'It did not list its models in time.');
+    timer = setTimeout(() => stop(timeoutError), LIST_TIMEOUT_MS).unref();
   });
   return asked.finally(() => clearTimeout(timer));
 }
 
 async function listRequest(
-  { provider, credentials, headers }: Listed,
+  { provider, credentials, headers }: RegisteredProvider,
   path: string,
-  { userAgent, clock = systemClock }: Context,
+  { userAgent, clock = systemClock }: RegistryContext,
 ): Promise<UpstreamRequest> {
   const { platform } = provider;
   const request = {
@@ -250,7 +253,7 @@ async function listRequest(
   return platform.authorize(request, credentials.pick('models').value, clock.now());
 }
 
-function readList(status: number, bytes: Buffer): unknown {
+function parseModelList(status: number, bytes: Buffer): unknown {
   if (status === 200) return readAtOnce(bytes);
   throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`);
 }

@@ -16,7 +16,7 @@ import { createTrustedClient } from '../net/trusted.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import { type Gateways, watchGateways } from '../store/instance.ts';
 import type { Store } from '../store/store.ts';
-import type { Events } from '../telemetry/watch.ts';
+import type { TelemetryEvents } from '../telemetry/observer.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import { createMirror, type FullMirror, startHourlyCleanup } from '../videos/mirror/index.ts';
 import { encodeTask, type TaskObjectOptions } from '../videos/task-object.ts';
@@ -27,7 +27,7 @@ import { deliveriesOf, replayDelivery } from '../webhooks/delivery-log.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import { openSecrets } from './encryption.ts';
 
-export interface TasksOptions {
+export interface VideoTasksOptions {
   config: Config;
   store: Store;
   log: Logger;
@@ -38,10 +38,10 @@ export interface TasksOptions {
   baseUrl(): string;
   clock?: Clock;
   /** Hears what becomes of tasks and webhooks. */
-  events?: Events;
+  events?: TelemetryEvents;
 }
 
-export interface Tasks {
+export interface VideoTasks {
   /** What the video routes are made of. */
   video: VideoOptions;
   /** What webhooks are signed with. */
@@ -54,7 +54,7 @@ export interface Tasks {
 }
 
 /** Nothing is done before `start`. Throws `invalid_request` and `unavailable` in words for the operator. */
-export async function createTasks(options: TasksOptions): Promise<Tasks> {
+export async function createVideoTasks(options: VideoTasksOptions): Promise<VideoTasks> {
   const { config, store, log, userAgent, clock = createClock(store) } = options;
   const { keys, webhooks: secrets } = await openSecrets(options);
   const policy = policyOf(config);
@@ -100,7 +100,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
       deliveries: {
         of: (owner, taskId) => deliveriesOf(store, { owner, taskId }),
         async replay(owner, taskId) {
-          refuseHaste(replayRate(owner));
+          refuseTooFast(replayRate(owner));
           await replayDelivery({ store, scheduler: { wake }, owner, taskId });
         },
       },
@@ -127,7 +127,7 @@ export async function createTasks(options: TasksOptions): Promise<Tasks> {
 /** How often one key may ask for replays, of whatever webhook. */
 const REPLAY_RATE = { rate: 0.5, burst: 30 };
 
-function refuseHaste(wait: number): void {
+function refuseTooFast(wait: number): void {
   if (wait === 0) return;
   throw new GatewayError('rate_limit_exceeded', 'Too many webhooks are sent again with this key; slow down.', {
     retryAfter: wait,
@@ -135,12 +135,12 @@ function refuseHaste(wait: number): void {
 }
 
 /** Where nothing is mirrored, nothing fails to be. */
-function eventsOf({ config, events }: TasksOptions): Events | undefined {
-  return events && config.videos.mirror.type === 'off' ? { ...events, videoUnmirrored() {} } : events;
+function eventsOf({ config, events }: VideoTasksOptions): TelemetryEvents | undefined {
+  return events && config.videos.mirror.type === 'off' ? { ...events, videoMirrorFailed() {} } : events;
 }
 
 /** Asked anew each time, because a gateway that lets the system choose its port learns it late. */
-function objectOptions({ config, baseUrl }: TasksOptions, mirror: FullMirror): TaskObjectOptions {
+function objectOptions({ config, baseUrl }: VideoTasksOptions, mirror: FullMirror): TaskObjectOptions {
   return {
     get baseUrl() {
       return baseUrl();

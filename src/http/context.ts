@@ -15,7 +15,7 @@ import type { ModelDirectory } from '../routing/model-directory.ts';
 import type { Secret } from '../security/secret.ts';
 import type { Store } from '../store/store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Watch } from '../telemetry/watch.ts';
+import type { RequestObserver } from '../telemetry/observer.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import type { RequestHold } from './request-hold.ts';
@@ -42,7 +42,7 @@ export interface AppOptions {
   models(): ModelDirectory;
   dispatch(): DispatchOptions;
   /** Follows every request. */
-  watch?: Watch;
+  watch?: RequestObserver;
   metrics?: Omit<MetricsRouteOptions, 'log'>;
   videos: VideoOptions;
   log: Logger;

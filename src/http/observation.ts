@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import { decimalOf } from '../core/money.ts';
 import type { DispatchOutcome } from '../inference/outcome.ts';
 import type { Attempt } from '../routing/attempt.ts';
-import type { AttemptFacts, CallFacts, RequestWatch, Watch } from '../telemetry/watch.ts';
+import type { AttemptFacts, CallFacts, RequestObservation, RequestObserver } from '../telemetry/observer.ts';
 import type { FollowedCall, Observation, RequestContext } from './context.ts';
 import { causeOf } from './errors.ts';
 
 export interface ObservationOptions {
-  watch?: Watch;
+  watch?: RequestObserver;
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -23,13 +23,13 @@ export function observe(
   const started = performance.now();
   const { method, headers } = request;
   const { traceparent, tracestate } = headers as Record<string, string | undefined>;
-  const watched: RequestWatch | undefined = watch?.begin({ requestId, method, traceparent, tracestate });
+  const watched: RequestObservation | undefined = watch?.begin({ requestId, method, traceparent, tracestate });
   let told: Promise<DispatchOutcome> | undefined;
 
   async function follow(followed: FollowedCall, carried: Promise<DispatchOutcome>): Promise<DispatchOutcome> {
     const outcome = await carried;
     observation.error = outcome.error?.code;
-    watched?.called(factsOf(followed, outcome));
+    watched?.callEnded(factsOf(followed, outcome));
     logCall(followed, outcome, log);
     return outcome;
   }
@@ -41,7 +41,7 @@ export function observe(
     const isGone = status === undefined || !reply.raw.writableFinished;
     const ending = outcome?.status ?? (isGone ? 'client-closed' : error === undefined ? 'complete' : 'refused');
     const milliseconds = performance.now() - started;
-    watched?.ended({ route, protocol: observation.protocol, status, outcome: ending, error, milliseconds });
+    watched?.requestEnded({ route, protocol: observation.protocol, status, outcome: ending, error, milliseconds });
     if (!outcome && !UNLOGGED.includes(route))
       logRequest({ ...observation, requestId, method, status, milliseconds }, log);
   }
@@ -49,7 +49,7 @@ export function observe(
   const observation: Observation = {
     route: 'unknown',
     protocol: protocol.id,
-    attempt: () => watched?.attempt() ?? {},
+    attempt: () => watched?.attemptStarting() ?? {},
     follow(followed, carried) {
       told = follow(followed, carried);
       return told;

@@ -4,11 +4,11 @@ import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { yieldIfLarge } from '../core/json/body.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { endpointName } from '../routing/candidate.ts';
-import { type RoutingDecision, type RunnableCandidate, refusalOf } from '../routing/decision.ts';
+import { noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
 import { mayFallBack } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
-import { reasonToWait } from '../routing/ranking.ts';
-import { measuredAs, type RoutingState } from '../routing/state.ts';
+import { cooldownReason } from '../routing/ranking.ts';
+import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import { encodeTrace, traceOf } from '../routing/trace.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import { type AttemptContext, type AttemptOptions, runAttempt } from './attempt.ts';
@@ -59,7 +59,7 @@ export async function dispatch(
   reply.onClose(() => client.abort());
   const started = options.timer.now();
   const journey: DispatchState = { call, route, reply, options, client: client.signal, started, attempts: [] };
-  options.state.retries.earn();
+  options.state.retries.deposit();
   const { release, ...ended } = await tryCandidates(journey);
   const outcome = outcomeOf(journey, ended);
   await options.account?.close(endingOf(outcome));
@@ -110,10 +110,10 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
     const resting = route.candidates.length > 1 ? options.state.breaker.cooldown(place.id) : undefined;
     if (resting) {
       rested ??= { place, planned };
-      route.excluded.push({ candidate: place, reason: reasonToWait(resting) });
+      route.excluded.push({ candidate: place, reason: cooldownReason(resting) });
       continue;
     }
-    if (attempts.length > 0 && (!mayTryAgain(journey) || !options.state.retries.spend())) break;
+    if (attempts.length > 0 && (!mayTryAgain(journey) || !options.state.retries.tryWithdraw())) break;
     const ended = await attempt(journey, place, planned);
     if (ended.status !== 'refused' || !ended.error) return ended;
     if (ended.abandoned) abandoned ??= ended;
@@ -124,7 +124,7 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
   }
   // Where all rest, asking is better than refusing.
   if (rested && !refusal && !unable && !client.aborted) return attempt(journey, rested.place, rested.planned);
-  const error = refusal?.error ?? unable ?? refusalOf(route);
+  const error = refusal?.error ?? unable ?? noEndpointError(route);
   const { endpoint } = abandoned ?? refusal?.place ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
 }
@@ -263,7 +263,7 @@ function learn(
 ): void {
   const { statistics, bindings } = options.state;
   const { firstByte = record.milliseconds, milliseconds } = record;
-  statistics.record(measuredAs(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
+  statistics.record(statisticsKey(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
   if (route.candidates.length + route.excluded.length > 1) bindings.bind(route.conversation, id);
 }
 

@@ -1,6 +1,6 @@
 /** BytePlus ModelArk, ByteDance's Ark outside China: Seed and other models, and Seedance. A key belongs to a region. */
 
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { seedance } from './videos/seedance.ts';
@@ -11,6 +11,6 @@ export const byteplus = chatServer({
   environment: ['BYTEPLUS_API_KEY'],
   baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(obeyRules),
+  adapt: dialect(applyRules),
   video: seedance,
 });

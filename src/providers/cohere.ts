@@ -2,7 +2,7 @@
 
 import { allowedTools, EXTENSIONS, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
 import { plainHistory, withoutCacheMarks } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
@@ -16,7 +16,7 @@ export const cohere = chatServer({
   adapt: dialect(
     reasoningAsEffort,
     allowedTools,
-    obeyRules,
+    applyRules,
     without(
       ...EXTENSIONS,
       ...OPENAI_ONLY,

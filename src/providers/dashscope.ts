@@ -1,6 +1,6 @@
 /** Alibaba Cloud Model Studio: Qwen and other models, and Wan beside the path of the chat completions. A key belongs to a region. */
 
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { dashscope as video } from './videos/dashscope.ts';
@@ -12,6 +12,6 @@ export const dashscope = chatServer({
   baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
   chatBase: /\/compatible-mode\/v1$/,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(obeyRules),
+  adapt: dialect(applyRules),
   video,
 });

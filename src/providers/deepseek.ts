@@ -2,24 +2,24 @@
 
 import { allowedTools, isForced, reasoningAsEffort, reasons } from './dialect/fields.ts';
 import { reasoningContent } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
-import { type DialectStep, dialect, leaveOut, put, remove } from './dialect/step.ts';
+import { applyRules } from './dialect/rules.ts';
+import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
-const OFF = { type: 'disabled' };
+const THINKING_OFF = { type: 'disabled' };
 
-const effortNoneAsThinking: DialectStep = (body, _rules, done) => {
+const effortNoneAsThinking: DialectStep = (body, _rules, result) => {
   if (body.reasoning_effort !== 'none') return;
-  remove(body, 'reasoning_effort', done);
-  put(body, 'thinking', OFF, done);
+  removeField(body, 'reasoning_effort', result);
+  setField(body, 'thinking', THINKING_OFF, result);
 };
 
 /** A thinking model refuses to be told to call a tool; the call is what was asked for, so the thinking goes. */
-const forcedCallsWithoutThinking: DialectStep = (body, rules, done) => {
+const forcedCallsWithoutThinking: DialectStep = (body, rules, result) => {
   if (!isForced(body.tool_choice) || !reasons(body, rules)) return;
-  leaveOut(body, 'reasoning_effort', done);
-  leaveOut(body, 'thinking', done);
-  put(body, 'thinking', OFF, done);
+  dropField(body, 'reasoning_effort', result);
+  dropField(body, 'thinking', result);
+  setField(body, 'thinking', THINKING_OFF, result);
 };
 
 export const deepseek = chatServer({
@@ -34,7 +34,7 @@ export const deepseek = chatServer({
     effortNoneAsThinking,
     allowedTools,
     forcedCallsWithoutThinking,
-    obeyRules,
+    applyRules,
     reasoningContent,
   ),
 });

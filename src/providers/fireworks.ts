@@ -2,7 +2,7 @@
 
 import { allowedTools, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
 import { plainHistory, reasoningContent, withoutCacheMarks } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
@@ -15,7 +15,7 @@ export const fireworks = chatServer({
   adapt: dialect(
     reasoningAsEffort,
     allowedTools,
-    obeyRules,
+    applyRules,
     without(
       ...OPENAI_ONLY.filter((field) => field !== 'prompt_cache_key'),
       'cache_control',

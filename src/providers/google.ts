@@ -4,7 +4,7 @@ import { providerType } from './type.ts';
 import { veo } from './videos/veo.ts';
 
 /** Models that understand each other's thought signatures, by the start of their ids. */
-const FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
+const MODEL_FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
 
 export const google = providerType({
   id: 'google',
@@ -16,6 +16,6 @@ export const google = providerType({
   catalog: 'google',
   modelsPath: '/v1beta/models',
   credential: (key) => ({ 'x-goog-api-key': key }),
-  family: (model) => FAMILIES.find((start) => model.startsWith(start)) ?? model,
+  family: (model) => MODEL_FAMILIES.find((start) => model.startsWith(start)) ?? model,
   video: veo,
 });

@@ -2,7 +2,7 @@
 
 import { allowedTools, EXTENSIONS, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
 import { plainHistory, withoutCacheMarks, withoutNames } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
@@ -15,7 +15,7 @@ export const groq = chatServer({
   adapt: dialect(
     reasoningAsEffort,
     allowedTools,
-    obeyRules,
+    applyRules,
     without(...EXTENSIONS.filter((field) => field !== 'include_reasoning'), ...OPENAI_ONLY, 'prediction'),
     plainHistory('reasoning'),
     withoutNames,

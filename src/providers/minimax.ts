@@ -1,6 +1,6 @@
 /** MiniMax: its language models, and videos beside the path of the chat completions. */
 
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { minimax as video } from './videos/minimax.ts';
@@ -12,6 +12,6 @@ export const minimax = chatServer({
   baseUrl: 'https://api.minimax.io/v1',
   chatBase: /\/v1$/,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(obeyRules),
+  adapt: dialect(applyRules),
   video,
 });

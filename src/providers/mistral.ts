@@ -20,39 +20,39 @@ import {
   withoutCacheMarks,
   withoutNames,
 } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
-import { type DialectStep, dialect, put, remove } from './dialect/step.ts';
+import { applyRules } from './dialect/rules.ts';
+import { type DialectStep, dialect, removeField, setField } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
-const forcedAsAny: DialectStep = (body, _rules, done) => {
-  if (body.tool_choice === 'required') put(body, 'tool_choice', 'any', done);
+const forcedAsAny: DialectStep = (body, _rules, result) => {
+  if (body.tool_choice === 'required') setField(body, 'tool_choice', 'any', result);
 };
 
-const ID = /^[a-zA-Z0-9]{9}$/;
-const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const SHORT_ID_PATTERN = /^[a-zA-Z0-9]{9}$/;
+const SHORT_ID_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** The same short id for the same long one, in a call and in its result, in this request and in the next. */
 function shortId(id: Json): Json {
-  if (typeof id !== 'string' || ID.test(id)) return id;
+  if (typeof id !== 'string' || SHORT_ID_PATTERN.test(id)) return id;
   const digest = createHash('sha256').update(id).digest();
-  return Array.from(digest.subarray(0, 9), (byte) => LETTERS[byte % LETTERS.length]).join('');
+  return Array.from(digest.subarray(0, 9), (byte) => SHORT_ID_ALPHABET[byte % SHORT_ID_ALPHABET.length]).join('');
 }
 
-const shortCallIds: DialectStep = (body, _rules, done) => {
+const shortCallIds: DialectStep = (body, _rules, result) => {
   for (const message of messagesOf(body)) {
-    if (message.tool_call_id !== undefined) put(message, 'tool_call_id', shortId(message.tool_call_id), done);
-    for (const call of callsOf(message)) if (call.id !== undefined) put(call, 'id', shortId(call.id), done);
+    if (message.tool_call_id !== undefined) setField(message, 'tool_call_id', shortId(message.tool_call_id), result);
+    for (const call of callsOf(message)) if (call.id !== undefined) setField(call, 'id', shortId(call.id), result);
   }
 };
 
 /** Files with their content are documents here; files by id stay what they are. */
-const filesAsDocuments: DialectStep = (body, _rules, done) => {
+const filesAsDocuments: DialectStep = (body, _rules, result) => {
   for (const part of messagesOf(body).flatMap(partsOf)) {
     if (part.type !== 'file' || part.file?.file_data === undefined) continue;
-    put(part, 'type', 'document_url', done);
-    put(part, 'document_url', part.file.file_data, done);
-    if (part.file.filename) put(part, 'document_name', part.file.filename, done);
-    remove(part, 'file', done);
+    setField(part, 'type', 'document_url', result);
+    setField(part, 'document_url', part.file.file_data, result);
+    if (part.file.filename) setField(part, 'document_name', part.file.filename, result);
+    removeField(part, 'file', result);
   }
 };
 
@@ -66,7 +66,7 @@ export const mistral = chatServer({
   adapt: dialect(
     reasoningAsEffort,
     allowedTools,
-    obeyRules,
+    applyRules,
     renamed('seed', 'random_seed'),
     without(...EXTENSIONS, ...OPENAI_ONLY, 'logit_bias', 'service_tier', 'user'),
     withoutNulls,

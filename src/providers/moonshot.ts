@@ -2,7 +2,7 @@
 
 import { allowedTools, reasoningAsEffort } from './dialect/fields.ts';
 import { markedPrefill, reasoningContent } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
@@ -19,5 +19,5 @@ export const moonshot = chatServer({
     forcedChoice: false,
     reasoningHistory: 'required',
   },
-  adapt: dialect(reasoningAsEffort, allowedTools, obeyRules, reasoningContent, markedPrefill('partial')),
+  adapt: dialect(reasoningAsEffort, allowedTools, applyRules, reasoningContent, markedPrefill('partial')),
 });

@@ -1,6 +1,6 @@
 /** Any other server of chat completions or videos: only what no such server minds is changed. */
 
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { openaiVideos } from './videos/openai-videos.ts';
@@ -11,6 +11,6 @@ export const openaiCompatible = chatServer({
   environment: [],
   keyless: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(obeyRules),
+  adapt: dialect(applyRules),
   video: openaiVideos,
 });

@@ -1,15 +1,15 @@
 /** OpenAI. The rules are those of its newest reasoning models; the catalog relaxes them for the others. */
 
 import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { openaiVideos } from './videos/openai-videos.ts';
 
 /** Every model reads the newer names; the older ones of the older models' rules are no reason to touch a request. */
-const obeyNewerNames: DialectStep = (body, rules, done) => {
+const applyRulesKeepingNewNames: DialectStep = (body, rules, result) => {
   const { systemRole, tokenField, ...others } = rules;
-  obeyRules(body, tokenField === 'max_tokens' ? others : { ...others, tokenField }, done);
+  applyRules(body, tokenField === 'max_tokens' ? others : { ...others, tokenField }, result);
 };
 
 export const openai = chatServer({
@@ -27,6 +27,6 @@ export const openai = chatServer({
     logitBias: false,
   },
   // Unknown fields are refused at the top and ignored inside messages, so the history stays as it is.
-  adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), obeyNewerNames),
+  adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), applyRulesKeepingNewNames),
   video: openaiVideos,
 });

@@ -2,7 +2,7 @@
 
 import { reasoningAsEffort } from './dialect/fields.ts';
 import { alternatingTurns, mergeSystemTurns } from './dialect/messages.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
@@ -14,5 +14,5 @@ export const perplexity = chatServer({
   baseUrl: 'https://api.perplexity.ai',
   modelsPath: null,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(reasoningAsEffort, obeyRules, mergeSystemTurns, alternatingTurns),
+  adapt: dialect(reasoningAsEffort, applyRules, mergeSystemTurns, alternatingTurns),
 });

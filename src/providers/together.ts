@@ -1,7 +1,7 @@
 /** Together AI. */
 
 import { allowedTools } from './dialect/fields.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 
@@ -11,5 +11,5 @@ export const together = chatServer({
   environment: ['TOGETHER_API_KEY'],
   baseUrl: 'https://api.together.xyz/v1',
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(allowedTools, obeyRules),
+  adapt: dialect(allowedTools, applyRules),
 });

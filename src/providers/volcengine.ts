@@ -1,6 +1,6 @@
 /** Volcengine Ark, ByteDance's own cloud: Doubao and other models, and Seedance. */
 
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { seedance } from './videos/seedance.ts';
@@ -11,6 +11,6 @@ export const volcengine = chatServer({
   environment: ['VOLCENGINE_API_KEY'],
   baseUrl: 'https://ark.cn-beijing.volces.com/api/v3',
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
-  adapt: dialect(obeyRules),
+  adapt: dialect(applyRules),
   video: seedance,
 });

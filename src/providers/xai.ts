@@ -1,7 +1,7 @@
 /** xAI. Its models refuse penalties and stop sequences. */
 
 import { reasoningAsEffort } from './dialect/fields.ts';
-import { obeyRules } from './dialect/rules.ts';
+import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { grokImagine } from './videos/grok-imagine.ts';
@@ -14,6 +14,6 @@ export const xai = chatServer({
   baseUrl: 'https://api.x.ai/v1',
   catalog: 'xai',
   rules: { systemRole: 'system', penalties: false, stop: false },
-  adapt: dialect(reasoningAsEffort, obeyRules),
+  adapt: dialect(reasoningAsEffort, applyRules),
   video: grokImagine,
 });

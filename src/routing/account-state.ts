@@ -4,18 +4,20 @@ import { isObject, type Json } from '../core/json/json.ts';
 import type { InferenceCall } from './inference-call.ts';
 
 /** Where requests name files and caches that an account keeps. */
-const KEPT = ['file_id', 'fileUri', 'file_uri', 'cachedContent', 'cached_content'];
+const ACCOUNT_FIELDS = ['file_id', 'fileUri', 'file_uri', 'cachedContent', 'cached_content'];
 
 export function hasAccountState({ body, operation }: Pick<InferenceCall, 'body' | 'operation'>): boolean {
   const { state } = operation;
-  return names(body, KEPT) || (state !== undefined && names(state.modelTurns(body), state.fields));
+  return (
+    containsField(body, ACCOUNT_FIELDS) || (state !== undefined && containsField(state.modelTurns(body), state.fields))
+  );
 }
 
 /** Whether a text stands under one of the names, at any depth. */
-function names(value: Json, wanted: readonly string[]): boolean {
-  if (Array.isArray(value)) return value.some((item) => names(item, wanted));
+function containsField(value: Json, wanted: readonly string[]): boolean {
+  if (Array.isArray(value)) return value.some((item) => containsField(item, wanted));
   if (!isObject(value)) return false;
   return Object.entries(value).some(([name, inner]) =>
-    typeof inner === 'string' ? inner !== '' && wanted.includes(name) : names(inner, wanted),
+    typeof inner === 'string' ? inner !== '' && wanted.includes(name) : containsField(inner, wanted),
   );
 }

@@ -17,7 +17,7 @@ const PREFERENCES: Record<string, Partial<RoutingPolicy>> = {
 export interface AutoChoice {
   /** Best first; empty leaves it to the configuration. */
   models: string[];
-  wish: Partial<RoutingPolicy>;
+  overrides: Partial<RoutingPolicy>;
 }
 
 export function isAuto(name: string): boolean {
@@ -25,22 +25,25 @@ export function isAuto(name: string): boolean {
 }
 
 /** Reads `model_routing_config`. Throws `invalid_request` naming the field at fault. */
-export function readChoice(config: Json): AutoChoice {
-  if (config == null) return { models: [], wish: {} };
+export function readAutoChoice(config: Json): AutoChoice {
+  if (config == null) return { models: [], overrides: {} };
   const at = 'model_routing_config';
-  if (!isObject(config)) throw wrong(at, 'must be an object');
+  if (!isObject(config)) throw invalidField(at, 'must be an object');
   const { models, available_models: available, preference, ...rest } = config;
   const [unknown] = Object.keys(rest).filter((name) => name !== 'task_info');
   if (unknown !== undefined)
-    throw wrong(`${at}.${unknown}`, 'is not a known field; allowed: models, available_models, preference, task_info');
+    throw invalidField(
+      `${at}.${unknown}`,
+      'is not a known field; allowed: models, available_models, preference, task_info',
+    );
   const list: Json = models ?? available ?? [];
   if (!Array.isArray(list) || !list.every((name) => typeof name === 'string' && name !== ''))
-    throw wrong(`${at}.${models == null ? 'available_models' : 'models'}`, 'must be a list of names of models');
+    throw invalidField(`${at}.${models == null ? 'available_models' : 'models'}`, 'must be a list of names of models');
   if (preference != null && !Object.hasOwn(PREFERENCES, preference))
-    throw wrong(`${at}.preference`, `must be one of ${Object.keys(PREFERENCES).join(', ')}`);
-  return { models: list, wish: PREFERENCES[preference ?? 'balanced'] ?? {} };
+    throw invalidField(`${at}.preference`, `must be one of ${Object.keys(PREFERENCES).join(', ')}`);
+  return { models: list, overrides: PREFERENCES[preference ?? 'balanced'] ?? {} };
 }
 
-function wrong(param: string, what: string): GatewayError {
+function invalidField(param: string, what: string): GatewayError {
   return new GatewayError('invalid_request', `${param} ${what}.`, { param });
 }

@@ -25,20 +25,22 @@ export async function candidatesFor(
   { rank, protocol }: CandidateOptions,
 ): Promise<EndpointCandidate[]> {
   const { aliases, models: routes } = models.routes;
-  const meant = aliases.get(name) ?? name;
-  const model = routes.has(meant) ? undefined : await findModel(models, meant);
-  const id = model?.id ?? meant;
+  const resolved = aliases.get(name) ?? name;
+  const model = routes.has(resolved) ? undefined : await findModel(models, resolved);
+  const id = model?.id ?? resolved;
   const routed = routes.get(id);
   if (routed)
-    return routed.flatMap((entry) => routedPlaces(models, id, entry, protocol)).map((place) => ({ ...place, rank }));
+    return routed
+      .flatMap((entry) => configuredCandidates(models, id, entry, protocol))
+      .map((candidate) => ({ ...candidate, rank }));
   if (!model) return [];
   const active = models.providers.get(model.provider);
   if (!active) return [];
   const plain = { provider: model.provider, model: model.upstreamId, priority: 0, facts: {} };
-  return credentialPlaces(active, model, plain, protocol).map((place) => ({ ...place, rank }));
+  return credentialCandidates(active, model, plain, protocol).map((candidate) => ({ ...candidate, rank }));
 }
 
-function routedPlaces(
+function configuredCandidates(
   models: ModelDirectory,
   id: string,
   entry: RoutedEndpoint,
@@ -47,7 +49,7 @@ function routedPlaces(
   const active = models.providers.get(entry.provider);
   if (active) {
     const model = active.modelOf(entry.model);
-    return credentialPlaces(active, { ...model, id, pricing: entry.pricing ?? model.pricing }, entry, protocol);
+    return credentialCandidates(active, { ...model, id, pricing: entry.pricing ?? model.pricing }, entry, protocol);
   }
   return [
     {
@@ -61,14 +63,14 @@ function routedPlaces(
   ];
 }
 
-function credentialPlaces(
+function credentialCandidates(
   active: ActiveProvider,
   model: CatalogModel,
   entry: RoutedEndpoint,
   protocol: string,
 ): EndpointCandidate[] {
   const { provider, headers, typeId } = active;
-  checkAnswers(model);
+  refuseVideoModel(model);
   const dialect = dialectFor(provider, model, protocol);
   if (!dialect) throw onlyVideos(`provider "${provider.id}"`);
   const credentials = active.credentials.all();
@@ -83,7 +85,7 @@ function credentialPlaces(
   }));
 }
 
-function checkAnswers({ id, outputModalities }: CatalogModel): void {
+function refuseVideoModel({ id, outputModalities }: CatalogModel): void {
   if (outputModalities.some((modality) => modality !== 'video')) return;
   throw onlyVideos(`model "${id}"`);
 }

@@ -1,79 +1,80 @@
-/** Which endpoints failed lately: these rest, and come back by one request that tries whether they work again. */
+/** Circuit breaker per endpoint: closed, open for a cooldown after failures, then half-open with a single probe request. */
 
 import { monotonicNow } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
 
-type State =
-  | { type: 'failing'; failures: number; at: number; cause: string }
-  | { type: 'resting'; until: number; rest: number; cause: string }
-  | { type: 'probing'; rest: number; cause: string };
+type BreakerState =
+  | { type: 'closed'; failures: number; at: number; cause: string }
+  | { type: 'open'; until: number; cooldownMs: number; cause: string }
+  | { type: 'half-open'; cooldownMs: number; cause: string };
 
-/** Why an endpoint is not to be used now. `milliseconds` is absent while a probe is on its way. */
+/** Why an endpoint is skipped. `milliseconds` is absent while a probe is in flight. */
 export interface Cooldown {
   cause: string;
   milliseconds?: number;
 }
 
-/** One use of an endpoint; exactly one of these is called at its end. */
-export interface Trial {
+/** An attempt at an endpoint. Exactly one of the methods is called when it ends. */
+export interface TrackedAttempt {
   succeeded(): void;
   /** The upstream is at fault. */
   failed(error: GatewayError): void;
-  /** Nothing was learned: the client left. */
+  /** No result: the client disconnected. */
   abandoned(): void;
 }
 
 export interface CircuitBreaker {
   /** Undefined when the endpoint may be used. */
   cooldown(id: string): Cooldown | undefined;
-  /** It failed within the last half minute, but works as far as is known. */
-  failedLately(id: string): boolean;
-  begin(id: string): Trial;
+  /** True if the endpoint failed in the last 30 s and its circuit is still closed. */
+  failedRecently(id: string): boolean;
+  begin(id: string): TrackedAttempt;
 }
 
 export interface CircuitBreakerOptions {
-  /** Milliseconds of the first rest; each failed probe doubles it. */
+  /** Initial cooldown in milliseconds; each failed probe doubles it. */
   cooldown: () => number;
   now?: () => number;
-  /** Hears of an endpoint that goes to rest. */
+  /** Called when the circuit of an endpoint opens. */
   onCooldown?(id: string): void;
 }
 
-/** Failures in a row after which an endpoint rests; one that says it is overloaded rests at once. */
-const PATIENCE = 3;
-/** Milliseconds for which a failure makes an endpoint come last. */
-const LATELY = 30_000;
-const LONGEST_REST = 5 * 60_000;
-/** An upstream's own word is taken further. */
-const LONGEST_ASKED_REST = 60 * 60_000;
-const OVERLOADED = [429, 529];
+/** Consecutive failures that open the circuit. A 429, a 529 or a `retry-after` opens it at once. */
+const FAILURE_THRESHOLD = 3;
+/** How long a failure ranks the endpoint behind the others. */
+const RECENT_FAILURE_MS = 30_000;
+const MAX_COOLDOWN_MS = 5 * 60_000;
+/** Upper limit of a `retry-after` sent by the upstream. */
+const MAX_RETRY_AFTER_MS = 60 * 60_000;
+const OVERLOAD_STATUSES = [429, 529];
 
 export function createCircuitBreaker({
   cooldown,
   now = monotonicNow,
   onCooldown,
 }: CircuitBreakerOptions): CircuitBreaker {
-  const states = new Map<string, State>();
+  const states = new Map<string, BreakerState>();
 
-  function resting(error: GatewayError, rest: number): State {
-    const asked = error.retryAfter === undefined ? rest : Math.min(error.retryAfter, LONGEST_ASKED_REST);
-    return { type: 'resting', until: now() + asked, rest, cause: error.code };
+  function open(error: GatewayError, cooldownMs: number): BreakerState {
+    const duration = error.retryAfter === undefined ? cooldownMs : Math.min(error.retryAfter, MAX_RETRY_AFTER_MS);
+    return { type: 'open', until: now() + duration, cooldownMs, cause: error.code };
   }
 
-  function afterFailure(state: State | undefined, error: GatewayError): State {
+  function afterFailure(state: BreakerState | undefined, error: GatewayError): BreakerState {
     const { code, upstreamStatus = 0, retryAfter } = error;
     switch (state?.type) {
-      case 'probing':
-        return resting(error, Math.min(state.rest * 2, LONGEST_REST));
-      case 'resting': {
-        const next = resting(error, state.rest);
-        return next.type === 'resting' && next.until > state.until && retryAfter !== undefined ? next : state;
+      case 'half-open':
+        return open(error, Math.min(state.cooldownMs * 2, MAX_COOLDOWN_MS));
+      case 'open': {
+        const next = open(error, state.cooldownMs);
+        return next.type === 'open' && next.until > state.until && retryAfter !== undefined ? next : state;
       }
-      case 'failing':
+      case 'closed':
       case undefined: {
         const failures = (state?.failures ?? 0) + 1;
-        const rests = failures >= PATIENCE || OVERLOADED.includes(upstreamStatus) || retryAfter !== undefined;
-        return rests ? resting(error, cooldown()) : { type: 'failing', failures, at: now(), cause: code };
+        const opens =
+          failures >= FAILURE_THRESHOLD || OVERLOAD_STATUSES.includes(upstreamStatus) || retryAfter !== undefined;
+        return opens ? open(error, cooldown()) : { type: 'closed', failures, at: now(), cause: code };
       }
     }
   }
@@ -81,34 +82,34 @@ export function createCircuitBreaker({
   return {
     cooldown(id) {
       const state = states.get(id);
-      if (state?.type === 'probing') return { cause: state.cause };
-      if (state?.type !== 'resting' || state.until <= now()) return undefined;
+      if (state?.type === 'half-open') return { cause: state.cause };
+      if (state?.type !== 'open' || state.until <= now()) return undefined;
       return { cause: state.cause, milliseconds: state.until - now() };
     },
-    failedLately(id) {
+    failedRecently(id) {
       const state = states.get(id);
-      return state?.type === 'failing' && now() - state.at < LATELY;
+      return state?.type === 'closed' && now() - state.at < RECENT_FAILURE_MS;
     },
     begin(id) {
       const before = states.get(id);
-      const probe = before?.type === 'resting' && before.until <= now();
-      if (probe) states.set(id, { type: 'probing', rest: before.rest, cause: before.cause });
+      const probe = before?.type === 'open' && before.until <= now();
+      if (probe) states.set(id, { type: 'half-open', cooldownMs: before.cooldownMs, cause: before.cause });
       return {
         succeeded() {
           const state = states.get(id);
-          // An answer that was on its way before the rest began says nothing of what is asked now.
-          if (state?.type === 'resting' && state !== before) return;
-          if (state?.type !== 'probing' || probe) states.delete(id);
+          // A success that started before the circuit opened does not close it.
+          if (state?.type === 'open' && state !== before) return;
+          if (state?.type !== 'half-open' || probe) states.delete(id);
         },
         failed(error) {
           const state = states.get(id);
-          if (state?.type === 'probing' && !probe) return;
+          if (state?.type === 'half-open' && !probe) return;
           const next = afterFailure(state, error);
           states.set(id, next);
-          if (next.type === 'resting' && state?.type !== 'resting') onCooldown?.(id);
+          if (next.type === 'open' && state?.type !== 'open') onCooldown?.(id);
         },
         abandoned() {
-          if (probe && states.get(id)?.type === 'probing') states.set(id, before);
+          if (probe && states.get(id)?.type === 'half-open') states.set(id, before);
         },
       };
     },

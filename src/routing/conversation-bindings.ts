@@ -6,16 +6,16 @@
 import { createHash } from 'node:crypto';
 import { monotonicNow } from '../core/clock.ts';
 
-export interface Bindings {
+export interface ConversationBindings {
   endpointOf(conversation: string): string | undefined;
   bind(conversation: string, endpoint: string): void;
 }
 
 /** Milliseconds after which caches of providers are gone. */
-const LIFETIME = 10 * 60_000;
-const MOST = 50_000;
+const BINDING_TTL_MS = 10 * 60_000;
+const MAX_BINDINGS = 50_000;
 
-export function createBindings(now: () => number = monotonicNow): Bindings {
+export function createConversationBindings(now: () => number = monotonicNow): ConversationBindings {
   const bound = new Map<string, { endpoint: string; until: number }>();
 
   return {
@@ -26,8 +26,8 @@ export function createBindings(now: () => number = monotonicNow): Bindings {
     bind(conversation, endpoint) {
       const key = digest(conversation);
       bound.delete(key);
-      bound.set(key, { endpoint, until: now() + LIFETIME });
-      const [oldest] = bound.size > MOST ? bound.keys() : [];
+      bound.set(key, { endpoint, until: now() + BINDING_TTL_MS });
+      const [oldest] = bound.size > MAX_BINDINGS ? bound.keys() : [];
       if (oldest !== undefined) bound.delete(oldest);
     },
   };

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { refuseModelMembers } from '../core/model-members.ts';
 import { hasAccountState } from './account-state.ts';
-import { isAuto, readChoice } from './auto.ts';
+import { isAuto, readAutoChoice } from './auto.ts';
 import { endpointName, selected } from './candidate.ts';
 import { candidatesFor, type EndpointCandidate } from './candidates.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -15,10 +15,10 @@ import type { RoutingPolicy } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
 import { type ExcludedCandidate, type RankingContext, rank } from './ranking.ts';
 import { POLICY_HEADER, readPolicy } from './request-policy.ts';
-import { createSlugs } from './slugs.ts';
-import { measuredAs, type RoutingState } from './state.ts';
+import { createProviderSlugs } from './slugs.ts';
+import { type RoutingState, statisticsKey } from './state.ts';
 
-/** A place that can be tried. */
+/** Candidate with a usable endpoint. */
 export type RunnableCandidate = EndpointCandidate & { endpoint: Endpoint };
 
 export interface RoutingDecision {
@@ -50,15 +50,15 @@ export async function decideRouting(
   options: DecisionOptions,
 ): Promise<RoutingDecision> {
   const { models, state, allows, isRestricted = false } = options;
-  const slugs = createSlugs(models.slugs);
+  const slugs = createProviderSlugs(models.slugs);
   const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
   const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
   const isKnown = (name: string): boolean => models.catalog().find(name) !== undefined;
-  const choice = isAuto(requested) && !isKnown(requested) ? readChoice(body?.model_routing_config) : undefined;
+  const choice = isAuto(requested) && !isKnown(requested) ? readAutoChoice(body?.model_routing_config) : undefined;
   const [first, ...rest] = choice ? [...choice.models, ...(asked.fallbackModels ?? [])] : [requested];
-  const { name, wish } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
+  const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
   const named = choice ? rest : asked.fallbackModels;
-  const policy = withDefaults({ ...asked, fallbackModels: named, ...choice?.wish, ...wish }, models);
+  const policy = withDefaults({ ...asked, fallbackModels: named, ...choice?.overrides, ...overrides }, models);
 
   const own = await candidatesFor(models, name, { rank: 0, protocol: call.protocol.id });
   const model = own[0]?.model ?? name;
@@ -69,15 +69,17 @@ export async function decideRouting(
   const others = await fallbackCandidates(named, policy, { ...options, protocol: call.protocol.id });
   const conversation = call.operation.conversation(call.body, call.headers);
   const key = `${call.owner} ${model} ${conversation}`;
-  const considered = withHolder(distinct([...own, ...others]), call, () => state.bindings.endpointOf(key));
+  const considered = excludeOtherAccounts(withoutDuplicates([...own, ...others]), call, () =>
+    state.bindings.endpointOf(key),
+  );
   checkPin(policy, considered, model);
-  const { ranked, leftOut: excluded } = rank(
+  const { ranked, excluded } = rank(
     considered,
     policy,
-    situationOf(call, considered, { state, conversation, key }),
+    rankingContextOf(call, considered, { state, conversation, key }),
   );
-  const candidates = ranked.flatMap(({ endpoint, ...place }) =>
-    endpoint ? [{ ...place, endpoint: withOptions(endpoint, place, policy) }] : [],
+  const candidates = ranked.flatMap(({ endpoint, ...candidate }) =>
+    endpoint ? [{ ...candidate, endpoint: withOptions(endpoint, candidate, policy) }] : [],
   );
   for (const { endpoint } of candidates) checkOptions(endpoint, isRestricted);
   return { requested, model, policy, candidates, excluded, conversation: key };
@@ -88,26 +90,26 @@ function withoutMembers(body: Json, names: readonly string[]): Json {
 }
 
 /** An endpoint that several of the models have is tried once. */
-function distinct(places: readonly EndpointCandidate[]): EndpointCandidate[] {
-  const first = new Map(places.toReversed().map((place) => [place.id, place]));
-  return places.filter((place) => first.get(place.id) === place);
+function withoutDuplicates(candidates: readonly EndpointCandidate[]): EndpointCandidate[] {
+  const first = new Map(candidates.toReversed().map((candidate) => [candidate.id, candidate]));
+  return candidates.filter((candidate) => first.get(candidate.id) === candidate);
 }
 
 /** What one account of a provider keeps for a conversation, the others cannot read. */
-function withHolder(
-  places: EndpointCandidate[],
+function excludeOtherAccounts(
+  candidates: EndpointCandidate[],
   call: InferenceCall,
   holderOf: () => string | undefined,
 ): EndpointCandidate[] {
-  if (!places.some(({ siblings }) => siblings > 1)) return places;
+  if (!candidates.some(({ siblings }) => siblings > 1)) return candidates;
   const holder = holderOf();
-  const provider = places.find(({ id }) => id === holder)?.provider;
-  if (provider === undefined || !hasAccountState(call)) return places;
+  const provider = candidates.find(({ id }) => id === holder)?.provider;
+  if (provider === undefined || !hasAccountState(call)) return candidates;
   const account = holder?.split('#').at(-1) ?? '';
-  return places.map((place) =>
-    place.unusable === undefined && place.provider === provider && !place.id.endsWith(`#${account}`)
-      ? { ...place, unusable: 'what the conversation refers to is kept by another account of this provider' }
-      : place,
+  return candidates.map((candidate) =>
+    candidate.unusable === undefined && candidate.provider === provider && !candidate.id.endsWith(`#${account}`)
+      ? { ...candidate, unusable: 'what the conversation refers to is kept by another account of this provider' }
+      : candidate,
   );
 }
 
@@ -124,13 +126,13 @@ async function fallbackCandidates(
   { models, allows, protocol }: DecisionOptions & { protocol: string },
 ): Promise<EndpointCandidate[]> {
   if (!allowFallbacks) return [];
-  const places: EndpointCandidate[] = [];
+  const candidates: EndpointCandidate[] = [];
   for (const [index, name] of fallbackModels.entries()) {
     try {
       const found = await candidatesFor(models, name, { rank: index + 1, protocol });
-      if (places.some((place) => place.model === found[0]?.model)) continue;
+      if (candidates.some((candidate) => candidate.model === found[0]?.model)) continue;
       const unusable = 'this key may not use the model';
-      places.push(...found.map((place) => (allows(place.model) ? place : { ...place, unusable })));
+      candidates.push(...found.map((candidate) => (allows(candidate.model) ? candidate : { ...candidate, unusable })));
     } catch (error) {
       if (named && error instanceof GatewayError)
         throw new GatewayError(error.code, error.message, { param: 'models' });
@@ -138,7 +140,7 @@ async function fallbackCandidates(
       throw error;
     }
   }
-  return places;
+  return candidates;
 }
 
 function checkPin({ pin }: RoutingPolicy, candidates: readonly EndpointCandidate[], model: string): void {
@@ -151,16 +153,16 @@ function checkPin({ pin }: RoutingPolicy, candidates: readonly EndpointCandidate
   );
 }
 
-interface Known {
+interface ConversationContext {
   state: DecisionOptions['state'];
   conversation: string;
   key: string;
 }
 
-function situationOf(
+function rankingContextOf(
   call: InferenceCall,
   candidates: readonly EndpointCandidate[],
-  { state, conversation, key }: Known,
+  { state, conversation, key }: ConversationContext,
 ): RankingContext {
   const credentials = new Map(candidates.map(({ id, endpoint }) => [id, endpoint?.credential]));
   const { breaker, statistics, bindings } = state;
@@ -170,11 +172,11 @@ function situationOf(
         const milliseconds = credentials.get(id)?.cooldown() ?? 0;
         return milliseconds > 0 ? { cause: 'its account was refused', milliseconds } : breaker.cooldown(id);
       },
-      failedLately: breaker.failedLately,
+      failedRecently: breaker.failedRecently,
     },
     statistics: {
-      latency: (id, percentile) => statistics.latency(measuredAs(id, call.stream), percentile),
-      throughput: (id, percentile) => statistics.throughput(measuredAs(id, call.stream), percentile),
+      latency: (id, percentile) => statistics.latency(statisticsKey(id, call.stream), percentile),
+      throughput: (id, percentile) => statistics.throughput(statisticsKey(id, call.stream), percentile),
     },
     conversation,
     get holder() {
@@ -192,8 +194,8 @@ function withOptions(
   return options ? { ...endpoint, options } : endpoint;
 }
 
-/** Why no place is left; only for a route without places. */
-export function refusalOf({ model, excluded }: RoutingDecision): GatewayError {
+/** The error for a decision without candidates: why each was excluded. */
+export function noEndpointError({ model, excluded }: RoutingDecision): GatewayError {
   const reasons = [...new Set(excluded.map(({ candidate, reason }) => `${endpointName(candidate)}: ${reason}`))].join(
     '; ',
   );

@@ -22,11 +22,11 @@ export function createExclusion(
     if (allowed && !allowed.has(candidate)) return 'it is not in only';
     if (ordered && !ordered.has(candidate)) return 'it is not in order, and fallbacks are not allowed';
     if (ignored.has(candidate)) return 'it is in ignore';
-    return tooDear(candidate, policy) ?? unfit(candidate, policy);
+    return priceReason(candidate, policy) ?? dataPolicyReason(candidate, policy);
   };
 }
 
-function tooDear(candidate: Candidate, { maxPrice }: RoutingPolicy): string | undefined {
+function priceReason(candidate: Candidate, { maxPrice }: RoutingPolicy): string | undefined {
   for (const [name, most] of Object.entries(maxPrice) as [PriceName, number][]) {
     const price = priceOf(candidate, name);
     if (price === undefined) return `its price is not known, and max_price.${name} is ${most}`;
@@ -36,7 +36,7 @@ function tooDear(candidate: Candidate, { maxPrice }: RoutingPolicy): string | un
 }
 
 /** What is not known of an endpoint counts as not satisfied. */
-function unfit({ facts }: Candidate, { dataPolicy, quantizations }: RoutingPolicy): string | undefined {
+function dataPolicyReason({ facts }: Candidate, { dataPolicy, quantizations }: RoutingPolicy): string | undefined {
   if (dataPolicy.zdr && !facts.zdr) return 'it is not known to keep nothing (zdr)';
   if (dataPolicy.noTraining && facts.training !== false)
     return 'it is not known not to train on data (data_collection)';

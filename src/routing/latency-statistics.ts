@@ -12,7 +12,7 @@ export interface Sample {
   tokens?: number;
 }
 
-export interface Statistics {
+export interface LatencyStatistics {
   record(endpoint: string, sample: Sample): void;
   /** Seconds to the first byte; undefined without samples. */
   latency(endpoint: string, percentile: Percentile): number | undefined;
@@ -20,10 +20,10 @@ export interface Statistics {
   throughput(endpoint: string, percentile: Percentile): number | undefined;
 }
 
-const WINDOW = 5 * 60_000;
-const MOST_SAMPLES = 500;
+const WINDOW_MS = 5 * 60_000;
+const MAX_SAMPLES = 500;
 /** Endpoints asked of once and never again must not stay for ever. */
-const MOST_ENDPOINTS = 10_000;
+const MAX_ENDPOINTS = 10_000;
 
 interface Measured {
   at: number;
@@ -31,12 +31,12 @@ interface Measured {
   throughput?: number;
 }
 
-export function createStatistics(now: () => number = monotonicNow): Statistics {
+export function createLatencyStatistics(now: () => number = monotonicNow): LatencyStatistics {
   const measured = new Map<string, Measured[]>();
 
   function samples(endpoint: string): Measured[] {
-    const oldest = now() - WINDOW;
-    const lately = measured.get(endpoint)?.slice(-MOST_SAMPLES) ?? [];
+    const oldest = now() - WINDOW_MS;
+    const lately = measured.get(endpoint)?.slice(-MAX_SAMPLES) ?? [];
     return lately.filter(({ at }) => at >= oldest);
   }
 
@@ -46,11 +46,11 @@ export function createStatistics(now: () => number = monotonicNow): Statistics {
       const throughput = tokens !== undefined && tokens > 0 ? tokens / Math.max(seconds, 0.001) : undefined;
       const kept = measured.get(endpoint) ?? [];
       // Old ones go in heaps, because this is done for every answer.
-      if (kept.length >= 2 * MOST_SAMPLES) kept.splice(0, MOST_SAMPLES);
+      if (kept.length >= 2 * MAX_SAMPLES) kept.splice(0, MAX_SAMPLES);
       kept.push({ at: now(), latency: firstByte / 1000, throughput });
       measured.delete(endpoint);
       measured.set(endpoint, kept);
-      const [stalest] = measured.size > MOST_ENDPOINTS ? measured.keys() : [];
+      const [stalest] = measured.size > MAX_ENDPOINTS ? measured.keys() : [];
       if (stalest !== undefined) measured.delete(stalest);
     },
     latency: (endpoint, percentile) => {

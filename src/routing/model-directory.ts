@@ -17,7 +17,7 @@ export interface ActiveProvider {
   credentials: Credentials;
   headers: Record<string, string>;
   /** Asks the upstream for models that are not known yet, if it was not just asked; settles also when it fails. */
-  learn?(): Promise<void>;
+  discoverModels?(): Promise<void>;
   /** A model by the id that the upstream knows, listed or not. */
   modelOf(upstreamId: string): CatalogModel;
 }
@@ -64,7 +64,7 @@ export async function findModel(models: ModelDirectory, name: string): Promise<C
     });
   }
   const active = models.providers.get(name.slice(0, slash));
-  await active?.learn?.();
+  await active?.discoverModels?.();
   const learned = models.catalog().find(name);
   if (learned) return learned;
   if (active) {

@@ -5,10 +5,10 @@ import { problems } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
 import type { PercentileLimits, PriceName, RoutingPolicy, Selector, SortKey } from './policy.ts';
 import { providerSchema } from './policy-schema.ts';
-import type { Slugs } from './slugs.ts';
+import type { ProviderSlugs } from './slugs.ts';
 
 /** What `routing` and `primary_factor` sort by; the others leave the order to priorities and weights. */
-const FACTORS: Record<string, SortKey> = {
+const SORT_FACTORS: Record<string, SortKey> = {
   cost: 'price',
   price: 'price',
   latency: 'latency',
@@ -17,16 +17,16 @@ const FACTORS: Record<string, SortKey> = {
   throughput: 'throughput',
 };
 
-export interface Spelled {
+export interface PolicyInput {
   /** The `provider` object as it came. */
   provider: Json;
   /** Where it stood, for errors: `provider`, or the name of a header. */
   at: string;
-  slugs: Slugs;
+  slugs: ProviderSlugs;
 }
 
 /** Throws `invalid_request` naming the field and what is allowed there. */
-export function policyOf({ provider, at, slugs }: Spelled): RoutingPolicy {
+export function policyOf({ provider, at, slugs }: PolicyInput): RoutingPolicy {
   check(provider, at);
   const given: Json = Object.fromEntries(Object.entries(provider).filter(([, value]) => value !== null));
   const selectors = (names: string[] | undefined, path: string): Selector[] =>
@@ -76,9 +76,9 @@ function routingOf(
   selectors: (names: string[] | undefined) => Selector[],
 ): Pick<Partial<RoutingPolicy>, 'order' | 'only' | 'sort'> {
   if (routing === undefined) return {};
-  if (typeof routing === 'string') return { sort: FACTORS[routing] };
+  if (typeof routing === 'string') return { sort: SORT_FACTORS[routing] };
   const providers = routing.providers ? selectors(routing.providers) : undefined;
-  const sort = FACTORS[routing.primary_factor ?? routing.type];
+  const sort = SORT_FACTORS[routing.primary_factor ?? routing.type];
   // A list to choose from where the choice is made by something else, else a list in order.
   const pool = sort !== undefined || routing.type === 'round_robin';
   return pool ? { only: providers, sort } : { order: providers };
@@ -91,7 +91,7 @@ interface Fallback {
 }
 
 /** A flag, as text too, models, or the name of one model or provider. */
-function fallbackOf(fallback: Json, at: string, slugs: Slugs): Fallback {
+function fallbackOf(fallback: Json, at: string, slugs: ProviderSlugs): Fallback {
   if (fallback === undefined) return { allowed: true, providers: [] };
   if (Array.isArray(fallback)) return { allowed: true, models: fallback, providers: [] };
   const text = String(fallback);
@@ -110,7 +110,11 @@ function boundsOf(bounds: Json): PercentileLimits | undefined {
   return typeof bounds === 'number' ? { p50: bounds } : bounds;
 }
 
-function optionsOf(options: Record<string, Json> | undefined, at: string, slugs: Slugs): RoutingPolicy['options'] {
+function optionsOf(
+  options: Record<string, Json> | undefined,
+  at: string,
+  slugs: ProviderSlugs,
+): RoutingPolicy['options'] {
   const blocks = Object.entries(options ?? {}).filter(([, block]) => block !== null);
   return Object.fromEntries(
     blocks.map(([name, block]) => [slugs.selector(name, `${at}.options.${name}`).provider, block]),

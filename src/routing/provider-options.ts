@@ -8,7 +8,7 @@ import { protocolOf } from '../protocols/index.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** What would let an option reach what a key may not, or change how the answer is read. */
-const RESERVED = ['model', 'models', 'stream', 'streamoptions'];
+const RESERVED_FIELDS = ['model', 'models', 'stream', 'streamoptions'];
 
 /** Throws `invalid_request` for options that no request may have, and `permission_denied` for those this key may not use. */
 export function checkOptions({ options, provider, dialect }: Endpoint, isRestricted: boolean): void {
@@ -16,7 +16,7 @@ export function checkOptions({ options, provider, dialect }: Endpoint, isRestric
   const path = pathOf(provider);
   checkNames(options, protocolOf(dialect.protocol).operations.complete.names, path);
   for (const name of Object.keys(options)) {
-    if (RESERVED.includes(fold(name))) refuse(path, name);
+    if (RESERVED_FIELDS.includes(fold(name))) refuse(path, name);
   }
   if (isRestricted) refuseModelMembers(options, `${path}.`);
 }
@@ -37,8 +37,8 @@ function pathOf({ id }: Endpoint['provider']): string {
 }
 
 function refuse(path: string, name: string): never {
-  const param = `${path}.${name.slice(0, SHOWN_CHARACTERS)}`;
+  const param = `${path}.${name.slice(0, MAX_SHOWN_CHARACTERS)}`;
   throw new GatewayError('invalid_request', `${param} must be given in the request itself.`, { param });
 }
 
-const SHOWN_CHARACTERS = 100;
+const MAX_SHOWN_CHARACTERS = 100;

@@ -3,15 +3,15 @@
 import { type Candidate, selected, totalPrice } from './candidate.ts';
 import type { CircuitBreaker, Cooldown } from './circuit-breaker.ts';
 import { createExclusion } from './exclusion.ts';
-import type { Statistics } from './latency-statistics.ts';
+import type { LatencyStatistics } from './latency-statistics.ts';
 import { PERCENTILES, type Percentile, type PercentileLimits, type RoutingPolicy } from './policy.ts';
-import { score } from './rendezvous.ts';
+import { rendezvousScore } from './rendezvous.ts';
 
 /** What is known at the moment of the choice. */
 export interface RankingContext {
-  breaker: Pick<CircuitBreaker, 'cooldown' | 'failedLately'>;
+  breaker: Pick<CircuitBreaker, 'cooldown' | 'failedRecently'>;
   /** Of answers of the kind that is asked for. */
-  statistics: Pick<Statistics, 'latency' | 'throughput'>;
+  statistics: Pick<LatencyStatistics, 'latency' | 'throughput'>;
   conversation: string;
   /** The candidate that holds the conversation's state. Read where there is a choice. */
   readonly holder?: string;
@@ -25,40 +25,40 @@ export interface ExcludedCandidate<Any> {
 export interface Ranking<Any> {
   /** Best first. */
   ranked: Any[];
-  leftOut: ExcludedCandidate<Any>[];
+  excluded: ExcludedCandidate<Any>[];
 }
 
 export function rank<Any extends Candidate>(
   candidates: readonly Any[],
   policy: RoutingPolicy,
-  situation: RankingContext,
+  context: RankingContext,
 ): Ranking<Any> {
   const exclusion = createExclusion(policy, candidates);
-  const leftOut: ExcludedCandidate<Any>[] = [];
+  const excluded: ExcludedCandidate<Any>[] = [];
   const allowed: Any[] = [];
   for (const candidate of candidates) {
     const reason = exclusion(candidate);
     if (reason === undefined) allowed.push(candidate);
-    else leftOut.push({ candidate, reason });
+    else excluded.push({ candidate, reason });
   }
-  const sorted = sort(allowed, policy, situation);
-  const rested = sorted.filter(({ id }) => !situation.breaker.cooldown(id));
+  const sorted = sort(allowed, policy, context);
+  const available = sorted.filter(({ id }) => !context.breaker.cooldown(id));
   // Where all rest, asking is better than refusing: the first may have recovered.
-  const ready = rested.length > 0 ? rested : sorted.slice(0, 1);
+  const ready = available.length > 0 ? available : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
   for (const candidate of sorted) {
-    if (!ranked.includes(candidate)) leftOut.push({ candidate, reason: reasonAgainst(candidate, situation) });
+    if (!ranked.includes(candidate)) excluded.push({ candidate, reason: exclusionReason(candidate, context) });
   }
-  return { ranked, leftOut };
+  return { ranked, excluded };
 }
 
-function reasonAgainst({ id }: Candidate, { breaker }: RankingContext): string {
+function exclusionReason({ id }: Candidate, { breaker }: RankingContext): string {
   const rest = breaker.cooldown(id);
-  return rest ? reasonToWait(rest) : 'fallbacks are not allowed';
+  return rest ? cooldownReason(rest) : 'fallbacks are not allowed';
 }
 
 /** In the words of a trace. */
-export function reasonToWait(rest: Cooldown): string {
+export function cooldownReason(rest: Cooldown): string {
   if (rest.milliseconds === undefined) return `it is being tried after ${rest.cause}`;
   return `it rests for ${Math.ceil(rest.milliseconds / 1000)} s after ${rest.cause}`;
 }
@@ -67,10 +67,10 @@ export function reasonToWait(rest: Cooldown): string {
 function sort<Any extends Candidate>(
   candidates: readonly Any[],
   policy: RoutingPolicy,
-  situation: RankingContext,
+  context: RankingContext,
 ): Any[] {
   if (candidates.length < 2) return [...candidates];
-  const places = placesIn(policy, candidates);
+  const places = orderPositions(policy, candidates);
   const weights = weightsOf(candidates);
   const keys = new Map(
     candidates.map((candidate) => [
@@ -78,18 +78,21 @@ function sort<Any extends Candidate>(
       [
         policy.acrossModels ? 0 : candidate.rank,
         places.get(candidate) ?? policy.order.length,
-        candidate.id === situation.holder ? 0 : 1,
-        situation.breaker.failedLately(candidate.id) ? 1 : 0,
-        isPreferred(candidate, policy, situation) ? 0 : 1,
-        ...sortKeys(candidate, policy, situation),
-        score(situation.conversation, candidate.id, weights.get(candidate) ?? 1),
+        candidate.id === context.holder ? 0 : 1,
+        context.breaker.failedRecently(candidate.id) ? 1 : 0,
+        isPreferred(candidate, policy, context) ? 0 : 1,
+        ...sortKeys(candidate, policy, context),
+        rendezvousScore(context.conversation, candidate.id, weights.get(candidate) ?? 1),
       ],
     ]),
   );
   return candidates.toSorted((one, other) => compare(keys.get(one) ?? [], keys.get(other) ?? []));
 }
 
-function placesIn<Any extends Candidate>({ order }: RoutingPolicy, candidates: readonly Any[]): Map<Candidate, number> {
+function orderPositions<Any extends Candidate>(
+  { order }: RoutingPolicy,
+  candidates: readonly Any[],
+): Map<Candidate, number> {
   const places = new Map<Candidate, number>();
   for (const [place, selector] of order.entries()) {
     for (const candidate of selected(selector, candidates)) if (!places.has(candidate)) places.set(candidate, place);
@@ -130,16 +133,16 @@ function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: R
 }
 
 /** USD per million tokens below which a price makes no more difference. */
-const LOWEST_PRICE = 0.01;
+const MIN_PRICE_USD = 0.01;
 
 /** By configuration where it says anything, else cheaper endpoints get more: the inverse square of the price. */
 function weightsOf(candidates: readonly Candidate[]): Map<Candidate, number> {
   const configured = candidates.some(({ weight }) => weight !== undefined);
   const prices = candidates.map(totalPrice);
-  const dearest = Math.max(LOWEST_PRICE, ...prices.map((price) => price ?? 0));
+  const highestPrice = Math.max(MIN_PRICE_USD, ...prices.map((price) => price ?? 0));
   return new Map(
     candidates.map((candidate, index) => {
-      const byPrice = Math.max(prices[index] ?? dearest, LOWEST_PRICE) ** -2;
+      const byPrice = Math.max(prices[index] ?? highestPrice, MIN_PRICE_USD) ** -2;
       return [candidate, (configured ? (candidate.weight ?? 1) : byPrice) / candidate.siblings];
     }),
   );

@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto';
 
-const RANGE = 2 ** 48;
+const DIGEST_RANGE = 2 ** 48;
 
 /** The endpoint with the lowest score is the conversation's own; the next is where it goes when that one fails. */
-export function score(conversation: string, endpoint: string, weight: number): number {
+export function rendezvousScore(conversation: string, endpoint: string, weight: number): number {
   const digest = createHash('sha256').update(`${endpoint}\n${conversation}`).digest();
-  return -Math.log((digest.readUIntBE(0, 6) + 1) / (RANGE + 1)) / weight;
+  return -Math.log((digest.readUIntBE(0, 6) + 1) / (DIGEST_RANGE + 1)) / weight;
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json, read } from '../core/json/json.ts';
 import { NO_POLICY, type RoutingPolicy } from './policy.ts';
 import { policyOf } from './policy-dialects.ts';
-import type { Slugs } from './slugs.ts';
+import type { ProviderSlugs } from './slugs.ts';
 
 export const POLICY_HEADER = 'x-polygate-provider';
 
@@ -12,7 +12,7 @@ export interface PolicySources {
   /** The body, where the protocol has a place for the extension. */
   body?: Json;
   header: string | string[] | undefined;
-  slugs: Slugs;
+  slugs: ProviderSlugs;
 }
 
 /** The header's fields stand above the body's. Throws `invalid_request` naming the field at fault. */
@@ -43,15 +43,15 @@ function headerObject(text: string): Json {
   });
 }
 
-const MOST_MODELS = 20;
+const MAX_FALLBACK_MODELS = 20;
 
 function checkModels(models: Json): void {
   const valid =
     Array.isArray(models) &&
-    models.length <= MOST_MODELS &&
+    models.length <= MAX_FALLBACK_MODELS &&
     models.every((model) => typeof model === 'string' && model !== '');
   if (valid) return;
-  throw new GatewayError('invalid_request', `models must be a list of up to ${MOST_MODELS} names of models.`, {
+  throw new GatewayError('invalid_request', `models must be a list of up to ${MAX_FALLBACK_MODELS} names of models.`, {
     param: 'models',
   });
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Selector } from './policy.ts';
 
 /** Other houses' names, by ours. */
-const ALSO_CALLED: Record<string, string> = {
+const PROVIDER_ALIASES: Record<string, string> = {
   gemini: 'google',
   'google-ai-studio': 'google',
   grok: 'xai',
@@ -15,11 +15,11 @@ const ALSO_CALLED: Record<string, string> = {
 };
 
 /** Reads names of providers; `known` are the ids and types that mean something here. */
-export function createSlugs(known: ReadonlySet<string>) {
+export function createProviderSlugs(known: ReadonlySet<string>) {
   function providerOf(text: string): string | undefined {
     const name = text.toLowerCase();
     if (known.has(name)) return name;
-    const own = Object.hasOwn(ALSO_CALLED, name) ? ALSO_CALLED[name] : undefined;
+    const own = Object.hasOwn(PROVIDER_ALIASES, name) ? PROVIDER_ALIASES[name] : undefined;
     return own !== undefined && known.has(own) ? own : undefined;
   }
 
@@ -39,4 +39,4 @@ export function createSlugs(known: ReadonlySet<string>) {
   return { providerOf, selector };
 }
 
-export type Slugs = ReturnType<typeof createSlugs>;
+export type ProviderSlugs = ReturnType<typeof createProviderSlugs>;

@@ -2,15 +2,15 @@
 
 import { monotonicNow } from '../core/clock.ts';
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
-import { type Bindings, createBindings } from './conversation-bindings.ts';
-import { createStatistics, type Statistics } from './latency-statistics.ts';
+import { type ConversationBindings, createConversationBindings } from './conversation-bindings.ts';
+import { createLatencyStatistics, type LatencyStatistics } from './latency-statistics.ts';
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 
 export interface RoutingState {
   breaker: CircuitBreaker;
-  statistics: Statistics;
+  statistics: LatencyStatistics;
   retries: RetryBudget;
-  bindings: Bindings;
+  bindings: ConversationBindings;
 }
 
 export interface RoutingStateOptions {
@@ -24,13 +24,13 @@ export interface RoutingStateOptions {
 export function createRoutingState({ cooldown, now = monotonicNow, onCooldown }: RoutingStateOptions): RoutingState {
   return {
     breaker: createCircuitBreaker({ cooldown, now, onCooldown }),
-    statistics: createStatistics(now),
+    statistics: createLatencyStatistics(now),
     retries: createRetryBudget(now),
-    bindings: createBindings(now),
+    bindings: createConversationBindings(now),
   };
 }
 
 /** Answers that stream and answers in one piece have each their own speed. */
-export function measuredAs(id: string, stream: boolean): string {
+export function statisticsKey(id: string, stream: boolean): string {
   return stream ? `${id} streamed` : id;
 }

@@ -35,38 +35,38 @@ export function traceOf(
     model,
     policy: { ...policy, options: Object.keys(policy.options) },
     candidates: [
-      ...candidates.map((place) => traced(place)),
-      ...excluded.map(({ candidate, reason }) => traced(candidate, reason)),
+      ...candidates.map((candidate) => traceCandidate(candidate)),
+      ...excluded.map(({ candidate, reason }) => traceCandidate(candidate, reason)),
     ],
     attempts: attempts.map((attempt) => ({ ...attempt, milliseconds: Math.round(attempt.milliseconds) })),
   };
 }
 
-function traced(place: EndpointCandidate, reason?: string): TracedCandidate {
-  const { model, credential } = place;
-  return { endpoint: endpointName(place), model, credential, price: totalPrice(place), left_out: reason };
+function traceCandidate(candidate: EndpointCandidate, reason?: string): TracedCandidate {
+  const { model, credential } = candidate;
+  return { endpoint: endpointName(candidate), model, credential, price: totalPrice(candidate), left_out: reason };
 }
 
 /** Clients give up on answers whose headers are too long. */
-const LONGEST = 6000;
+const MAX_TRACE_CHARACTERS = 6000;
 
 /** One line of ASCII. The last candidates are left out where they are too many, and then the policy. */
 export function encodeTrace(trace: RoutingTrace): string {
   for (let count = trace.candidates.length; count >= 0; count = count === 0 ? -1 : Math.floor(count / 2)) {
     const omitted = trace.candidates.length - count;
-    const text = asciiOf({
+    const text = asciiJson({
       ...trace,
       candidates: trace.candidates.slice(0, count),
       ...(omitted > 0 && { omitted }),
     });
-    if (text.length <= LONGEST) return text;
+    if (text.length <= MAX_TRACE_CHARACTERS) return text;
   }
   const { model, attempts } = trace;
   const names = attempts.map(({ endpoint, status, error }) => ({ endpoint: endpoint.slice(0, 200), status, error }));
-  return asciiOf({ model: model.slice(0, 200), attempts: names.slice(0, 8), omitted: trace.candidates.length });
+  return asciiJson({ model: model.slice(0, 200), attempts: names.slice(0, 8), omitted: trace.candidates.length });
 }
 
-function asciiOf(value: object): string {
+function asciiJson(value: object): string {
   return JSON.stringify(value).replace(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -1,26 +1,26 @@
 /** What calls take, as metrics of OpenTelemetry's conventions for generative AI. */
 
 import type { Attributes, Meter } from '@opentelemetry/api';
-import { createBounded } from './bounded.ts';
 import { providerName } from './conventions.ts';
-import type { AttemptFacts, CallFacts, Watch } from './watch.ts';
+import { createLabelLimiter } from './label-limiter.ts';
+import type { AttemptFacts, CallFacts, RequestObserver } from './observer.ts';
 
 /** Different models; the others are one. */
-const MODELS = 200;
+const MAX_MODEL_LABELS = 200;
 /** The boundaries that the conventions name. */
-const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
-const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-const FIRST_TOKEN = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-const PER_TOKEN = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const TOKEN_BUCKETS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
+const DURATION_BUCKETS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const FIRST_TOKEN_BUCKETS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const PER_TOKEN_BUCKETS_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 
-export function meterWatch(meter: Meter): Watch {
+export function createMeterObserver(meter: Meter): RequestObserver {
   const histogram = (name: string, unit: string, boundaries: number[]) =>
     meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries: boundaries } });
-  const tokens = histogram('gen_ai.client.token.usage', '{token}', TOKENS);
-  const duration = histogram('gen_ai.server.request.duration', 's', SECONDS);
-  const firstToken = histogram('gen_ai.server.time_to_first_token', 's', FIRST_TOKEN);
-  const perToken = histogram('gen_ai.server.time_per_output_token', 's', PER_TOKEN);
-  const bounded = createBounded(MODELS);
+  const tokens = histogram('gen_ai.client.token.usage', '{token}', TOKEN_BUCKETS);
+  const duration = histogram('gen_ai.server.request.duration', 's', DURATION_BUCKETS_S);
+  const firstToken = histogram('gen_ai.server.time_to_first_token', 's', FIRST_TOKEN_BUCKETS_S);
+  const perToken = histogram('gen_ai.server.time_per_output_token', 's', PER_TOKEN_BUCKETS_S);
+  const bounded = createLabelLimiter(MAX_MODEL_LABELS);
 
   function record(call: CallFacts, last: AttemptFacts): void {
     const { usage, firstByte, milliseconds, error } = call;
@@ -41,12 +41,12 @@ export function meterWatch(meter: Meter): Watch {
 
   return {
     begin: () => ({
-      attempt: () => ({}),
-      called(call) {
+      attemptStarting: () => ({}),
+      callEnded(call) {
         const last = call.attempts.at(-1);
         if (last) record(call, last);
       },
-      ended() {},
+      requestEnded() {},
     }),
   };
 }

@@ -2,10 +2,10 @@
 
 import type { Attributes } from '@opentelemetry/api';
 import type { Usage } from '../core/chat.ts';
-import type { AttemptFacts, CallFacts } from './watch.ts';
+import type { AttemptFacts, CallFacts } from './observer.ts';
 
 /** Providers that the conventions call otherwise than we do. */
-const PROVIDERS: Readonly<Record<string, string>> = {
+const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   google: 'gcp.gemini',
   mistral: 'mistral_ai',
   moonshot: 'moonshot_ai',
@@ -13,7 +13,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 };
 
 export function providerName(id: string): string {
-  return Object.hasOwn(PROVIDERS, id) ? (PROVIDERS[id] as string) : id;
+  return Object.hasOwn(PROVIDER_NAMES, id) ? (PROVIDER_NAMES[id] as string) : id;
 }
 
 /** What is known before the answer. */
@@ -37,14 +37,14 @@ export function answerAttributes({ usage, finish, responseModel }: CallFacts): A
 /** Cached tokens are among the input's, reasoning among the output's, there and here. */
 function usageAttributes(usage: Partial<Usage> = {}): Attributes {
   const attributes: Attributes = {};
-  for (const [name, member] of Object.entries(COUNTS)) {
+  for (const [name, member] of Object.entries(USAGE_ATTRIBUTES)) {
     const count = usage[member];
     if (count !== undefined) attributes[`gen_ai.usage.${name}`] = count;
   }
   return attributes;
 }
 
-const COUNTS = {
+const USAGE_ATTRIBUTES = {
   input_tokens: 'input',
   output_tokens: 'output',
   'cache_read.input_tokens': 'cached',

@@ -2,8 +2,8 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Usage } from '../core/chat.ts';
-import { createBounded } from './bounded.ts';
-import type { CallFacts, EndFacts, Events, Watch } from './watch.ts';
+import { createLabelLimiter } from './label-limiter.ts';
+import type { CallFacts, RequestFacts, RequestObserver, TelemetryEvents } from './observer.ts';
 
 export interface MetricsOptions {
   /** Whether the store can be written to. */
@@ -17,26 +17,26 @@ export interface MetricsOptions {
 }
 
 export interface Metrics {
-  watch: Watch;
-  events: Events;
+  observer: RequestObserver;
+  events: TelemetryEvents;
   /** All figures of this moment. */
   text(): Promise<string>;
   contentType: string;
 }
 
 /** Different models in labels; the others are one. */
-const MODELS = 200;
-const PROVIDERS = 100;
+const MAX_MODEL_LABELS = 200;
+const MAX_PROVIDER_LABELS = 100;
 /** In seconds. */
-const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
   addGauges(registry, options);
   return {
-    watch: watchWith(instruments),
-    events: eventsWith(instruments),
+    observer: createMetricsObserver(instruments),
+    events: createEventCounters(instruments),
     text: async () => await Registry.merge([registry, processRegistry()]).metrics(),
     contentType: registry.contentType,
   };
@@ -48,7 +48,7 @@ function createInstruments(registry: Registry) {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name: `polygate_${name}`, help, labelNames, registers: [registry] });
   const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Histogram({ name: `polygate_${name}`, help, labelNames, buckets: BUCKETS, registers: [registry] });
+    new Histogram({ name: `polygate_${name}`, help, labelNames, buckets: DURATION_BUCKETS_S, registers: [registry] });
   return {
     requests: counter('requests_total', 'Requests by route and how they ended.', [
       'route',
@@ -87,28 +87,28 @@ function createInstruments(registry: Registry) {
     unmirrored: counter('video_mirror_failures_total', 'Finished videos that could not be mirrored.'),
     unknownStatuses: counter('video_unknown_statuses_total', 'Answers with a status that is not known.', ['provider']),
     webhooks: counter('webhook_attempts_total', 'Deliveries of webhooks by outcome.', ['outcome']),
-    model: createBounded(MODELS),
-    provider: createBounded(PROVIDERS),
+    model: createLabelLimiter(MAX_MODEL_LABELS),
+    provider: createLabelLimiter(MAX_PROVIDER_LABELS),
   };
 }
 
-function watchWith(instruments: Instruments): Watch {
+function createMetricsObserver(instruments: Instruments): RequestObserver {
   return {
     begin() {
       instruments.inFlight.inc();
       return {
-        attempt: () => ({}),
-        called: (call) => countCall(instruments, call),
-        ended(end) {
+        attemptStarting: () => ({}),
+        callEnded: (call) => countCall(instruments, call),
+        requestEnded(end) {
           instruments.inFlight.dec();
-          countEnd(instruments, end);
+          countRequest(instruments, end);
         },
       };
     },
   };
 }
 
-function countEnd({ requests, seconds }: Instruments, end: EndFacts): void {
+function countRequest({ requests, seconds }: Instruments, end: RequestFacts): void {
   const { route, protocol, status, outcome, milliseconds } = end;
   const statusClass = status === undefined ? 'none' : `${Math.floor(status / 100)}xx`;
   requests.inc({ route, protocol, status_class: statusClass, outcome });
@@ -129,7 +129,7 @@ function countCall(instruments: Instruments, { attempts, usage, cost, firstByte,
   if (!last) return;
   const labels = labelsOf(instruments, last);
   if (firstByte !== undefined) instruments.firstByte.observe(labels, firstByte / 1000);
-  for (const [kind, member] of Object.entries(KINDS)) {
+  for (const [kind, member] of Object.entries(TOKEN_KINDS)) {
     const count = usage?.[member];
     if (count !== undefined && count > 0) instruments.tokens.inc({ ...labels, kind }, count);
   }
@@ -140,7 +140,7 @@ function labelsOf({ model, provider }: Instruments, attempt: { provider: string;
   return { provider: provider(attempt.provider), model: model(attempt.model) };
 }
 
-const KINDS = {
+const TOKEN_KINDS = {
   input: 'input',
   output: 'output',
   cached: 'cached',
@@ -150,13 +150,13 @@ const KINDS = {
   audio_output: 'audioOutput',
 } as const satisfies Record<string, keyof Usage>;
 
-function eventsWith(instruments: Instruments): Events {
+function createEventCounters(instruments: Instruments): TelemetryEvents {
   return {
-    videoReached: (status) => instruments.videos.inc({ status }),
-    videoUnmirrored: () => instruments.unmirrored.inc(),
-    statusUnknown: (provider) => instruments.unknownStatuses.inc({ provider: instruments.provider(provider) }),
+    videoStatusChanged: (status) => instruments.videos.inc({ status }),
+    videoMirrorFailed: () => instruments.unmirrored.inc(),
+    unknownVideoStatus: (provider) => instruments.unknownStatuses.inc({ provider: instruments.provider(provider) }),
     webhookAttempted: (outcome) => instruments.webhooks.inc({ outcome }),
-    endpointRested: (provider, model) => instruments.cooldowns.inc(labelsOf(instruments, { provider, model })),
+    endpointCooledDown: (provider, model) => instruments.cooldowns.inc(labelsOf(instruments, { provider, model })),
   };
 }
 
@@ -179,12 +179,12 @@ function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost,
   if (usageLost) gauge('usage_records_lost', 'Records of use that could not be kept since the start.', usageLost);
 }
 
-let ofProcess: Registry | undefined;
+let processMetrics: Registry | undefined;
 
 /** Memory, CPU, garbage collection and the lag of the event loop, from the first look on; one for the whole process. */
 function processRegistry(): Registry {
-  if (ofProcess) return ofProcess;
-  ofProcess = new Registry();
-  collectDefaultMetrics({ register: ofProcess });
-  return ofProcess;
+  if (processMetrics) return processMetrics;
+  processMetrics = new Registry();
+  collectDefaultMetrics({ register: processMetrics });
+  return processMetrics;
 }

@@ -6,9 +6,9 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Secret } from '../security/secret.ts';
-import { meterWatch } from './call-meter.ts';
-import { spanWatch } from './spans.ts';
-import { type Watch, watchAll } from './watch.ts';
+import { createMeterObserver } from './call-meter.ts';
+import { combineObservers, type RequestObserver } from './observer.ts';
+import { createSpanObserver } from './spans.ts';
 
 export interface OpenTelemetryOptions {
   /** Where the collector takes OTLP over HTTP, without a slash at the end. */
@@ -21,34 +21,34 @@ export interface OpenTelemetryOptions {
 }
 
 export interface OpenTelemetry {
-  watch: Watch;
+  observer: RequestObserver;
   /** Sends what is left. */
   close(): Promise<void>;
 }
 
 /** Milliseconds for one export. */
-const TIMEOUT = 10_000;
+const EXPORT_TIMEOUT_MS = 10_000;
 /** Milliseconds between two exports of metrics. */
-const INTERVAL = 30_000;
+const METRICS_INTERVAL_MS = 30_000;
 
 export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
   const { endpoint, propagate, version } = options;
   const resource = resourceFromAttributes({ 'service.name': 'polygate', 'service.version': version });
   const headers = Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name, value.reveal()]));
-  const common = { headers, timeoutMillis: TIMEOUT };
+  const common = { headers, timeoutMillis: EXPORT_TIMEOUT_MS };
   const traces = new OTLPTraceExporter({ ...common, url: `${endpoint}/v1/traces` });
   const metrics = new OTLPMetricExporter({ ...common, url: `${endpoint}/v1/metrics` });
-  tellFailures(traces, 'traces', options);
-  tellFailures(metrics, 'metrics', options);
+  logExportFailures(traces, 'traces', options);
+  logExportFailures(metrics, 'metrics', options);
   const tracers = new TracerProvider({ resource, spanProcessors: [new BatchSpanProcessor({ exporter: traces })] });
   const meters = new MeterProvider({
     resource,
-    readers: [new PeriodicExportingMetricReader({ exporter: metrics, exportIntervalMillis: INTERVAL })],
+    readers: [new PeriodicExportingMetricReader({ exporter: metrics, exportIntervalMillis: METRICS_INTERVAL_MS })],
   });
   return {
-    watch: watchAll([
-      spanWatch(tracers.getTracer('polygate', version), { propagate }),
-      meterWatch(meters.getMeter('polygate', version)),
+    observer: combineObservers([
+      createSpanObserver(tracers.getTracer('polygate', version), { propagate }),
+      createMeterObserver(meters.getMeter('polygate', version)),
     ]),
     close: async () => void (await Promise.allSettled([tracers.shutdown(), meters.shutdown()])),
   };
@@ -59,7 +59,7 @@ interface Exporter<Batch> {
 }
 
 /** The first failure of a row is told, and the recovery from it. */
-function tellFailures<Batch>(exporter: Exporter<Batch>, what: string, { log }: OpenTelemetryOptions): void {
+function logExportFailures<Batch>(exporter: Exporter<Batch>, what: string, { log }: OpenTelemetryOptions): void {
   const send = exporter.export.bind(exporter);
   let failing = false;
   exporter.export = (batch, done) =>

@@ -12,58 +12,58 @@ import {
 } from '@opentelemetry/api';
 import { decimalOf } from '../core/money.ts';
 import { answerAttributes, requestAttributes } from './conventions.ts';
-import { readParent, stateOf, writeParent } from './trace-context.ts';
-import type { AttemptFacts, CallFacts, EndFacts, RequestHead, Watch } from './watch.ts';
+import type { AttemptFacts, CallFacts, RequestFacts, RequestHead, RequestObserver } from './observer.ts';
+import { formatTraceparent, parseTraceparent, tracestateOf } from './trace-context.ts';
 
-interface Begun {
+interface StartedSpan {
   span: Span;
   /** Unix milliseconds. */
   at: number;
 }
 
-export function spanWatch(tracer: Tracer, { propagate }: { propagate: boolean }): Watch {
+export function createSpanObserver(tracer: Tracer, { propagate }: { propagate: boolean }): RequestObserver {
   return {
     begin(head) {
-      const server = tracer.startSpan(head.method, { kind: SpanKind.SERVER }, contextOf(head));
+      const server = tracer.startSpan(head.method, { kind: SpanKind.SERVER }, parentContext(head));
       server.setAttributes({ 'http.request.method': head.method, 'polygate.request.id': head.requestId });
       const within = trace.setSpan(ROOT_CONTEXT, server);
-      const begun: Begun[] = [];
+      const started: StartedSpan[] = [];
       return {
-        attempt() {
+        attemptStarting() {
           const at = Date.now();
           const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, startTime: at }, within);
-          begun.push({ span, at });
-          return propagate ? headersOf(span, head) : {};
+          started.push({ span, at });
+          return propagate ? propagationHeaders(span, head) : {};
         },
-        called(call) {
+        callEnded(call) {
           describeCall(server, call);
-          for (const [index, { span, at }] of begun.entries()) {
+          for (const [index, { span, at }] of started.entries()) {
             const attempt = call.attempts[index];
             if (attempt) describeAttempt(span, call, attempt);
             span.end(attempt && at + attempt.milliseconds);
           }
         },
-        ended: (end) => finish(server, head, end),
+        requestEnded: (end) => finish(server, head, end),
       };
     },
   };
 }
 
 /** The caller's trace goes on. */
-function contextOf(head: RequestHead): Context {
-  const parent = readParent(head.traceparent);
+function parentContext(head: RequestHead): Context {
+  const parent = parseTraceparent(head.traceparent);
   if (!parent) return ROOT_CONTEXT;
   const { traceId, spanId, flags } = parent;
-  const state = stateOf(head);
+  const state = tracestateOf(head);
   const traceState = state === undefined ? undefined : createTraceState(state);
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags & 1, isRemote: true, traceState });
 }
 
-function headersOf(span: Span, head: RequestHead): Record<string, string> {
+function propagationHeaders(span: Span, head: RequestHead): Record<string, string> {
   const { traceId, spanId, traceFlags } = span.spanContext();
-  const state = stateOf(head);
+  const state = tracestateOf(head);
   return {
-    traceparent: writeParent({ traceId, spanId, flags: traceFlags }),
+    traceparent: formatTraceparent({ traceId, spanId, flags: traceFlags }),
     ...(state !== undefined && { tracestate: state }),
   };
 }
@@ -91,7 +91,11 @@ function describeAttempt(span: Span, call: CallFacts, attempt: AttemptFacts): vo
   else if (answers && call.status === 'client-closed') markFailed(span, 'client_closed');
 }
 
-function finish(server: Span, { method }: RequestHead, { route, protocol, status, outcome, error }: EndFacts): void {
+function finish(
+  server: Span,
+  { method }: RequestHead,
+  { route, protocol, status, outcome, error }: RequestFacts,
+): void {
   server.updateName(`${method} ${route}`);
   server.setAttributes({
     'polygate.route': route,

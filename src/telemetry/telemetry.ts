@@ -2,8 +2,8 @@
 
 import type { Secret } from '../security/secret.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
-import { passOn } from './trace-context.ts';
-import { type Watch, watchAll } from './watch.ts';
+import { combineObservers, type RequestObserver } from './observer.ts';
+import { traceContextForwarder } from './trace-context.ts';
 
 export interface TelemetryOptions extends MetricsOptions {
   /** A collector of OpenTelemetry. */
@@ -16,7 +16,7 @@ export interface TelemetryOptions extends MetricsOptions {
 
 export interface Telemetry {
   metrics: Metrics;
-  watch: Watch;
+  observer: RequestObserver;
   /** Sends what is left. */
   close(): Promise<void>;
 }
@@ -26,9 +26,13 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
   const { otlp, propagate, version, log } = options;
   const metrics = createMetrics(options);
   if (!otlp) {
-    return { metrics, watch: propagate ? watchAll([metrics.watch, passOn]) : metrics.watch, close: async () => {} };
+    return {
+      metrics,
+      observer: propagate ? combineObservers([metrics.observer, traceContextForwarder]) : metrics.observer,
+      close: async () => {},
+    };
   }
   const { createOpenTelemetry } = await import('./opentelemetry.ts');
-  const { watch, close } = createOpenTelemetry({ ...otlp, propagate, version, log });
-  return { metrics, watch: watchAll([metrics.watch, watch]), close };
+  const { observer, close } = createOpenTelemetry({ ...otlp, propagate, version, log });
+  return { metrics, observer: combineObservers([metrics.observer, observer]), close };
 }

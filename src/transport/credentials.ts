@@ -30,7 +30,7 @@ export interface Credentials {
 }
 
 /** Milliseconds that a credential rests, by the upstream's status; a limit that says how long rests that long. */
-const REST: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
+const COOLDOWN_MS: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
 
 /** Without values there is one credential, which is none. */
 export function createCredentials(values: readonly CredentialValue[], now: () => number = monotonicNow): Credentials {
@@ -48,7 +48,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       number: entry.index + 1,
       value: entry.value,
       failed({ upstreamStatus, retryAfter }) {
-        const rest = REST[upstreamStatus ?? 0];
+        const rest = COOLDOWN_MS[upstreamStatus ?? 0];
         if (rest !== undefined) entry.restsUntil = now() + (retryAfter ?? rest);
       },
       cooldown: () => Math.max(0, entry.restsUntil - now()),

@@ -24,7 +24,7 @@ export interface UpstreamRequest {
   body?: Buffer;
   local?: LocalUpstream;
   /** A new connection for it alone: one that has been idle may break just as it is used, and then nobody knows what arrived. */
-  alone?: boolean;
+  freshConnection?: boolean;
   /** Milliseconds until the end of the answer, where they are fewer than the deadline's. */
   total?: number;
 }
@@ -76,7 +76,7 @@ export function createUpstreamClient(
   const single = new Agent({ ...common, pipelining: 0 });
   return {
     send: (request, receiver) =>
-      supervise(request, receiver, { deadlines, timer, agent: request.alone ? single : shared }),
+      supervise(request, receiver, { deadlines, timer, agent: request.freshConnection ? single : shared }),
     async close() {
       await Promise.all([shared.close(), single.close()]);
     },

@@ -54,9 +54,9 @@ function notify(
   if (settlement?.delivery) wake('webhook');
   if (settlement?.booking) wake('video-booking');
   if (job && 'hasten' in job) wake('video');
-  if (task.status !== before.status) events?.videoReached(task.status);
+  if (task.status !== before.status) events?.videoStatusChanged(task.status);
   const isUnmirrored = task.status === 'completed' && task.assets.some(({ kept }) => !kept);
-  if (mirror && isUnmirrored) events?.videoUnmirrored();
+  if (mirror && isUnmirrored) events?.videoMirrorFailed();
 }
 
 /** What a task that goes on becomes, and when its job comes back. */

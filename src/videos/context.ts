@@ -7,7 +7,7 @@ import type { VideoApi } from '../core/video.ts';
 import type { FetchBytes } from '../net/fetch.ts';
 import type { ActiveProvider } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
-import type { Events } from '../telemetry/watch.ts';
+import type { TelemetryEvents } from '../telemetry/observer.ts';
 import type { Credential } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { Mirror } from './mirror.ts';
@@ -41,7 +41,7 @@ export interface VideoContext {
   /** From 0 to 1. */
   random(): number;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  events?: Pick<Events, 'videoReached' | 'videoUnmirrored' | 'statusUnknown'>;
+  events?: Pick<TelemetryEvents, 'videoStatusChanged' | 'videoMirrorFailed' | 'unknownVideoStatus'>;
   /** Tells the scheduler that a job of the kind became due. */
   wake(kind: string): void;
 }

@@ -88,7 +88,7 @@ export async function createTask(
   }
   if (created.type === 'created') {
     context.wake('video');
-    context.events?.videoReached('queued');
+    context.events?.videoStatusChanged('queued');
   }
   return { task: created.task, replayed: created.type === 'replayed', headers };
 }

@@ -100,7 +100,7 @@ function changeForResult(
     }
     case 'unknown': {
       const { provider, taskId } = loaded.attempt;
-      context.events?.statusUnknown(provider);
+      context.events?.unknownVideoStatus(provider);
       context.log.warn({ provider, task: taskId, word: result.status }, 'an upstream says a status that is not known');
       return pollAgain(step, loaded, { retryAfter, status: 'in_progress' });
     }

@@ -10,7 +10,7 @@ import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';
 import { replayOf, WEBHOOK } from '../store/delivery-rows.ts';
 import type { DeliveryAttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
-import type { Events } from '../telemetry/watch.ts';
+import type { TelemetryEvents } from '../telemetry/observer.ts';
 import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttemptAt } from './schedule.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import { signatureHeaders } from './signature.ts';
@@ -20,7 +20,7 @@ export interface DeliveryOptions {
   client: Pick<GuardedClient, 'request'>;
   secrets: Pick<WebhookSecrets, 'signingSecrets'>;
   log: Pick<Logger, 'info' | 'warn'>;
-  events?: Pick<Events, 'webhookAttempted'>;
+  events?: Pick<TelemetryEvents, 'webhookAttempted'>;
   clock: Clock;
   /** Product and version, e.g. `polygate/1.2.3`. */
   userAgent: string;

@@ -5,7 +5,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { table } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/table.ts';
 import { program } from './program.ts';
 
 describe('help', () => {
@@ -166,6 +166,6 @@ test('a table is aligned for people and plain for programs', () => {
     ['a', 'long value', '1'],
     ['bcd', 'x', ''],
   ];
-  assert.equal(table(['ID', 'NAME', 'N'], rows, true), 'ID   NAME        N\na    long value  1\nbcd  x\n');
-  assert.equal(table(['ID', 'NAME', 'N'], rows, false), 'a\tlong value\t1\nbcd\tx\t\n');
+  assert.equal(formatTable(['ID', 'NAME', 'N'], rows, true), 'ID   NAME        N\na    long value  1\nbcd  x\n');
+  assert.equal(formatTable(['ID', 'NAME', 'N'], rows, false), 'a\tlong value\t1\nbcd\tx\t\n');
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import { configFile, loadConfig } from '../../src/config/load.ts';
+import { findConfigFile, loadConfig } from '../../src/config/load.ts';
 import { configOf, FILE, faultsOf, sourceWith } from './sources.ts';
 
 describe('a configuration without a file', () => {
@@ -73,7 +73,7 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
   });
 
   test('that is named but missing is an error with its name', () => {
-    const file = configFile('no-such-file.yaml');
+    const file = findConfigFile('no-such-file.yaml');
     assert.throws(() => loadConfig({ ...sourceWith(), file }), {
       message: `${resolve('no-such-file.yaml')}: no such file`,
     });

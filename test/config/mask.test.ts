@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe as group, test } from 'node:test';
 import { inspect } from 'node:util';
 import { parse } from 'yaml';
-import { describe } from '../../src/config/mask.ts';
+import { describeConfig } from '../../src/config/mask.ts';
 import type { Config } from '../../src/config/resolved.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { configOf } from './sources.ts';
@@ -41,7 +41,7 @@ providers:
   ollama: { models: [{ id: m, max_completion_tokens: 5, pricing: { prompt: "1" }, rules: { token_field: max_tokens } }] }
 `,
   );
-  const text = describe(config);
+  const text = describeConfig(config);
 
   test('is a configuration file again but for the masks', () => {
     const again = configOf(text.replaceAll('abcd…', SECRET));
@@ -56,7 +56,9 @@ providers:
   });
 
   test('shows which database it is, without its password', () => {
-    const shown = describe(configOf('data: postgres://gateway:this-must-not@db.test:5432/polygate?sslmode=require'));
+    const shown = describeConfig(
+      configOf('data: postgres://gateway:this-must-not@db.test:5432/polygate?sslmode=require'),
+    );
     assert.match(shown, /^data: postgres:\/\/…@db\.test:5432\/polygate$/m);
     assert.ok(!shown.includes('this-must-not'));
   });

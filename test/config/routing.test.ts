@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe as group, test } from 'node:test';
 import { parse } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import { describe } from '../../src/config/mask.ts';
+import { describeConfig } from '../../src/config/mask.ts';
 import type { Config } from '../../src/config/resolved.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 
@@ -42,8 +42,8 @@ group('routing', () => {
     });
     assert.equal(config.routing.aliases.get('gpt-4'), 'house/fast');
     assert.equal(config.routing.cooldown, 30_000);
-    assert.deepEqual(load(describe(config)).routing, config.routing);
-    assert.equal(parse(describe(config)).models['house/fast'].endpoints[1].data_policy.zdr, true);
+    assert.deepEqual(load(describeConfig(config)).routing, config.routing);
+    assert.equal(parse(describeConfig(config)).models['house/fast'].endpoints[1].data_policy.zdr, true);
   });
 
   test('has defaults', () => {

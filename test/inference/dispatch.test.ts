@@ -14,7 +14,7 @@ import { protocolOf } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { decideRouting } from '../../src/routing/decision.ts';
 import type { InferenceCall } from '../../src/routing/inference-call.ts';
-import { createRoutingState, measuredAs, type RoutingState } from '../../src/routing/state.ts';
+import { createRoutingState, type RoutingState, statisticsKey } from '../../src/routing/state.ts';
 import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../../src/transport/upstream-client.ts';
 import { type ProtocolId, question } from '../gateway/harness.ts';
@@ -100,7 +100,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
         assert.ok(firstByte > 0 && firstByte <= milliseconds);
         assert.equal(attempts.length, 1);
         assert.ok((attempts[0]?.milliseconds ?? 0) >= (attempts[0]?.firstByte ?? 1));
-        const measured = measuredAs(`one/m#${endpoint?.credential.id}`, stream);
+        const measured = statisticsKey(`one/m#${endpoint?.credential.id}`, stream);
         assert.ok((state.statistics.latency(measured, 'p50') ?? 0) > 0);
         assert.ok((state.statistics.throughput(measured, 'p50') ?? 0) > 0);
       });

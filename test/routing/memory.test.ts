@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import { createCircuitBreaker } from '../../src/routing/circuit-breaker.ts';
-import { createBindings } from '../../src/routing/conversation-bindings.ts';
+import { createConversationBindings } from '../../src/routing/conversation-bindings.ts';
 import { mayFallBack } from '../../src/routing/fallback.ts';
-import { createStatistics } from '../../src/routing/latency-statistics.ts';
+import { createLatencyStatistics } from '../../src/routing/latency-statistics.ts';
 import { createRetryBudget } from '../../src/routing/retry-budget.ts';
 
 function failure(upstreamStatus?: number, retryAfter?: number, code: ErrorCode = 'upstream_error'): GatewayError {
@@ -56,9 +56,9 @@ describe('health', () => {
     const { health, fail } = rig();
     fail(failure(500), failure());
     assert.equal(health.cooldown('a'), undefined);
-    assert.ok(health.failedLately('a'));
+    assert.ok(health.failedRecently('a'));
     health.begin('a').succeeded();
-    assert.ok(!health.failedLately('a'));
+    assert.ok(!health.failedRecently('a'));
     fail(failure(500), failure(), failure(502));
     assert.deepEqual(health.cooldown('a'), { cause: 'upstream_error', milliseconds: 10_000 });
   });
@@ -115,7 +115,7 @@ describe('health', () => {
 describe('statistics', () => {
   test('percentiles are those of the last five minutes', () => {
     const { now, pass } = clock();
-    const statistics = createStatistics(now);
+    const statistics = createLatencyStatistics(now);
     assert.equal(statistics.latency('a', 'p50'), undefined);
     for (let count = 1; count <= 100; count++) {
       statistics.record('a', { firstByte: count * 10, total: count * 10 + 1000, tokens: count });
@@ -134,7 +134,7 @@ describe('statistics', () => {
   });
 
   test('only so many samples are kept', () => {
-    const statistics = createStatistics(() => 0);
+    const statistics = createLatencyStatistics(() => 0);
     for (let count = 0; count < 2000; count++) statistics.record('a', { firstByte: count * 1000, total: 0 });
     assert.equal(statistics.latency('a', 'p50'), 1749);
   });
@@ -143,19 +143,19 @@ describe('statistics', () => {
 describe('the retry budget', () => {
   function spendAll(budget: ReturnType<typeof createRetryBudget>): number {
     let spent = 0;
-    while (budget.spend()) spent++;
+    while (budget.tryWithdraw()) spent++;
     return spent;
   }
 
   test('is a reserve and a tenth of the requests', () => {
     const budget = createRetryBudget(() => 0);
-    for (let count = 0; count < 50; count++) budget.earn();
+    for (let count = 0; count < 50; count++) budget.deposit();
     assert.equal(spendAll(budget), 15);
-    for (let count = 0; count < 9; count++) budget.earn();
+    for (let count = 0; count < 9; count++) budget.deposit();
     assert.equal(spendAll(budget), 0);
-    budget.earn();
+    budget.deposit();
     assert.equal(spendAll(budget), 1);
-    for (let count = 0; count < 5000; count++) budget.earn();
+    for (let count = 0; count < 5000; count++) budget.deposit();
     assert.equal(spendAll(budget), 100);
   });
 
@@ -172,7 +172,7 @@ describe('the retry budget', () => {
 
 test('a conversation is bound for ten minutes from its last answer', () => {
   const { now, pass } = clock();
-  const bindings = createBindings(now);
+  const bindings = createConversationBindings(now);
   bindings.bind('c', 'a');
   pass(599_000);
   bindings.bind('c', 'b');

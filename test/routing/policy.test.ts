@@ -7,9 +7,9 @@ import type { Json } from '../../src/core/json/json.ts';
 import { splitModelName } from '../../src/routing/model-suffix.ts';
 import { NO_POLICY, type RoutingPolicy } from '../../src/routing/policy.ts';
 import { readPolicy } from '../../src/routing/request-policy.ts';
-import { createSlugs } from '../../src/routing/slugs.ts';
+import { createProviderSlugs } from '../../src/routing/slugs.ts';
 
-const slugs = createSlugs(new Set(['openai', 'anthropic', 'google', 'xai', 'together', 'mine']));
+const slugs = createProviderSlugs(new Set(['openai', 'anthropic', 'google', 'xai', 'together', 'mine']));
 const openai = { text: 'openai', provider: 'openai' };
 const anthropic = { text: 'anthropic', provider: 'anthropic' };
 

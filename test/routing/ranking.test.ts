@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import type { Candidate } from '../../src/routing/candidate.ts';
 import { NO_POLICY, type RoutingPolicy } from '../../src/routing/policy.ts';
 import { type RankingContext, rank } from '../../src/routing/ranking.ts';
-import { score } from '../../src/routing/rendezvous.ts';
+import { rendezvousScore } from '../../src/routing/rendezvous.ts';
 
 function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
   const names = { id, model: 'house/m', provider: id, type: 'kind', upstreamModel: 'm' };
@@ -24,7 +24,7 @@ function order(candidates: Candidate[], policy: Partial<RoutingPolicy> = {}, kno
   const situation: RankingContext = {
     breaker: {
       cooldown: (id) => (known.rests?.includes(id) ? { cause: 'overloaded', milliseconds: 1500 } : undefined),
-      failedLately: (id) => known.lately?.includes(id) ?? false,
+      failedRecently: (id) => known.lately?.includes(id) ?? false,
     },
     statistics: { latency: (id) => known.latency?.[id], throughput: (id) => known.throughput?.[id] },
     conversation: 'c',
@@ -81,7 +81,7 @@ describe('weights', () => {
     let count = 0;
     for (let index = 0; index < 2000; index++) {
       const situation: RankingContext = {
-        breaker: { cooldown: () => undefined, failedLately: () => false },
+        breaker: { cooldown: () => undefined, failedRecently: () => false },
         statistics: { latency: () => undefined, throughput: () => undefined },
         conversation: `conversation ${index}`,
       };
@@ -109,7 +109,7 @@ describe('weights', () => {
 
   test('when an endpoint drops out only its conversations move', () => {
     for (let index = 0; index < 200; index++) {
-      const scores = ['a', 'b', 'c'].map((id) => [id, score(`c${index}`, id, 1)] as const);
+      const scores = ['a', 'b', 'c'].map((id) => [id, rendezvousScore(`c${index}`, id, 1)] as const);
       const sorted = scores.toSorted((one, other) => one[1] - other[1]).map(([id]) => id);
       const without = sorted.filter((id) => id !== 'a');
       const left = scores.filter(([id]) => id !== 'a').toSorted((one, other) => one[1] - other[1]);
@@ -123,15 +123,15 @@ describe('weights', () => {
 
 test('every candidate that is not tried has a reason', () => {
   const situation: RankingContext = {
-    breaker: { cooldown: (id) => (id === 'b' ? { cause: 'overloaded' } : undefined), failedLately: () => false },
+    breaker: { cooldown: (id) => (id === 'b' ? { cause: 'overloaded' } : undefined), failedRecently: () => false },
     statistics: { latency: () => undefined, throughput: () => undefined },
     conversation: 'c',
   };
   const unusable = candidate('d', { unusable: 'it is not ready' });
-  const { ranked, leftOut } = rank([a, b, c, unusable], { ...NO_POLICY, ignore: [by('c')] }, situation);
+  const { ranked, excluded } = rank([a, b, c, unusable], { ...NO_POLICY, ignore: [by('c')] }, situation);
   assert.deepEqual(ranked, [a]);
   assert.deepEqual(
-    leftOut.map(({ candidate, reason }) => [candidate.id, reason]),
+    excluded.map(({ candidate, reason }) => [candidate.id, reason]),
     [
       ['c', 'it is in ignore'],
       ['d', 'it is not ready'],

@@ -1,6 +1,6 @@
 /** Calls as telemetry hears of them. */
 
-import type { CallFacts, EndFacts, RequestHead } from '../../src/telemetry/watch.ts';
+import type { CallFacts, RequestFacts, RequestHead } from '../../src/telemetry/observer.ts';
 
 export const HEAD: RequestHead = { requestId: 'req_1', method: 'POST' };
 
@@ -25,6 +25,6 @@ export const CALL: CallFacts = {
   firstByte: 240,
 };
 
-export const END: EndFacts = {
+export const END: RequestFacts = {
   ...{ route: 'inference.complete', protocol: 'chat', status: 200, outcome: 'complete', milliseconds: 1250 },
 };

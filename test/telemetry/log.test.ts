@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cleanLine, createLog } from '../../src/telemetry/log.ts';
+import { createLog, redactLine } from '../../src/telemetry/log.ts';
 
 describe('secrets are taken out', () => {
   for (const secret of [
@@ -15,7 +15,7 @@ describe('secrets are taken out', () => {
     'Bearer 0123456789abcdef.~+/=',
   ]) {
     test(secret, () => {
-      const line = cleanLine(JSON.stringify({ problem: `refused: ${secret}, it said`, level: 40 }));
+      const line = redactLine(JSON.stringify({ problem: `refused: ${secret}, it said`, level: 40 }));
       assert.deepEqual(JSON.parse(line), { problem: 'refused: [redacted], it said', level: 40 });
     });
   }
@@ -30,7 +30,7 @@ describe('addresses keep their host', () => {
     ['https://user:password@hooks.example.com', 'https://hooks.example.com'],
   ] as const) {
     test(address, () => {
-      const line = cleanLine(JSON.stringify({ problem: `no answer from ${address} yet` }));
+      const line = redactLine(JSON.stringify({ problem: `no answer from ${address} yet` }));
       assert.deepEqual(JSON.parse(line), { problem: `no answer from ${shown} yet` });
     });
   }

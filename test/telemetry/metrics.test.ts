@@ -14,11 +14,11 @@ async function lines(metrics: ReturnType<typeof createMetrics>, name: string): P
 
 test('a call is counted with its attempts, tokens, cost and times', async () => {
   const metrics = createMetrics(WELL);
-  const request = metrics.watch.begin(HEAD);
+  const request = metrics.observer.begin(HEAD);
   assert.deepEqual(await lines(metrics, 'requests_in_flight'), ['polygate_requests_in_flight 1']);
-  assert.deepEqual(request.attempt(), {});
-  request.called(CALL);
-  request.ended(END);
+  assert.deepEqual(request.attemptStarting(), {});
+  request.callEnded(CALL);
+  request.requestEnded(END);
   assert.deepEqual(await lines(metrics, 'requests_in_flight'), ['polygate_requests_in_flight 0']);
   assert.deepEqual(await lines(metrics, 'requests_total'), [
     'polygate_requests_total{route="inference.complete",protocol="chat",status_class="2xx",outcome="complete"} 1',
@@ -45,11 +45,11 @@ test('a call is counted with its attempts, tokens, cost and times', async () => 
 
 test('what happens beside requests is counted', async () => {
   const metrics = createMetrics(WELL);
-  metrics.events.videoReached('completed');
-  metrics.events.videoUnmirrored();
-  metrics.events.statusUnknown('kling');
+  metrics.events.videoStatusChanged('completed');
+  metrics.events.videoMirrorFailed();
+  metrics.events.unknownVideoStatus('kling');
   metrics.events.webhookAttempted('ack');
-  metrics.events.endpointRested('openai', 'openai/gpt');
+  metrics.events.endpointCooledDown('openai', 'openai/gpt');
   const text = await metrics.text();
   for (const line of [
     'polygate_video_tasks_total{status="completed"} 1',
@@ -79,7 +79,7 @@ test('a thousand models make no thousand labels', async () => {
   const metrics = createMetrics(WELL);
   for (let index = 0; index < 1000; index++) {
     const attempts = [{ provider: 'p', model: `p/${index}`, upstreamModel: `${index}`, milliseconds: 1 }];
-    metrics.watch.begin(HEAD).called({ ...CALL, attempts });
+    metrics.observer.begin(HEAD).callEnded({ ...CALL, attempts });
   }
   const counted = await lines(metrics, 'upstream_attempts_total');
   assert.equal(counted.length, 201);
@@ -88,7 +88,7 @@ test('a thousand models make no thousand labels', async () => {
 
 test('a client that left before an answer has no status', async () => {
   const metrics = createMetrics(WELL);
-  metrics.watch.begin(HEAD).ended({ ...END, status: undefined, outcome: 'client-closed' });
+  metrics.observer.begin(HEAD).requestEnded({ ...END, status: undefined, outcome: 'client-closed' });
   assert.deepEqual(await lines(metrics, 'requests_total'), [
     'polygate_requests_total{route="inference.complete",protocol="chat",status_class="none",outcome="client-closed"} 1',
   ]);

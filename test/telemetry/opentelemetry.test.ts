@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Secret } from '../../src/security/secret.ts';
+import type { CallFacts, RequestFacts, RequestHead } from '../../src/telemetry/observer.ts';
 import { createOpenTelemetry } from '../../src/telemetry/opentelemetry.ts';
-import type { CallFacts, EndFacts, RequestHead } from '../../src/telemetry/watch.ts';
 import { type Collector, startCollector } from './collector.ts';
 import { CALL, END, HEAD } from './facts.ts';
 
@@ -14,7 +14,7 @@ const PARENT = '00f067aa0ba902b7';
 interface Told {
   head?: Partial<RequestHead>;
   call?: Partial<CallFacts>;
-  end?: Partial<EndFacts>;
+  end?: Partial<RequestFacts>;
   propagate?: boolean;
 }
 
@@ -24,11 +24,11 @@ async function tell({ head, call, end, propagate = false }: Told): Promise<{ col
   const headers = { 'x-collector-key': new Secret('collector-secret') };
   const log = { warn: () => assert.fail('nothing failed') };
   const telemetry = createOpenTelemetry({ endpoint: collector.url, headers, propagate, version: '1.2.3', log });
-  const request = telemetry.watch.begin({ ...HEAD, ...head });
+  const request = telemetry.observer.begin({ ...HEAD, ...head });
   const facts = { ...CALL, ...call };
-  const sent = facts.attempts.map(() => request.attempt());
-  request.called(facts);
-  request.ended({ ...END, ...end });
+  const sent = facts.attempts.map(() => request.attemptStarting());
+  request.callEnded(facts);
+  request.requestEnded({ ...END, ...end });
   await telemetry.close();
   await collector.close();
   return { collector, sent };
@@ -119,7 +119,7 @@ describe('traces', () => {
   });
 
   test('a client that leaves is told of', async () => {
-    const end: Partial<EndFacts> = { status: undefined, outcome: 'client-closed' };
+    const end: Partial<RequestFacts> = { status: undefined, outcome: 'client-closed' };
     const { collector } = await tell({ call: { status: 'client-closed' }, end });
     const [last] = collector.spans().filter(({ name }) => name === 'chat m-2');
     assert.deepEqual([last?.status, last?.attributes['error.type']], [2, 'client_closed']);
@@ -169,8 +169,8 @@ test('a collector that refuses is told of once', async () => {
   const warnings: object[] = [];
   const log = { warn: (details: object) => void warnings.push(details) };
   const telemetry = createOpenTelemetry({ endpoint: collector.url, headers: {}, propagate: false, version: '1', log });
-  const request = telemetry.watch.begin(HEAD);
-  request.ended(END);
+  const request = telemetry.observer.begin(HEAD);
+  request.requestEnded(END);
   await telemetry.close();
   await collector.close();
   assert.deepEqual(

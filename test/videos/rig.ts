@@ -118,9 +118,9 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
     log: { info() {}, warn() {}, error() {} } as never,
     wake: (kind) => woken.push(kind),
     events: {
-      videoReached: (status) => events.push(status),
-      videoUnmirrored: () => events.push('unmirrored'),
-      statusUnknown: (provider) => events.push(`unknown at ${provider}`),
+      videoStatusChanged: (status) => events.push(status),
+      videoMirrorFailed: () => events.push('unmirrored'),
+      unknownVideoStatus: (provider) => events.push(`unknown at ${provider}`),
     },
     pollRate: options.pollRate,
   });

@@ -5,7 +5,7 @@ import {
   codeOfUpstreamStatus,
   type ErrorCode,
   GatewayError,
-  wordsOfUpstream,
+  upstreamMessage,
 } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { WireError } from '../../core/protocol.ts';
@@ -76,7 +76,7 @@ export function decodeError(status: number, body: unknown): GatewayError {
   const code = codeOf(status, facts);
   const details = { upstreamStatus: status };
   if (!code) return new GatewayError('upstream_error', "The provider refused the gateway's credential.", details);
-  const message = facts.message ? wordsOfUpstream(facts.message) : `The provider answered with status ${status}.`;
+  const message = facts.message ? upstreamMessage(facts.message) : `The provider answered with status ${status}.`;
   return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });
 }
 

@@ -3,7 +3,7 @@
 import type { ChatRequest, Effort, ReasoningRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { unread } from '../../core/losses.ts';
+import { unreadFields } from '../../core/losses.ts';
 import { decodeMessages } from './message-decoder.ts';
 import { decodeToolChoice, decodeTools } from './tools.ts';
 import { unreadInside } from './unread.ts';
@@ -35,7 +35,7 @@ export function decodeRequest(body: Json): ChatRequest {
       param: field,
     });
   }
-  const dropped = [...unread(given, HELD), ...unreadInside(given)];
+  const dropped = [...unreadFields(given, HELD), ...unreadInside(given)];
   if (given.user !== undefined && given.safety_identifier !== undefined) dropped.push('user');
   const request: ChatRequest = {
     stream: given.stream === true,

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { describedSchema, toDialect } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
-import { lostInTurns } from '../../core/losses.ts';
+import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { encodeEffort } from './effort.ts';
@@ -24,7 +24,7 @@ const PLACES = {
 
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   const { rules } = target;
-  const dropped = new Set(lostInTurns(request.turns, PLACES));
+  const dropped = new Set(unsupportedTurnDetails(request.turns, PLACES));
   refusePrefill(request, rules);
   const effort = encodeEffort(request, rules, dropped);
   const schemas = createSchemaBudget();

@@ -1,7 +1,7 @@
 /** Members inside a client's messages, tools and options that nothing reads. */
 
 import type { Json } from '../../core/json/json.ts';
-import { unread } from '../../core/losses.ts';
+import { unreadFields } from '../../core/losses.ts';
 
 const MESSAGE = new Set([
   'role', 'content', 'name', 'refusal', 'audio', 'images', 'tool_calls', 'tool_call_id', 'function_call', 'reasoning',
@@ -23,12 +23,12 @@ export function unreadInside(body: Json): string[] {
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
   const tools: Json[] = body.tools ?? [];
   const names = [
-    ...messages.flatMap((message) => unread(message, MESSAGE, 'messages.')),
-    ...parts.flatMap((part) => unread(part, PART, 'messages.content.')),
-    ...tools.flatMap((tool) => unread(tool, TOOL, 'tools.')),
-    ...tools.flatMap((tool) => unread(tool.function, FUNCTION, 'tools.function.')),
-    ...unread(body.reasoning, REASONING, 'reasoning.'),
-    ...unread(body.web_search_options, SEARCH, 'web_search_options.'),
+    ...messages.flatMap((message) => unreadFields(message, MESSAGE, 'messages.')),
+    ...parts.flatMap((part) => unreadFields(part, PART, 'messages.content.')),
+    ...tools.flatMap((tool) => unreadFields(tool, TOOL, 'tools.')),
+    ...tools.flatMap((tool) => unreadFields(tool.function, FUNCTION, 'tools.function.')),
+    ...unreadFields(body.reasoning, REASONING, 'reasoning.'),
+    ...unreadFields(body.web_search_options, SEARCH, 'web_search_options.'),
   ];
   return [...new Set(names)];
 }

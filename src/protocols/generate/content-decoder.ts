@@ -3,7 +3,7 @@
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { unread } from '../../core/losses.ts';
+import { unreadFields } from '../../core/losses.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { lookUp } from '../../core/table.ts';
 import { list } from './spelling.ts';
@@ -112,9 +112,9 @@ export function decodeInstruction(instruction: Json): Turn[] {
 }
 
 function unreadIn(part: Json): string[] {
-  const inside = Object.entries(INSIDE).flatMap(([name, known]) => unread(part[name], known, `${name}.`));
+  const inside = Object.entries(INSIDE).flatMap(([name, known]) => unreadFields(part[name], known, `${name}.`));
   const resolution = isUnknownDetail(part.mediaResolution?.level ?? part.mediaResolution) ? ['mediaResolution'] : [];
-  return [...unread(part, PART_FIELDS), ...inside, ...resolution];
+  return [...unreadFields(part, PART_FIELDS), ...inside, ...resolution];
 }
 
 /** Whether a resolution is asked for that the hub has no word for. */

@@ -6,7 +6,7 @@ import {
   ERRORS,
   type ErrorCode,
   GatewayError,
-  wordsOfUpstream,
+  upstreamMessage,
 } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { WireError } from '../../core/protocol.ts';
@@ -64,7 +64,7 @@ const TOO_LONG = /token count|maximum number of tokens|context (length|window)|t
 export function decodeError(status: number, body: unknown): GatewayError {
   const answer: Json = Array.isArray(body) ? body[0] : body;
   const error: Json = isObject(answer) && isObject(answer.error) ? answer.error : {};
-  const text = typeof error.message === 'string' && error.message !== '' ? wordsOfUpstream(error.message) : undefined;
+  const text = typeof error.message === 'string' && error.message !== '' ? upstreamMessage(error.message) : undefined;
   const found = { upstreamStatus: status, retryAfter: retryDelay(error) };
   const decided = codeOfDecisiveStatus(status);
   if (!decided && isOurFault(status, error)) {

@@ -3,7 +3,7 @@
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { unread } from '../../core/losses.ts';
+import { unreadFields } from '../../core/losses.ts';
 import { lookUp } from '../../core/table.ts';
 import { decodeContents, decodeInstruction, isUnknownDetail } from './content-decoder.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -96,13 +96,13 @@ const THINKING = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel'])
 function unreadIn(request: Json): string[] {
   const { generationConfig: config, toolConfig } = request;
   return [
-    ...unread(request, FIELDS),
+    ...unreadFields(request, FIELDS),
     ...(isUnknownTier(request.serviceTier) ? ['serviceTier'] : []),
-    ...unread(config, CONFIG_FIELDS, 'generationConfig.'),
+    ...unreadFields(config, CONFIG_FIELDS, 'generationConfig.'),
     ...(isUnknownDetail(config?.mediaResolution) ? ['generationConfig.mediaResolution'] : []),
-    ...unread(config?.thinkingConfig, THINKING, 'generationConfig.thinkingConfig.'),
-    ...unread(toolConfig, TOOL_CONFIG, 'toolConfig.'),
-    ...unread(toolConfig?.functionCallingConfig, CALLING, 'toolConfig.functionCallingConfig.'),
+    ...unreadFields(config?.thinkingConfig, THINKING, 'generationConfig.thinkingConfig.'),
+    ...unreadFields(toolConfig, TOOL_CONFIG, 'toolConfig.'),
+    ...unreadFields(toolConfig?.functionCallingConfig, CALLING, 'toolConfig.functionCallingConfig.'),
   ];
 }
 

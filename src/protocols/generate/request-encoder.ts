@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { describedSchema, toDialect } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
-import { lostInTurns } from '../../core/losses.ts';
+import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { encodeContents } from './content-encoder.ts';
@@ -32,7 +32,7 @@ const RESOLUTIONS: Partial<Record<string, string>> = {
 
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   const { rules } = target;
-  const dropped = new Set(lostInTurns(request.turns, PLACES));
+  const dropped = new Set(unsupportedTurnDetails(request.turns, PLACES));
   const leading = request.turns.findIndex(({ role }) => role !== 'system');
   const split = leading < 0 ? request.turns.length : leading;
   const schemas = createSchemaBudget();

@@ -6,7 +6,7 @@ import {
   ERRORS,
   type ErrorCode,
   GatewayError,
-  wordsOfUpstream,
+  upstreamMessage,
 } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { WireError } from '../../core/protocol.ts';
@@ -83,10 +83,10 @@ export function decodeError(status: number, body: unknown): GatewayError {
   if (code === 'upstream_error') {
     const own =
       ACCOUNT_STATUSES.includes(status) || ACCOUNT.test(text) || /auth|billing|permission/.test(error?.type ?? '');
-    const message = own || text === '' ? 'The upstream refused or failed to answer.' : wordsOfUpstream(text);
+    const message = own || text === '' ? 'The upstream refused or failed to answer.' : upstreamMessage(text);
     return new GatewayError(code, message, { upstreamStatus: status });
   }
-  const message = text === '' ? `The upstream answered with status ${status}.` : wordsOfUpstream(text);
+  const message = text === '' ? `The upstream answered with status ${status}.` : upstreamMessage(text);
   return new GatewayError(code, message, { upstreamStatus: status });
 }
 

@@ -4,7 +4,7 @@ import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { createSchemaBudget } from '../../core/json/schema-budget.ts';
-import { lostInTurns } from '../../core/losses.ts';
+import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { encodePart } from './block-encoder.ts';
@@ -59,7 +59,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   dropped.push(...encodeAccount(request, body));
   dropped.push(
     ...UNKNOWN.filter((parameter) => request[parameter] !== undefined),
-    ...lostInTurns(request.turns, PLACES),
+    ...unsupportedTurnDetails(request.turns, PLACES),
   );
   if (request.stream) body.stream = true;
   limitMarks(body);

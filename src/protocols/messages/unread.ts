@@ -1,7 +1,7 @@
 /** Members of a client's body that nothing reads. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
-import { unread } from '../../core/losses.ts';
+import { unreadFields } from '../../core/losses.ts';
 
 const BODY = new Set([
   'model', 'messages', 'max_tokens', 'system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools',
@@ -34,14 +34,14 @@ export function unreadIn(body: Json): string[] {
   const tools: Json[] = (body.tools ?? []).filter((tool: Json) => isObject(tool.input_schema));
   const format = output?.format ?? body.output_format;
   const names = [
-    ...unread(body, BODY),
-    ...unread(thinking, THINKING, 'thinking.'),
-    ...unread(output, OUTPUT, 'output_config.'),
-    ...unread(format, FORMAT, 'output_config.format.'),
-    ...unread(metadata, METADATA, 'metadata.'),
-    ...tools.flatMap((tool) => unread(tool, TOOL, 'tools.')),
+    ...unreadFields(body, BODY),
+    ...unreadFields(thinking, THINKING, 'thinking.'),
+    ...unreadFields(output, OUTPUT, 'output_config.'),
+    ...unreadFields(format, FORMAT, 'output_config.format.'),
+    ...unreadFields(metadata, METADATA, 'metadata.'),
+    ...tools.flatMap((tool) => unreadFields(tool, TOOL, 'tools.')),
     ...unreadInBlocks(system, 'system.'),
-    ...messages.flatMap((turn: Json) => unread(turn, TURN, 'messages.')),
+    ...messages.flatMap((turn: Json) => unreadFields(turn, TURN, 'messages.')),
     ...messages.flatMap((turn: Json) => unreadInBlocks(turn.content, 'messages.content.')),
   ];
   return [...new Set(names)];
@@ -53,6 +53,6 @@ function unreadInBlocks(content: Json, prefix: string): string[] {
     const known = Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : undefined;
     if (!known) return [];
     const inner = block.type === 'tool_result' ? unreadInBlocks(block.content, `${prefix}content.`) : [];
-    return [...unread(block, known, prefix), ...inner];
+    return [...unreadFields(block, known, prefix), ...inner];
   });
 }

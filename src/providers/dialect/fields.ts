@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
-import { type DialectStep, leaveOut, markDropped, put, remove } from './step.ts';
+import { type DialectStep, dropField, markDropped, removeField, setField } from './step.ts';
 
 /** What routers and local servers take beyond OpenAI's own fields; strict providers answer 400 to them. */
 export const EXTENSIONS = [
@@ -41,57 +41,57 @@ export const OPENAI_ONLY = [
 ];
 
 export function without(...fields: string[]): DialectStep {
-  return (body, _rules, done) => {
-    for (const field of fields) leaveOut(body, field, done);
+  return (body, _rules, result) => {
+    for (const field of fields) dropField(body, field, result);
   };
 }
 
 /** Moves a value to another name; a value that is already there wins. */
 export function renamed(from: string, to: string): DialectStep {
-  return (body, _rules, done) => {
+  return (body, _rules, result) => {
     if (body[from] === undefined) return;
-    if ((body[to] ?? null) === null && body[from] !== null) put(body, to, body[from], done);
-    remove(body, from, done);
+    if ((body[to] ?? null) === null && body[from] !== null) setField(body, to, body[from], result);
+    removeField(body, from, result);
   };
 }
 
 /** Some servers take `null` for a value instead of for its absence. */
-export const withoutNulls: DialectStep = (body, _rules, done) => {
-  for (const [field, value] of Object.entries(body)) if (value === null) remove(body, field, done);
+export const withoutNulls: DialectStep = (body, _rules, result) => {
+  for (const [field, value] of Object.entries(body)) if (value === null) removeField(body, field, result);
 };
 
 /** `reasoning: {effort, enabled, max_tokens}` of routers as the `reasoning_effort` of OpenAI. */
-export const reasoningAsEffort: DialectStep = (body, _rules, done) => {
+export const reasoningAsEffort: DialectStep = (body, _rules, result) => {
   const { reasoning } = body;
   if (reasoning === undefined) return;
   const effort = reasoning?.effort ?? (reasoning?.enabled === false ? 'none' : undefined);
   if (effort !== undefined) body.reasoning_effort ??= effort;
-  else if (reasoning?.max_tokens !== undefined) markDropped('reasoning.max_tokens', done);
-  remove(body, 'reasoning', done);
+  else if (reasoning?.max_tokens !== undefined) markDropped('reasoning.max_tokens', result);
+  removeField(body, 'reasoning', result);
 };
 
 /** OpenAI's choice among some of the tools, for servers that only know all or one: the other tools are not shown. */
-export const allowedTools: DialectStep = (body, _rules, done) => {
+export const allowedTools: DialectStep = (body, _rules, result) => {
   const allowed = body.tool_choice?.allowed_tools;
   if (body.tool_choice?.type !== 'allowed_tools' || !isObject(allowed)) return;
   const names = new Set((allowed.tools ?? []).map(toolName));
   if (Array.isArray(body.tools)) body.tools = body.tools.filter((tool: Json) => names.has(toolName(tool)));
-  put(body, 'tool_choice', allowed.mode ?? 'auto', done);
+  setField(body, 'tool_choice', allowed.mode ?? 'auto', result);
 };
 
 /** For servers that can force a call but not name the tool: the named one is the only one shown. */
-export const namedToolAsOnlyTool: DialectStep = (body, _rules, done) => {
+export const namedToolAsOnlyTool: DialectStep = (body, _rules, result) => {
   if (!isObject(body.tool_choice)) return;
   const name = toolName(body.tool_choice);
   if (Array.isArray(body.tools)) body.tools = body.tools.filter((tool: Json) => toolName(tool) === name);
-  put(body, 'tool_choice', 'required', done);
+  setField(body, 'tool_choice', 'required', result);
 };
 
 /** JSON mode for servers that only know schemas. */
-export const jsonModeAsSchema: DialectStep = (body, _rules, done) => {
+export const jsonModeAsSchema: DialectStep = (body, _rules, result) => {
   if (body.response_format?.type !== 'json_object') return;
   const format = { name: 'object', schema: { type: 'object' } };
-  put(body, 'response_format', { type: 'json_schema', json_schema: format }, done);
+  setField(body, 'response_format', { type: 'json_schema', json_schema: format }, result);
 };
 
 /** True for a choice that makes the model call a tool. */

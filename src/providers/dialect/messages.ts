@@ -3,7 +3,7 @@
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { Adaptation } from '../../core/provider.ts';
 import { reasons } from './fields.ts';
-import { type DialectStep, markDropped, put, remove } from './step.ts';
+import { type DialectStep, markDropped, removeField, setField } from './step.ts';
 
 export function messagesOf(body: Json): Json[] {
   return Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
@@ -17,48 +17,48 @@ export function callsOf(message: Json): Json[] {
   return Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
 }
 
-export const developerAsSystem: DialectStep = (body, _rules, done) => {
-  for (const message of messagesOf(body)) if (message.role === 'developer') put(message, 'role', 'system', done);
+export const developerAsSystem: DialectStep = (body, _rules, result) => {
+  for (const message of messagesOf(body)) if (message.role === 'developer') setField(message, 'role', 'system', result);
 };
 
 /** One system turn, and it stands first: chat templates of open models refuse any other. */
-export const mergeSystemTurns: DialectStep = (body, _rules, done) => {
+export const mergeSystemTurns: DialectStep = (body, _rules, result) => {
   const all = messagesOf(body);
   const system = all.filter(isSystem);
   if (system.length === 0 || (system.length === 1 && all[0] === system[0])) return;
   const merged = { role: 'system', content: joined(system.map((message) => message.content)) };
   body.messages = [merged, ...all.filter((message) => !isSystem(message))];
-  done.changed = true;
+  result.changed = true;
 };
 
 /** User and assistant take turns; neighbours of one role become one turn. */
-export const alternatingTurns: DialectStep = (body, _rules, done) => {
+export const alternatingTurns: DialectStep = (body, _rules, result) => {
   const all = messagesOf(body);
   const turns: Json[] = [];
   for (const message of all) {
     const last = turns.at(-1);
-    if (last && joins(last, message))
+    if (last && canJoin(last, message))
       turns[turns.length - 1] = { ...last, content: joined([last.content, message.content]) };
     else turns.push(message);
   }
   if (turns.length === all.length) return;
   body.messages = turns;
-  done.changed = true;
+  result.changed = true;
 };
 
-function joins(last: Json, next: Json): boolean {
+function canJoin(last: Json, next: Json): boolean {
   return last.role === next.role && next.role !== 'tool' && !last.tool_calls && !next.tool_calls;
 }
 
 /** Adds an instruction to the system turn at the start, or makes one. */
-export function leadWithSystem(body: Json, text: string): void {
+export function prependToSystem(body: Json, text: string): void {
   const first = messagesOf(body)[0];
   if (first && isSystem(first)) first.content = joined([first.content, text]);
   else body.messages = [{ role: 'system', content: text }, ...messagesOf(body)];
 }
 
 /** What answers carry and clients send back with the history; no provider misses it, and strict ones refuse it. */
-const ANSWER_FIELDS = [
+const RESPONSE_FIELDS = [
   'reasoning',
   'reasoning_content',
   'reasoning_details',
@@ -70,71 +70,72 @@ const ANSWER_FIELDS = [
 
 /** Takes the fields of answers out of the history, except those in `kept`; a refusal becomes text. */
 export function plainHistory(...kept: string[]): DialectStep {
-  const unwanted = ANSWER_FIELDS.filter((field) => !kept.includes(field));
-  return (body, _rules, done) => {
+  const unwanted = RESPONSE_FIELDS.filter((field) => !kept.includes(field));
+  return (body, _rules, result) => {
     for (const message of messagesOf(body)) {
-      if (message.refusal && !message.content) put(message, 'content', message.refusal, done);
-      for (const field of ['refusal', ...unwanted]) remove(message, field, done);
-      if (message.function_call === null) remove(message, 'function_call', done);
-      if (message.tool_calls === null) remove(message, 'tool_calls', done);
-      for (const call of callsOf(message)) remove(call, 'extra_content', done);
+      if (message.refusal && !message.content) setField(message, 'content', message.refusal, result);
+      for (const field of ['refusal', ...unwanted]) removeField(message, field, result);
+      if (message.function_call === null) removeField(message, 'function_call', result);
+      if (message.tool_calls === null) removeField(message, 'tool_calls', result);
+      for (const call of callsOf(message)) removeField(call, 'extra_content', result);
     }
   };
 }
 
 /** Names of speakers, for providers that answer 400 to them. */
-export const withoutNames: DialectStep = (body, _rules, done) => {
+export const withoutNames: DialectStep = (body, _rules, result) => {
   for (const message of messagesOf(body)) {
     if (message.name === undefined) continue;
-    if (message.name !== null && message.role !== 'tool') markDropped('messages.name', done);
-    remove(message, 'name', done);
+    if (message.name !== null && message.role !== 'tool') markDropped('messages.name', result);
+    removeField(message, 'name', result);
   }
 };
 
 const CACHE_MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
 /** Cache breakpoints on messages, parts and tools. */
-export const withoutCacheMarks: DialectStep = (body, _rules, done) => {
+export const withoutCacheMarks: DialectStep = (body, _rules, result) => {
   const tools = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
   for (const holder of [...messagesOf(body).flatMap((message) => [message, ...partsOf(message)]), ...tools]) {
-    for (const mark of CACHE_MARKS) dropMark(holder, mark, done);
+    for (const mark of CACHE_MARKS) dropCacheMark(holder, mark, result);
   }
 };
 
-function dropMark(holder: Json, mark: string, done: Adaptation): void {
+function dropCacheMark(holder: Json, mark: string, result: Adaptation): void {
   if (holder[mark] === undefined) return;
-  if (holder[mark] !== null) markDropped(mark, done);
-  remove(holder, mark, done);
+  if (holder[mark] !== null) markDropped(mark, result);
+  removeField(holder, mark, result);
 }
 
-export const withoutImageDetail: DialectStep = (body, _rules, done) => {
+export const withoutImageDetail: DialectStep = (body, _rules, result) => {
   for (const part of messagesOf(body).flatMap(partsOf))
-    if (isObject(part.image_url)) remove(part.image_url, 'detail', done);
+    if (isObject(part.image_url)) removeField(part.image_url, 'detail', result);
 };
 
 /** Stands for reasoning nobody kept: servers that require `reasoning_content` refuse an empty one. */
-const NO_REASONING = ' ';
+const REASONING_PLACEHOLDER = ' ';
 
 /** Reasoning of earlier turns as `reasoning_content`, and on every assistant turn where the model requires it. */
-export const reasoningContent: DialectStep = (body, rules, done) => {
+export const reasoningContent: DialectStep = (body, rules, result) => {
   const thinks = reasons(body, rules);
   for (const message of messagesOf(body)) {
     if (message.role !== 'assistant') continue;
-    if (message.reasoning && !message.reasoning_content) put(message, 'reasoning_content', message.reasoning, done);
-    remove(message, 'reasoning', done);
-    remove(message, 'reasoning_details', done);
-    if (rules.reasoningHistory === 'forbidden') remove(message, 'reasoning_content', done);
+    if (message.reasoning && !message.reasoning_content)
+      setField(message, 'reasoning_content', message.reasoning, result);
+    removeField(message, 'reasoning', result);
+    removeField(message, 'reasoning_details', result);
+    if (rules.reasoningHistory === 'forbidden') removeField(message, 'reasoning_content', result);
     else if (rules.reasoningHistory === 'required' && thinks && !message.reasoning_content) {
-      put(message, 'reasoning_content', NO_REASONING, done);
+      setField(message, 'reasoning_content', REASONING_PLACEHOLDER, result);
     }
   }
 };
 
 /** A last assistant turn that is to be continued carries a flag. */
 export function markedPrefill(flag: string): DialectStep {
-  return (body, _rules, done) => {
+  return (body, _rules, result) => {
     const last = messagesOf(body).at(-1);
-    if (last?.role === 'assistant' && !last.tool_calls?.length) put(last, flag, true, done);
+    if (last?.role === 'assistant' && !last.tool_calls?.length) setField(last, flag, true, result);
   };
 }
 

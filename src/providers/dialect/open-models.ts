@@ -2,7 +2,7 @@
 
 import { allowedTools, reasoningAsEffort, withoutNulls } from './fields.ts';
 import { mergeSystemTurns, withoutImageDetail } from './messages.ts';
-import { obeyRules } from './rules.ts';
+import { applyRules } from './rules.ts';
 import type { DialectStep } from './step.ts';
 
 export const openModels: readonly DialectStep[] = [
@@ -11,5 +11,5 @@ export const openModels: readonly DialectStep[] = [
   withoutImageDetail,
   reasoningAsEffort,
   allowedTools,
-  obeyRules,
+  applyRules,
 ];

@@ -5,49 +5,49 @@ import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { Adaptation } from '../../core/provider.ts';
 import { isForced, reasons } from './fields.ts';
-import { developerAsSystem, leadWithSystem, mergeSystemTurns } from './messages.ts';
-import { type DialectStep, leaveOut, markDropped, put, remove } from './step.ts';
+import { developerAsSystem, mergeSystemTurns, prependToSystem } from './messages.ts';
+import { type DialectStep, dropField, markDropped, removeField, setField } from './step.ts';
 
 /** Rules that are not set change nothing, so a provider states its newest ones in full. */
-export const obeyRules: DialectStep = (body, rules, done) => {
-  nameTokenField(body, rules, done);
-  obeyEffort(body, rules, done);
-  obeySampling(body, rules, done);
-  if (rules.penalties === false) leaveOutAll(body, ['frequency_penalty', 'presence_penalty'], done);
-  if (rules.logprobs === false) leaveOutAll(body, ['logprobs', 'top_logprobs'], done);
-  if (rules.logitBias === false) leaveOut(body, 'logit_bias', done);
-  if (rules.stop === false) leaveOut(body, 'stop', done);
-  if (rules.forcedChoice === false) letModelChoose(body, done);
-  if (rules.schema === false) describeSchema(body, done);
-  // The other way round nothing is to be done: who knows `developer` reads `system` as well.
-  if (rules.systemRole === 'system') developerAsSystem(body, rules, done);
-  if (rules.midSystem === false) mergeSystemTurns(body, rules, done);
+export const applyRules: DialectStep = (body, rules, result) => {
+  nameTokenField(body, rules, result);
+  applyEffort(body, rules, result);
+  applySampling(body, rules, result);
+  if (rules.penalties === false) dropFields(body, ['frequency_penalty', 'presence_penalty'], result);
+  if (rules.logprobs === false) dropFields(body, ['logprobs', 'top_logprobs'], result);
+  if (rules.logitBias === false) dropField(body, 'logit_bias', result);
+  if (rules.stop === false) dropField(body, 'stop', result);
+  if (rules.forcedChoice === false) unforceToolChoice(body, result);
+  if (rules.schema === false) schemaAsInstruction(body, result);
+  // The reverse needs no change: a server that knows `developer` accepts `system` too.
+  if (rules.systemRole === 'system') developerAsSystem(body, rules, result);
+  if (rules.midSystem === false) mergeSystemTurns(body, rules, result);
 };
 
-function nameTokenField(body: Json, rules: ModelRules, done: Adaptation): void {
+function nameTokenField(body: Json, rules: ModelRules, result: Adaptation): void {
   if (!rules.tokenField) return;
   const other = rules.tokenField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   if (body[other] === undefined) return;
   // Of both, the newer name is the one that is meant.
   const limit = body.max_completion_tokens ?? body.max_tokens;
-  if (limit !== null) put(body, rules.tokenField, limit, done);
-  remove(body, other, done);
+  if (limit !== null) setField(body, rules.tokenField, limit, result);
+  removeField(body, other, result);
 }
 
 const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-function obeyEffort(body: Json, rules: ModelRules, done: Adaptation): void {
+function applyEffort(body: Json, rules: ModelRules, result: Adaptation): void {
   if (rules.toolsNeedNoReasoning && hasFunctions(body) && body.reasoning_effort !== 'none') {
-    if ((body.reasoning_effort ?? null) !== null) markDropped('reasoning_effort', done);
-    put(body, 'reasoning_effort', 'none', done);
+    if ((body.reasoning_effort ?? null) !== null) markDropped('reasoning_effort', result);
+    setField(body, 'reasoning_effort', 'none', result);
   }
   const effort = body.reasoning_effort;
   if (effort === undefined) return;
-  if (rules.reasoning === 'none' && effort === 'none') remove(body, 'reasoning_effort', done);
-  else if (rules.reasoning === 'none' || rules.reasoning === 'always') leaveOut(body, 'reasoning_effort', done);
+  if (rules.reasoning === 'none' && effort === 'none') removeField(body, 'reasoning_effort', result);
+  else if (rules.reasoning === 'none' || rules.reasoning === 'always') dropField(body, 'reasoning_effort', result);
   else if (effort === 'none' && rules.reasoningOff) return;
   else if (rules.efforts?.length && EFFORTS.includes(effort)) {
-    put(body, 'reasoning_effort', nearestEffort(effort, rules.efforts), done);
+    setField(body, 'reasoning_effort', nearestEffort(effort, rules.efforts), result);
   }
 }
 
@@ -63,32 +63,32 @@ function hasFunctions(body: Json): boolean {
   return Array.isArray(body.tools) && body.tools.some((tool: Json) => tool?.type === 'function');
 }
 
-function obeySampling(body: Json, rules: ModelRules, done: Adaptation): void {
+function applySampling(body: Json, rules: ModelRules, result: Adaptation): void {
   if (rules.sampling === 'never' || (rules.sampling === 'without-reasoning' && reasons(body, rules))) {
-    leaveOutAll(body, ['temperature', 'top_p', 'top_k'], done);
+    dropFields(body, ['temperature', 'top_p', 'top_k'], result);
   }
-  if (rules.bothSampling === false && (body.temperature ?? null) !== null) leaveOut(body, 'top_p', done);
+  if (rules.bothSampling === false && (body.temperature ?? null) !== null) dropField(body, 'top_p', result);
 }
 
-function letModelChoose(body: Json, done: Adaptation): void {
+function unforceToolChoice(body: Json, result: Adaptation): void {
   if (!isForced(body.tool_choice)) return;
-  markDropped('tool_choice', done);
-  if (body.tool_choice?.type === 'allowed_tools') put(body.tool_choice.allowed_tools, 'mode', 'auto', done);
-  else put(body, 'tool_choice', 'auto', done);
+  markDropped('tool_choice', result);
+  if (body.tool_choice?.type === 'allowed_tools') setField(body.tool_choice.allowed_tools, 'mode', 'auto', result);
+  else setField(body, 'tool_choice', 'auto', result);
 }
 
 /** A schema in words, and JSON mode, for models without schemas. */
-function describeSchema(body: Json, done: Adaptation): void {
+function schemaAsInstruction(body: Json, result: Adaptation): void {
   if (body.response_format?.type !== 'json_schema') return;
   const { schema, description } = body.response_format.json_schema ?? {};
   const about = description ? `${description}\n` : '';
-  leadWithSystem(
+  prependToSystem(
     body,
     `${about}Answer with one JSON object that follows this JSON Schema:\n${JSON.stringify(schema ?? {})}`,
   );
-  put(body, 'response_format', { type: 'json_object' }, done);
+  setField(body, 'response_format', { type: 'json_object' }, result);
 }
 
-function leaveOutAll(body: Json, fields: string[], done: Adaptation): void {
-  for (const field of fields) leaveOut(body, field, done);
+function dropFields(body: Json, fields: string[], result: Adaptation): void {
+  for (const field of fields) dropField(body, field, result);
 }

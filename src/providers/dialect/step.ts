@@ -4,18 +4,18 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { Adaptation } from '../../core/provider.ts';
 
-export type DialectStep = (body: Json, rules: ModelRules, done: Adaptation) => void;
+export type DialectStep = (body: Json, rules: ModelRules, result: Adaptation) => void;
 
 export function dialect(...steps: DialectStep[]): (body: Json, rules: ModelRules) => Adaptation {
   return (body, rules) => {
-    const done: Adaptation = { changed: false, dropped: [] };
-    for (const step of steps) step(body, rules, done);
-    return done;
+    const result: Adaptation = { changed: false, dropped: [] };
+    for (const step of steps) step(body, rules, result);
+    return result;
   };
 }
 
 /** Values that say the same as leaving the field out. */
-const DEFAULTS: Record<string, Json> = {
+const FIELD_DEFAULTS: Record<string, Json> = {
   temperature: 1,
   top_p: 1,
   frequency_penalty: 0,
@@ -28,33 +28,33 @@ const DEFAULTS: Record<string, Json> = {
   service_tier: 'auto',
 };
 
-function saysSomething(field: string, value: Json): boolean {
-  if (value === null || value === DEFAULTS[field]) return false;
+function isMeaningful(field: string, value: Json): boolean {
+  if (value === null || value === FIELD_DEFAULTS[field]) return false;
   return !isObject(value) || Object.keys(value).length > 0;
 }
 
 /** Deletes a field; it counts as dropped only if it said something. */
-export function leaveOut(body: Json, field: string, done: Adaptation): void {
+export function dropField(body: Json, field: string, result: Adaptation): void {
   if (body[field] === undefined) return;
-  if (saysSomething(field, body[field])) markDropped(field, done);
+  if (isMeaningful(field, body[field])) markDropped(field, result);
   delete body[field];
-  done.changed = true;
+  result.changed = true;
 }
 
-export function markDropped(field: string, done: Adaptation): void {
-  if (!done.dropped.includes(field)) done.dropped.push(field);
+export function markDropped(field: string, result: Adaptation): void {
+  if (!result.dropped.includes(field)) result.dropped.push(field);
 }
 
 /** Gives a field a value that may be the one it has. */
-export function put(holder: Json, field: string, value: Json, done: Adaptation): void {
+export function setField(holder: Json, field: string, value: Json, result: Adaptation): void {
   if (holder[field] === value) return;
   holder[field] = value;
-  done.changed = true;
+  result.changed = true;
 }
 
 /** Takes out a member that is no parameter of the request, so that nobody misses it. */
-export function remove(holder: Json, field: string, done: Adaptation): void {
+export function removeField(holder: Json, field: string, result: Adaptation): void {
   if (holder[field] === undefined) return;
   delete holder[field];
-  done.changed = true;
+  result.changed = true;
 }

@@ -6,8 +6,8 @@ import type { SandboxRequest } from './request.ts';
 import { sampleSchema } from './schema-sample.ts';
 import { tokens } from './tokens.ts';
 
-const SCHEMA = 'response_format.json_schema.schema';
-const LONGEST_TEXT = 64 * 1024;
+const SCHEMA_PARAM = 'response_format.json_schema.schema';
+const MAX_TEXT_CHARACTERS = 64 * 1024;
 
 export type Piece =
   | { type: 'reasoning'; text: string }
@@ -37,12 +37,12 @@ export function textAnswer(text: string, request: SandboxRequest): SandboxAnswer
 }
 
 function jsonText(text: string, schema: Json): string {
-  const field = { param: SCHEMA, name: 'The JSON schema of the answer' };
+  const field = { param: SCHEMA_PARAM, name: 'The JSON schema of the answer' };
   // A text that is longer than the longest answer is cut anyway.
-  const value = sampleSchema(schema, text.slice(0, LONGEST_TEXT), { field });
+  const value = sampleSchema(schema, text.slice(0, MAX_TEXT_CHARACTERS), { field });
   if (value === undefined) {
     throw new GatewayError('invalid_request', 'The sandbox finds no value that fits the schema.', {
-      param: SCHEMA,
+      param: SCHEMA_PARAM,
     });
   }
   return JSON.stringify(value);
@@ -59,6 +59,6 @@ export function callAnswer(calls: SandboxToolCall[], { limit }: SandboxRequest):
 }
 
 /** The answer broken off after `limit` tokens, if it is longer. */
-export function limited(answer: SandboxAnswer, limit: number): SandboxAnswer {
+export function truncate(answer: SandboxAnswer, limit: number): SandboxAnswer {
   return answer.pieces.length > limit ? { pieces: answer.pieces.slice(0, limit), finish: 'length' } : answer;
 }

@@ -37,21 +37,21 @@ function fileText(file: Json): string {
   return file?.file_data === undefined ? String(file?.file_id ?? '') : addressText(file.file_data);
 }
 
-const LONGEST_TYPE = 260;
+const MAX_DATA_URL_HEADER_CHARACTERS = 260;
 
 /** A data URL as its type and size, any other address as it is. */
 function addressText(url: unknown): string {
   const text = String(url ?? '');
   const comma = text.indexOf(',');
   if (!/^data:/i.test(text) || comma < 0) return text;
-  const [mime, ...marks] = text.slice('data:'.length, Math.min(comma, LONGEST_TYPE)).split(';');
+  const [mime, ...marks] = text.slice('data:'.length, Math.min(comma, MAX_DATA_URL_HEADER_CHARACTERS)).split(';');
   const data = text.slice(comma + 1);
   if (marks.includes('base64')) return dataText(mime || 'text/plain', data);
-  return `${mime || 'text/plain'}, ${sizeText(Buffer.byteLength(data) - 2 * escapesIn(data))}`;
+  return `${mime || 'text/plain'}, ${sizeText(Buffer.byteLength(data) - 2 * countEscapes(data))}`;
 }
 
 /** How many bytes of percent-encoded text stand there as three characters. */
-function escapesIn(text: string): number {
+function countEscapes(text: string): number {
   let count = 0;
   for (let at = text.indexOf('%'); at >= 0; at = text.indexOf('%', at + 1)) {
     if (/^[0-9a-f]{2}$/i.test(text.slice(at + 1, at + 3))) count++;

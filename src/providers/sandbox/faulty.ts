@@ -11,11 +11,11 @@ export type SandboxFault =
   | { type: 'empty' }
   | { type: 'error-in-200' }
   /** What happens once so many chunks have been sent. */
-  | { type: 'break'; after: number; how: Break };
+  | { type: 'break'; after: number; how: StreamBreak };
 
-export type Break = 'cut' | 'end' | 'hang' | 'error';
+export type StreamBreak = 'cut' | 'end' | 'hang' | 'error';
 
-export interface Script {
+export interface FaultScript {
   fault: SandboxFault;
   /** Milliseconds before the first byte. */
   slow: number;
@@ -23,20 +23,20 @@ export interface Script {
   pause: number;
 }
 
-const MAX_DELAY = 600_000;
+const MAX_DELAY_MS = 600_000;
 
-const BREAKS: Record<string, Break> = { cut: 'cut', end: 'end', hang: 'hang', 'error in stream': 'error' };
+const STREAM_BREAKS: Record<string, StreamBreak> = { cut: 'cut', end: 'end', hang: 'hang', 'error in stream': 'error' };
 
 /** What the words in a text ask for; delays go together with any fault. */
-export function scriptOf(text: string): Script {
-  return { fault: faultIn(text), slow: delayIn(text, SLOW), pause: delayIn(text, PAUSE) };
+export function scriptOf(text: string): FaultScript {
+  return { fault: faultIn(text), slow: delayIn(text, SLOW_PATTERN), pause: delayIn(text, PAUSE_PATTERN) };
 }
 
 function faultIn(text: string): SandboxFault {
   const status = /\bstatus ([45]\d\d)\b/i.exec(text)?.[1];
   if (status) return { type: 'status', status: Number(status) };
   const [, word = '', after] = /\b(cut|end|hang|error in stream) after (\d{1,6})\b/i.exec(text) ?? [];
-  const how = BREAKS[word.toLowerCase()];
+  const how = STREAM_BREAKS[word.toLowerCase()];
   if (how) return { type: 'break', after: Number(after), how };
   if (/\berror in 200\b/i.test(text)) return { type: 'error-in-200' };
   if (/\bhang\b/i.test(text)) return { type: 'hang' };
@@ -45,22 +45,22 @@ function faultIn(text: string): SandboxFault {
   return { type: 'none' };
 }
 
-const SLOW = /\bslow (\d+(?:\.\d+)?) ?(ms|s)\b/i;
-const PAUSE = /\bpause (\d+(?:\.\d+)?) ?(ms|s)\b/i;
+const SLOW_PATTERN = /\bslow (\d+(?:\.\d+)?) ?(ms|s)\b/i;
+const PAUSE_PATTERN = /\bpause (\d+(?:\.\d+)?) ?(ms|s)\b/i;
 
 function delayIn(text: string, delay: RegExp): number {
   const [, amount, unit] = delay.exec(text) ?? [];
-  return amount === undefined ? 0 : Math.min(MAX_DELAY, Number(amount) * (unit?.toLowerCase() === 's' ? 1000 : 1));
+  return amount === undefined ? 0 : Math.min(MAX_DELAY_MS, Number(amount) * (unit?.toLowerCase() === 's' ? 1000 : 1));
 }
 
 /** What is said around the fault, as far as it comes to that. */
 export function faulty(request: SandboxRequest): SandboxAnswer {
   const { fault, slow, pause } = scriptOf(request.text);
   const understood = fault.type !== 'none' || slow > 0 || pause > 0;
-  return textAnswer(understood ? 'Nothing else goes wrong in this answer of the sandbox.' : HELP, request);
+  return textAnswer(understood ? 'Nothing else goes wrong in this answer of the sandbox.' : HELP_TEXT, request);
 }
 
-const HELP = `I fail on request. Write one of these words:
+const HELP_TEXT = `I fail on request. Write one of these words:
 status 429 (or any other from 400 to 599): this error
 hang: no answer at all
 slow 2s: a wait before the first byte

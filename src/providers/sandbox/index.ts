@@ -2,8 +2,8 @@
 
 import type { ProviderType } from '../../core/provider.ts';
 import { createHeaderPlatform } from '../platform/headers.ts';
-import { systemClock } from './delivery.ts';
 import { modelsOf } from './models.ts';
+import { systemClock } from './send.ts';
 import { createSandboxUpstream } from './upstream.ts';
 import { sandboxVideo } from './video/wire.ts';
 

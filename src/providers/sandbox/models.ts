@@ -5,10 +5,10 @@ import { ASPECT_RATIOS, RESOLUTIONS, SIZES } from './video/sizes.ts';
 import { MAX_COUNT, MAX_SECONDS } from './video/task.ts';
 
 /** Tokens of the messages together. */
-export const CONTEXT_LENGTH = 131_072;
+export const CONTEXT_TOKENS = 131_072;
 
 /** Tokens of an answer, reasoning and calls included. */
-export const MAX_OUTPUT = 16_384;
+export const MAX_OUTPUT_TOKENS = 16_384;
 
 const COMMON_PARAMETERS = [
   'max_tokens',
@@ -59,7 +59,7 @@ const MODELS: Facts[] = [
 ];
 
 /** 2026-11-01, in Unix seconds. */
-const CREATED = 1_793_491_200;
+const CREATED_AT_S = 1_793_491_200;
 
 /** The models of a sandbox that is called `provider`. */
 export function modelsOf(provider: string): CatalogModel[] {
@@ -75,10 +75,10 @@ function common(provider: string, id: string): Pick<CatalogModel, Common> {
     provider,
     upstreamId: id,
     canonicalSlug: `${provider}/${id}`,
-    created: CREATED,
+    created: CREATED_AT_S,
     ownedBy: 'sandbox',
     version: '1',
-    contextLength: CONTEXT_LENGTH,
+    contextLength: CONTEXT_TOKENS,
     tokenizer: 'sandbox',
     instructType: null,
     isModerated: false,
@@ -91,13 +91,13 @@ function chatModel(provider: string, { id, name, description, parameters = [], r
     ...common(provider, id),
     name,
     description,
-    maxOutput: MAX_OUTPUT,
+    maxOutput: MAX_OUTPUT_TOKENS,
     inputModalities: ['text', 'image', 'file', 'audio', 'video'],
     outputModalities: ['text'],
     pricing: { prompt: '0', completion: '0' },
     supportedParameters: [...COMMON_PARAMETERS, ...parameters],
     rules: {
-      maxOutput: MAX_OUTPUT,
+      maxOutput: MAX_OUTPUT_TOKENS,
       sampling: 'always',
       bothSampling: true,
       penalties: true,

@@ -1,13 +1,13 @@
 /** A string that matches a regular expression, read off the expression: running a stranger's pattern could take forever. */
 
-const MAX_PATTERN = 500;
-const MAX_LENGTH = 10_000;
+const MAX_PATTERN_CHARACTERS = 500;
+const MAX_SAMPLE_CHARACTERS = 10_000;
 
 /** What stands for a class of characters: the first of these, or of those named in the class itself, that is in it. */
-const LETTERS = ['a', '0', 'A', '-', '_', ' ', '.', '@', '\n', '\t', 'é', '中'];
+const SAMPLE_CHARACTERS = ['a', '0', 'A', '-', '_', ' ', '.', '@', '\n', '\t', 'é', '中'];
 
 /** What follows the letter of an escape and belongs to it. */
-const OPERANDS: Record<string, RegExp> = {
+const ESCAPE_OPERANDS: Record<string, RegExp> = {
   p: /^\{[^}]*\}/,
   P: /^\{[^}]*\}/,
   u: /^(?:\{[0-9a-f]*\}|[0-9a-f]{4})/i,
@@ -16,7 +16,7 @@ const OPERANDS: Record<string, RegExp> = {
 
 /** Undefined for what can't be read off: lookaround, backreferences, assertions that contradict. */
 export function samplePattern(pattern: string, minLength: number): string | undefined {
-  if (pattern.length > MAX_PATTERN) return undefined;
+  if (pattern.length > MAX_PATTERN_CHARACTERS) return undefined;
   const shortest = generate([...pattern], 0);
   if (shortest === undefined || shortest.length >= minLength) return shortest;
   return generate([...pattern], minLength - shortest.length);
@@ -25,7 +25,7 @@ export function samplePattern(pattern: string, minLength: number): string | unde
 /** The shortest match that takes the first of all alternatives, made about `spare` characters longer where repetitions allow. */
 function generate(pattern: string[], spare: number): string | undefined {
   let at = 0;
-  let readable = true;
+  let isSupported = true;
 
   function alternatives(): string {
     const first = sequence();
@@ -39,8 +39,8 @@ function generate(pattern: string[], spare: number): string | undefined {
   function sequence(): string {
     let text = '';
     while (at < pattern.length && pattern[at] !== '|' && pattern[at] !== ')') text += repeated(atom());
-    if (text.length > MAX_LENGTH) readable = false;
-    return readable ? text : '';
+    if (text.length > MAX_SAMPLE_CHARACTERS) isSupported = false;
+    return isSupported ? text : '';
   }
 
   function atom(): string {
@@ -65,7 +65,7 @@ function generate(pattern: string[], spare: number): string | undefined {
   function group(): string {
     const opening = /^\?(?::|<[^=!>][^>]*>)/.exec(pattern.slice(at).join(''));
     if (opening) at += [...opening[0]].length;
-    else if (pattern[at] === '?') readable = false;
+    else if (pattern[at] === '?') isSupported = false;
     const text = alternatives();
     at++;
     return text;
@@ -81,16 +81,16 @@ function generate(pattern: string[], spare: number): string | undefined {
   function escaped(): string {
     const sign = pattern[at++] ?? '';
     if (/[bB]/.test(sign)) return '';
-    if (/[1-9k]/.test(sign)) readable = false;
-    const [operand] = OPERANDS[sign]?.exec(pattern.slice(at).join('')) ?? [''];
+    if (/[1-9k]/.test(sign)) isSupported = false;
+    const [operand] = ESCAPE_OPERANDS[sign]?.exec(pattern.slice(at).join('')) ?? [''];
     at += operand.length;
     return member(`\\${sign}${operand}`);
   }
 
   function member(text: string): string {
     const matches = compiled(text);
-    const found = [...LETTERS, ...text].find((letter) => matches?.test(letter));
-    if (found === undefined) readable = false;
+    const found = [...SAMPLE_CHARACTERS, ...text].find((letter) => matches?.test(letter));
+    if (found === undefined) isSupported = false;
     return found ?? '';
   }
 
@@ -101,12 +101,12 @@ function generate(pattern: string[], spare: number): string | undefined {
     const [min, max] = bounds(quantifier);
     const more = text === '' ? 0 : Math.min(max - min, Math.ceil(spare / text.length));
     spare -= more * text.length;
-    if (text.length * (min + more) > MAX_LENGTH) readable = false;
-    return readable ? text.repeat(min + more) : '';
+    if (text.length * (min + more) > MAX_SAMPLE_CHARACTERS) isSupported = false;
+    return isSupported ? text.repeat(min + more) : '';
   }
 
   const text = alternatives();
-  return readable && at === pattern.length ? text : undefined;
+  return isSupported && at === pattern.length ? text : undefined;
 }
 
 function bounds([quantifier, min, comma, max]: RegExpExecArray): [number, number] {

@@ -7,12 +7,12 @@ import type { SandboxRequest } from './request.ts';
 import { tokens } from './tokens.ts';
 import { tools } from './tools.ts';
 
-const STEPS: Record<Effort, number> = { none: 0, minimal: 1, low: 2, medium: 4, high: 8, xhigh: 16, max: 32 };
+const STEPS_BY_EFFORT: Record<Effort, number> = { none: 0, minimal: 1, low: 2, medium: 4, high: 8, xhigh: 16, max: 32 };
 
 export function reasoner(request: SandboxRequest): SandboxAnswer {
   const answer = request.tools.length > 0 ? tools(request) : echo(request);
   const most = Math.min(request.budget, request.limit + 1);
-  const thoughts = tokens(thinking(request.text, STEPS[request.effort]), most);
+  const thoughts = tokens(thinking(request.text, STEPS_BY_EFFORT[request.effort]), most);
   const pieces = thoughts.map((text): Piece => ({ type: 'reasoning', text }));
   return { ...answer, pieces: [...pieces, ...answer.pieces] };
 }

@@ -137,7 +137,7 @@ export interface SandboxLimits {
 
 const HASH_SLICE_BYTES = 1024 * 1024;
 /** Of a token, white space before it not counted. */
-const TOKEN_CHARACTERS = 16;
+const MAX_TOKEN_CHARACTERS = 16;
 
 /** Throws `invalid_request` naming the field that is wrong, and `context_length_exceeded`. */
 export async function decodeRequest(bytes: Buffer, limits: SandboxLimits): Promise<SandboxRequest> {
@@ -181,7 +181,7 @@ function requestOf(body: Body, { context, output }: SandboxLimits): Omit<Sandbox
 /** Text that is too long by its length alone is not split into tokens. */
 function promptTokensOf(messages: SandboxMessage[], context: number): number {
   const characters = messages.reduce((sum, { text }) => sum + text.length, 0);
-  const most = context * TOKEN_CHARACTERS;
+  const most = context * MAX_TOKEN_CHARACTERS;
   if (characters > most) throw tooLong(`${characters} characters; the sandbox takes at most ${most}`);
   let tokens = 0;
   for (const { text } of messages) {
@@ -198,13 +198,13 @@ function tooLong(what: string): GatewayError {
 function messagesOf(body: Body): SandboxMessage[] {
   const names = new Map<string, string>();
   return body.messages.map((message) => {
-    for (const call of message.tool_calls ?? []) noteName(call, names);
+    for (const call of message.tool_calls ?? []) recordToolName(call, names);
     const tool = names.get(message.tool_call_id ?? '');
     return { role: message.role, text: textOf(message), ...(tool !== undefined && { tool }) };
   });
 }
 
-function noteName(call: Json, names: Map<string, string>): void {
+function recordToolName(call: Json, names: Map<string, string>): void {
   const name = call?.function?.name ?? call?.custom?.name;
   if (typeof name === 'string') names.set(call.id, name);
 }

@@ -5,7 +5,7 @@ import { lookUp } from '../../core/table.ts';
 import { samplePattern } from './pattern-sample.ts';
 
 /** Longer strings than any sane schema demands are not made. */
-const MAX_LENGTH = 10_000;
+const MAX_STRING_CHARACTERS = 10_000;
 
 /** Undefined when no number fits. */
 export function sampleNumber(node: Record<string, Json>, integer: boolean, nth: number): number | undefined {
@@ -31,19 +31,19 @@ export function sampleNumber(node: Record<string, Json>, integer: boolean, nth: 
 /** The text cut or padded to the wanted length, unless a pattern or format asks for something else. */
 export function sampleString(node: Record<string, Json>, text: string): string | undefined {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = node;
-  if (minLength > Math.min(maxLength, MAX_LENGTH)) return undefined;
+  if (minLength > Math.min(maxLength, MAX_STRING_CHARACTERS)) return undefined;
   const patterned = typeof pattern === 'string' ? samplePattern(pattern, minLength) : undefined;
   if (patterned !== undefined) return patterned;
-  return lookUp(FORMATS, format) ?? beginning(text, maxLength).padEnd(minLength, 'x');
+  return lookUp(FORMAT_SAMPLES, format) ?? truncate(text, maxLength).padEnd(minLength, 'x');
 }
 
 /** The first characters of a text, of which some are two units. */
-function beginning(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   return [...text.slice(0, length * 2)].slice(0, length).join('');
 }
 
-const FORMATS: Record<string, string> = {
+const FORMAT_SAMPLES: Record<string, string> = {
   'date-time': '2000-01-01T00:00:00Z',
   date: '2000-01-01',
   time: '00:00:00Z',

@@ -11,7 +11,7 @@ const CHARACTERS_PER_STEP = 64;
 const isNumber = (value: Json): boolean => typeof value === 'number';
 const isNames = (value: Json): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
 
-const VALID: Record<string, (value: Json) => boolean> = {
+const KEYWORD_CHECKS: Record<string, (value: Json) => boolean> = {
   allOf: Array.isArray,
   anyOf: Array.isArray,
   oneOf: Array.isArray,
@@ -49,7 +49,7 @@ export function createMerge(work: SchemaWork): SandboxSchemaMerge {
     const entries = Object.entries(node);
     work.spend(entries.length);
     const trusted = Object.fromEntries(
-      entries.filter(([keyword, value]) => lookUp(VALID, keyword)?.(value) ?? keyword !== '__proto__'),
+      entries.filter(([keyword, value]) => lookUp(KEYWORD_CHECKS, keyword)?.(value) ?? keyword !== '__proto__'),
     );
     known.set(node, trusted);
     return trusted;

@@ -7,8 +7,8 @@ import { createMerge, type Schema } from './schema-merge.ts';
 import { createSizes } from './schema-size.ts';
 
 /** Optional members are filled in down to this depth, and as long as the value is small. */
-const GENEROUS_DEPTH = 5;
-const GENEROUS_STEPS = 500;
+const OPTIONAL_MAX_DEPTH = 5;
+const OPTIONAL_MAX_STEPS = 500;
 
 /** Where a schema that leads back to itself, or demands very much, is given up. */
 const MAX_DEPTH = 64;
@@ -33,54 +33,54 @@ export function sampleSchema(
   let steps = 0;
 
   /** Counts the characters of a value as it is made. */
-  function made(value: Json): Json {
+  function counted(value: Json): Json {
     work.write(sizeOf(value));
     return value;
   }
 
   /** `nth` tells the items of an array apart that must differ. */
   function sample(schema: Json, depth: number, nth: number): Json {
-    const node = flat(schema, depth);
+    const node = flatten(schema, depth);
     if (!node) return undefined;
-    if (node.const !== undefined) return made(node.const);
-    if (node.enum) return made(node.enum[nth % node.enum.length]);
+    if (node.const !== undefined) return counted(node.const);
+    if (node.enum) return counted(node.enum[nth % node.enum.length]);
     for (const name of ['anyOf', 'oneOf']) {
       const { [name]: branches, ...rest } = node;
       if (branches) return sampleBranch(branches, rest, depth, nth);
     }
-    switch (typeOf(node, isGenerous(depth))) {
+    switch (typeOf(node, includesOptional(depth))) {
       case 'object':
         return sampleObject(node, depth, nth);
       case 'array':
         return sampleArray(node, depth, nth);
       case 'number':
-        return made(sampleNumber(node, false, nth));
+        return counted(sampleNumber(node, false, nth));
       case 'integer':
-        return made(sampleNumber(node, true, nth));
+        return counted(sampleNumber(node, true, nth));
       case 'boolean':
         return nth % 2 === 1;
       case 'null':
         return null;
       default:
         if (typeof node.pattern === 'string') work.spend(node.pattern.length);
-        return made(sampleString(node, nth === 0 ? text : `${nth + 1} ${text}`));
+        return counted(sampleString(node, nth === 0 ? text : `${nth + 1} ${text}`));
     }
   }
 
-  function isGenerous(depth: number): boolean {
-    return depth <= GENEROUS_DEPTH && steps <= GENEROUS_STEPS;
+  function includesOptional(depth: number): boolean {
+    return depth <= OPTIONAL_MAX_DEPTH && steps <= OPTIONAL_MAX_STEPS;
   }
 
   /** The schema with what it refers to and its `allOf` merged in; undefined when nothing can fit it. */
-  function flat(schema: Json, depth: number): Schema | undefined {
+  function flatten(schema: Json, depth: number): Schema | undefined {
     work.spend(1);
     if (schema === false || ++steps > MAX_STEPS || depth > MAX_DEPTH) return undefined;
     if (!isObject(schema)) return {};
     const { $ref, allOf = [], ...own } = wellFormed(schema);
-    const parts = typeof $ref === 'string' ? [referenced($ref), ...allOf] : allOf;
+    const parts = typeof $ref === 'string' ? [resolveReference($ref), ...allOf] : allOf;
     let node: Schema = own;
     for (const part of parts) {
-      const inner = flat(part, depth + 1);
+      const inner = flatten(part, depth + 1);
       if (!inner) return undefined;
       node = mergeSchemas(inner, node);
     }
@@ -88,7 +88,7 @@ export function sampleSchema(
   }
 
   /** What a local reference leads to; a foreign one allows everything. */
-  function referenced(reference: string): Json {
+  function resolveReference(reference: string): Json {
     if (!reference.startsWith('#')) return {};
     const names = reference.split('/').slice(1);
     work.spend(names.length + reference.length / 64);
@@ -101,11 +101,11 @@ export function sampleSchema(
   /** Deep down the branches that end soonest come first. */
   function sampleBranch(branches: Json[], rest: Schema, depth: number, nth: number): Json {
     work.spend(branches.length);
-    const order = isGenerous(depth)
+    const order = includesOptional(depth)
       ? branches
-      : branches.toSorted((one, other) => Number(nests(one)) - Number(nests(other)));
+      : branches.toSorted((one, other) => Number(mayNest(one)) - Number(mayNest(other)));
     for (const branch of order) {
-      const inner = flat(branch, depth + 1);
+      const inner = flatten(branch, depth + 1);
       const value = inner && sample(mergeSchemas(inner, rest), depth + 1, nth);
       if (value !== undefined) return value;
     }
@@ -125,7 +125,7 @@ export function sampleSchema(
       members.set(name, value);
     }
     for (const [name, inner] of Object.entries(properties)) {
-      if (members.has(name) || members.size >= (isGenerous(depth) ? maxProperties : minProperties)) continue;
+      if (members.has(name) || members.size >= (includesOptional(depth) ? maxProperties : minProperties)) continue;
       const value = sample(inner, depth + 1, nth);
       if (value === undefined) continue;
       work.write(name.length);
@@ -145,7 +145,7 @@ export function sampleSchema(
     const tuple = Array.isArray(node.items) ? node.items : (node.prefixItems ?? []);
     const rest = (Array.isArray(node.items) ? node.additionalItems : node.items) ?? {};
     const { minItems = 0, maxItems = Infinity } = node;
-    const usual = isGenerous(depth) ? Math.min(maxItems, tuple.length || 1) : 0;
+    const usual = includesOptional(depth) ? Math.min(maxItems, tuple.length || 1) : 0;
     const items: Json[] = [];
     while (items.length < Math.max(minItems, usual)) {
       const inner = items.length < tuple.length ? tuple[items.length] : rest;
@@ -166,11 +166,11 @@ function typeOf(node: Schema, generous: boolean): string {
     return substantial === undefined || (!generous && node.type.includes('null')) ? 'null' : substantial;
   }
   if (typeof node.type === 'string') return node.type;
-  const hint = Object.entries(TELLING).find(([keyword]) => keyword in node);
+  const hint = Object.entries(TYPE_HINTS).find(([keyword]) => keyword in node);
   return hint ? hint[1] : 'string';
 }
 
-const TELLING: Record<string, string> = {
+const TYPE_HINTS: Record<string, string> = {
   properties: 'object',
   required: 'object',
   additionalProperties: 'object',
@@ -185,7 +185,7 @@ const TELLING: Record<string, string> = {
   multipleOf: 'number',
 };
 
-function nests(schema: Json): boolean {
+function mayNest(schema: Json): boolean {
   return !isObject(schema) || '$ref' in schema || ['object', 'array'].includes(typeOf(schema, false));
 }
 

@@ -3,20 +3,20 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provider.ts';
 import { lookUp } from '../../core/table.ts';
-import { limited, type SandboxAnswer } from './answer.ts';
-import { deliver, type SandboxClock } from './delivery.ts';
+import { type SandboxAnswer, truncate } from './answer.ts';
 import { echo } from './echo.ts';
-import { faulty, type Script, scriptOf } from './faulty.ts';
-import { CONTEXT_LENGTH, MAX_OUTPUT } from './models.ts';
+import { type FaultScript, faulty, scriptOf } from './faulty.ts';
+import { CONTEXT_TOKENS, MAX_OUTPUT_TOKENS } from './models.ts';
 import { reasoner } from './reasoner.ts';
 import { decodeRequest, type SandboxRequest } from './request.ts';
+import { type SandboxClock, sendReply } from './send.ts';
 import { tools } from './tools.ts';
 import { createVideoServer, VIDEO_PATH } from './video/server.ts';
 import { encodeError, encodeFrames, encodeWhole } from './wire.ts';
 
-const ANSWERS: Record<string, (request: SandboxRequest) => SandboxAnswer> = { echo, tools, reasoner, faulty };
+const MODELS: Record<string, (request: SandboxRequest) => SandboxAnswer> = { echo, tools, reasoner, faulty };
 
-const SMOOTH: Script = { fault: { type: 'none' }, slow: 0, pause: 0 };
+const NO_FAULT: FaultScript = { fault: { type: 'none' }, slow: 0, pause: 0 };
 
 export function createSandboxUpstream(clock: SandboxClock): LocalUpstream {
   const videos = createVideoServer(clock);
@@ -25,31 +25,31 @@ export function createSandboxUpstream(clock: SandboxClock): LocalUpstream {
       return VIDEO_PATH.test(request.path) ? videos(request) : await respond(request, clock);
     } catch (thrown) {
       if (request.signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
-      return refuse(thrown);
+      return errorAnswer(thrown);
     }
   };
 }
 
 async function respond({ path, body, signal }: LocalRequest, clock: SandboxClock): Promise<LocalAnswer> {
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
-  const request = await decodeRequest(body, { context: CONTEXT_LENGTH, output: MAX_OUTPUT });
-  const speak = lookUp(ANSWERS, request.model);
+  const request = await decodeRequest(body, { context: CONTEXT_TOKENS, output: MAX_OUTPUT_TOKENS });
+  const speak = lookUp(MODELS, request.model);
   if (!speak) {
-    const known = Object.keys(ANSWERS).join(', ');
+    const known = Object.keys(MODELS).join(', ');
     throw new GatewayError('model_not_found', `The sandbox has no model ${request.model}, only ${known}.`, {
       param: 'model',
     });
   }
-  const answer = limited(speak(request), request.limit);
+  const answer = truncate(speak(request), request.limit);
   const created = Math.floor(clock.now() / 1000);
   const chunks = request.stream
     ? encodeFrames(answer, request, created)
     : [JSON.stringify(encodeWhole(answer, request, created))];
-  const script = request.model === 'faulty' ? scriptOf(request.text) : SMOOTH;
-  return deliver({ id: request.id, stream: request.stream, chunks, script, clock, signal });
+  const script = request.model === 'faulty' ? scriptOf(request.text) : NO_FAULT;
+  return sendReply({ id: request.id, stream: request.stream, chunks, script, clock, signal });
 }
 
-function refuse(error: GatewayError): LocalAnswer {
+function errorAnswer(error: GatewayError): LocalAnswer {
   async function* body(): AsyncGenerator<Buffer> {
     yield Buffer.from(JSON.stringify(encodeError(error)));
   }

@@ -115,7 +115,7 @@ export function encodeError(error: GatewayError): Json {
 
 /** The body of an error with any status. */
 export function errorBody(status: number, message: string, details: { code?: string; param?: string } = {}): Json {
-  const { code = CODES[status] ?? null, param = null } = details;
+  const { code = ERROR_CODES[status] ?? null, param = null } = details;
   return { error: { message, type: errorType(status), code, param } };
 }
 
@@ -125,7 +125,7 @@ function errorType(status: number): string {
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
-const CODES: Record<number, string> = {
+const ERROR_CODES: Record<number, string> = {
   401: 'invalid_api_key',
   402: 'insufficient_quota',
   404: 'model_not_found',

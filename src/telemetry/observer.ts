@@ -4,8 +4,8 @@ import type { Usage } from '../core/chat.ts';
 import type { ErrorCode } from '../core/errors.ts';
 
 /** Follows requests, each from its head to its end. */
-export interface Watch {
-  begin(head: RequestHead): RequestWatch;
+export interface RequestObserver {
+  begin(head: RequestHead): RequestObservation;
 }
 
 export interface RequestHead {
@@ -16,13 +16,13 @@ export interface RequestHead {
   tracestate?: string;
 }
 
-export interface RequestWatch {
+export interface RequestObservation {
   /** An upstream is about to be asked; the headers go along. */
-  attempt(): Record<string, string>;
+  attemptStarting(): Record<string, string>;
   /** Once, for a request that was routed to a model, when it is over. Its attempts are in the order of `attempt`. */
-  called(call: CallFacts): void;
+  callEnded(call: CallFacts): void;
   /** Once, after everything else. */
-  ended(end: EndFacts): void;
+  requestEnded(end: RequestFacts): void;
 }
 
 /** A request for a model. All times are milliseconds. */
@@ -60,7 +60,7 @@ export interface AttemptFacts {
   milliseconds: number;
 }
 
-export interface EndFacts {
+export interface RequestFacts {
   /** Which of our routes it was, e.g. `inference.complete`. */
   route: string;
   protocol: string;
@@ -72,30 +72,30 @@ export interface EndFacts {
 }
 
 /** What happens beside requests. */
-export interface Events {
+export interface TelemetryEvents {
   /** A video task has come to a status. */
-  videoReached(status: string): void;
+  videoStatusChanged(status: string): void;
   /** The mirror gave up on a finished video. */
-  videoUnmirrored(): void;
+  videoMirrorFailed(): void;
   /** An upstream says a status of a task that no adapter knows. */
-  statusUnknown(provider: string): void;
+  unknownVideoStatus(provider: string): void;
   webhookAttempted(outcome: string): void;
   /** An endpoint failed and is left alone for a while. */
-  endpointRested(provider: string, model: string): void;
+  endpointCooledDown(provider: string, model: string): void;
 }
 
 /** Several as one; headers of the later ones win. */
-export function watchAll(watches: readonly Watch[]): Watch {
+export function combineObservers(watches: readonly RequestObserver[]): RequestObserver {
   return {
     begin(head) {
       const requests = watches.map((watch) => watch.begin(head));
       return {
-        attempt: () => Object.assign({}, ...requests.map((request) => request.attempt())),
-        called(call) {
-          for (const request of requests) request.called(call);
+        attemptStarting: () => Object.assign({}, ...requests.map((request) => request.attemptStarting())),
+        callEnded(call) {
+          for (const request of requests) request.callEnded(call);
         },
-        ended(end) {
-          for (const request of requests) request.ended(end);
+        requestEnded(end) {
+          for (const request of requests) request.requestEnded(end);
         },
       };
     },

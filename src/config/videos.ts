@@ -4,84 +4,84 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { withoutEnd } from '../core/text.ts';
 import { Secret } from '../security/secret.ts';
+import type { CallbacksConfig, EncryptionConfig, MirrorConfig, NetworkConfig, VideosConfig } from './resolved.ts';
+import { formatDuration, parseDuration, parseSize } from './units.ts';
 import {
   type CallbacksEntry,
-  DELIVERY_DEFAULTS as DEFAULTS,
+  VIDEO_DEFAULTS as DEFAULTS,
   type EncryptionEntry,
   type NetworkEntry,
   type VideosEntry,
-} from './delivery-schema.ts';
-import type { CallbacksConfig, EncryptionConfig, MirrorConfig, NetworkConfig, VideosConfig } from './resolved.ts';
-import { formatDuration, parseDuration, parseSize } from './units.ts';
+} from './videos-schema.ts';
 
 export type ReportProblem = (path: string, message: string) => void;
 
-const SECOND = 1000;
-const HOUR = 3600 * SECOND;
-const DAY = 24 * HOUR;
+const SECOND_MS = 1000;
+const HOUR_MS = 3600 * SECOND_MS;
+const DAY_MS = 24 * HOUR_MS;
 
-export function completeEncryption(entry: EncryptionEntry, fault: ReportProblem): EncryptionConfig {
-  if (entry.key && entry.key_file) fault('encryption.key_file', 'stands beside key; give one of them');
+export function resolveEncryption(entry: EncryptionEntry, report: ReportProblem): EncryptionConfig {
+  if (entry.key && entry.key_file) report('encryption.key_file', 'stands beside key; give one of them');
   const keys = [...(entry.key ? [entry.key] : []), ...(entry.previous_keys ?? [])];
-  if (!entry.key && keys.length > 0) fault('encryption.previous_keys', 'needs key beside it');
+  if (!entry.key && keys.length > 0) report('encryption.previous_keys', 'needs key beside it');
   return {
     keys: keys.map((key) => new Secret(key)),
     keyFile: entry.key_file ? resolve(entry.key_file) : undefined,
   };
 }
 
-export function completeNetwork(entry: NetworkEntry): NetworkConfig {
+export function resolveNetwork(entry: NetworkEntry): NetworkConfig {
   const withPort = (server: string) => (/:\d+$/.test(server) && !server.endsWith(']') ? server : `${server}:53`);
   return { dnsServers: (entry.dns_servers ?? []).map(withPort) };
 }
 
-export function completeCallbacks(entry: CallbacksEntry, fault: ReportProblem): CallbacksConfig {
+export function resolveCallbacks(entry: CallbacksEntry, report: ReportProblem): CallbacksConfig {
   return {
     secret: entry.secret ? new Secret(entry.secret) : undefined,
     allowCidrs: entry.allow_cidrs ?? [],
     allowHosts: entry.allow_hosts ?? [],
     denyCidrs: entry.deny_cidrs ?? [],
-    ca: entry.ca_file ? certificate(entry.ca_file, fault) : undefined,
-    timeout: between(entry.timeout ?? DEFAULTS.timeout, {
+    ca: entry.ca_file ? readCertificate(entry.ca_file, report) : undefined,
+    timeout: parseBoundedDuration(entry.timeout ?? DEFAULTS.timeout, {
       path: 'callbacks.timeout',
-      least: SECOND,
-      most: 30 * SECOND,
+      least: SECOND_MS,
+      most: 30 * SECOND_MS,
       words: '1s to 30s',
-      fault,
+      report,
     }),
     honorRetryAfter: entry.honor_retry_after ?? false,
     standardHeaders: entry.standard_headers ?? true,
   };
 }
 
-export function completeVideos(entry: VideosEntry, fault: ReportProblem): VideosConfig {
-  const time = (name: 'url_lifetime' | 'expires', most: number, byDefault: string) =>
-    between(entry[name] ?? byDefault, {
+export function resolveVideos(entry: VideosEntry, report: ReportProblem): VideosConfig {
+  const time = (name: 'url_lifetime' | 'expires', most: number, defaultValue: string) =>
+    parseBoundedDuration(entry[name] ?? defaultValue, {
       path: `videos.${name}`,
-      least: HOUR,
+      least: HOUR_MS,
       most,
       words: `1h to ${formatDuration(most)}`,
-      fault,
+      report,
     });
   return {
-    mirror: completeMirror(entry, fault),
+    mirror: resolveMirror(entry, report),
     maxSize: parseSize(entry.max_size ?? DEFAULTS.maxSize) as number,
-    urlLifetimeMs: time('url_lifetime', 7 * DAY, DEFAULTS.urlLifetime),
+    urlLifetimeMs: time('url_lifetime', 7 * DAY_MS, DEFAULTS.urlLifetime),
     keepMediaMs: parseDuration(entry.keep_media ?? DEFAULTS.keepMedia) as number,
     keepRecordsMs: parseDuration(entry.keep_records ?? DEFAULTS.keepRecords) as number,
-    expiresAfterMs: time('expires', 2 * DAY, DEFAULTS.expires),
+    expiresAfterMs: time('expires', 2 * DAY_MS, DEFAULTS.expires),
     exposeUpstreamUrls: entry.expose_upstream_urls ?? true,
     dedupeWindowMs: entry.dedupe_window ? parseDuration(entry.dedupe_window) : undefined,
   };
 }
 
-function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: ReportProblem): MirrorConfig {
+function resolveMirror({ mirror = 'local', s3 }: VideosEntry, report: ReportProblem): MirrorConfig {
   if (mirror !== 's3') {
-    if (s3) fault('videos.s3', 'has no effect; set mirror: s3');
+    if (s3) report('videos.s3', 'has no effect; set mirror: s3');
     return { type: mirror ?? 'local' };
   }
   if (!s3) {
-    fault('videos.s3', 'is needed for mirror: s3');
+    report('videos.s3', 'is needed for mirror: s3');
     return { type: 'off' };
   }
   return {
@@ -96,27 +96,27 @@ function completeMirror({ mirror = 'local', s3 }: VideosEntry, fault: ReportProb
   };
 }
 
-function certificate(file: string, fault: ReportProblem): string | undefined {
+function readCertificate(file: string, report: ReportProblem): string | undefined {
   try {
     const text = readFileSync(resolve(file), 'utf8');
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
-    fault('callbacks.ca_file', `${file} holds no PEM certificate`);
+    report('callbacks.ca_file', `${file} holds no PEM certificate`);
   } catch (error) {
-    fault('callbacks.ca_file', `${file}: ${(error as Error).message}`);
+    report('callbacks.ca_file', `${file}: ${(error as Error).message}`);
   }
   return undefined;
 }
 
-interface Bounds {
+interface DurationRange {
   path: string;
   least: number;
   most: number;
   words: string;
-  fault: ReportProblem;
+  report: ReportProblem;
 }
 
-function between(text: string, { path, least, most, words, fault }: Bounds): number {
+function parseBoundedDuration(text: string, { path, least, most, words, report }: DurationRange): number {
   const value = parseDuration(text) as number;
-  if (value < least || value > most) fault(path, `must be ${words}`);
+  if (value < least || value > most) report(path, `must be ${words}`);
   return value;
 }

@@ -1,10 +1,10 @@
 /** The parts of the configuration file that say how videos are kept and how their webhooks are delivered. */
 
 import { type Static, Type } from 'typebox';
-import { addressRange, duration, keeping, secretText, size, webAddress } from './fields.ts';
+import { addressRange, duration, httpUrl, retentionPeriod, secretText, size } from './fields.ts';
 
 /** What holds where the file says nothing, in the file's own spelling. */
-export const DELIVERY_DEFAULTS = {
+export const VIDEO_DEFAULTS = {
   timeout: '10s',
   maxSize: '2GiB',
   urlLifetime: '24h',
@@ -68,7 +68,7 @@ export const callbacks = Type.Object(
     ca_file: Type.Optional(
       Type.String({ minLength: 1, description: 'PEM of a certificate authority to trust beside the public ones.' }),
     ),
-    timeout: Type.Optional(duration('For one attempt in all, 1s to 30s.', DELIVERY_DEFAULTS.timeout)),
+    timeout: Type.Optional(duration('For one attempt in all, 1s to 30s.', VIDEO_DEFAULTS.timeout)),
     honor_retry_after: Type.Optional(
       Type.Boolean({ default: false, description: 'Wait longer where a receiver asks for it, 10 minutes at most.' }),
     ),
@@ -81,8 +81,8 @@ export const callbacks = Type.Object(
 
 const s3 = Type.Object(
   {
-    endpoint: webAddress('Address of the store, e.g. https://s3.eu-central-1.amazonaws.com.'),
-    region: Type.Optional(Type.String({ minLength: 1, default: DELIVERY_DEFAULTS.region, description: 'Its region.' })),
+    endpoint: httpUrl('Address of the store, e.g. https://s3.eu-central-1.amazonaws.com.'),
+    region: Type.Optional(Type.String({ minLength: 1, default: VIDEO_DEFAULTS.region, description: 'Its region.' })),
     bucket: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$', description: 'Name of the bucket.' }),
     prefix: Type.Optional(Type.String({ description: 'Beginning of every object’s name, e.g. polygate/.' })),
     access_key_id: Type.String({ minLength: 1, description: `Usually "\${S3_ACCESS_KEY_ID}".` }),
@@ -103,12 +103,14 @@ export const videos = Type.Object(
       }),
     ),
     s3: Type.Optional(s3),
-    max_size: Type.Optional(size('Largest video that is mirrored.', DELIVERY_DEFAULTS.maxSize)),
-    url_lifetime: Type.Optional(keeping('How long signed URLs hold, 7d at most.', DELIVERY_DEFAULTS.urlLifetime)),
-    keep_media: Type.Optional(keeping('How long mirrored videos are kept.', DELIVERY_DEFAULTS.keepMedia)),
-    keep_records: Type.Optional(keeping('How long tasks are kept after their end.', DELIVERY_DEFAULTS.keepRecords)),
+    max_size: Type.Optional(size('Largest video that is mirrored.', VIDEO_DEFAULTS.maxSize)),
+    url_lifetime: Type.Optional(retentionPeriod('How long signed URLs hold, 7d at most.', VIDEO_DEFAULTS.urlLifetime)),
+    keep_media: Type.Optional(retentionPeriod('How long mirrored videos are kept.', VIDEO_DEFAULTS.keepMedia)),
+    keep_records: Type.Optional(
+      retentionPeriod('How long tasks are kept after their end.', VIDEO_DEFAULTS.keepRecords),
+    ),
     expires: Type.Optional(
-      keeping('Until a task that does not end is given up, 48h at most.', DELIVERY_DEFAULTS.expires),
+      retentionPeriod('Until a task that does not end is given up, 48h at most.', VIDEO_DEFAULTS.expires),
     ),
     expose_upstream_urls: Type.Optional(
       Type.Boolean({
