@@ -174,8 +174,8 @@ describe('suffixes of the name of a model', () => {
     ['a/m:constructor', 'a/m:constructor', {}],
     [':floor', ':floor', {}],
   ];
-  for (const [text, name, wish] of NAMES) {
-    test(text, () => assert.deepEqual(split(text), { name, wish }));
+  for (const [text, name, overrides] of NAMES) {
+    test(text, () => assert.deepEqual(split(text), { name, overrides }));
   }
 });
 
