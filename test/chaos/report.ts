@@ -70,7 +70,7 @@ function describe({ load, sqlite, postgres }: Machine): string {
     ...(postgres ? [`PostgreSQL ${postgres}`] : []),
   ];
   const machine = `a ${process.platform}-${process.arch} machine with ${cpus().length} cores and ${memory} GiB of memory`;
-  return `${machine}, with ${engines.join(', ')}; gateways, receivers, upstreams and databases all share it. Before the first scenario ${load.toFixed(1)} processes of others were at work on it`;
+  return `${machine}, with ${engines.join(', ')}; gateways, receivers, upstreams and databases all share it. Its load before the first scenario was ${load.toFixed(1)}`;
 }
 
 function section({ scenario, seconds, figures }: Result): string {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { DOCUMENTS, ROOT, tableRows, textOf } from './markdown.ts';
+import { codeIn, DOCUMENTS, ROOT, tableRows, textOf } from './markdown.ts';
 
 const WORDS = [
   ...['protocol', 'operation', 'route', 'hub', 'passthrough', 'patched', 'translated', 'dialect'],
@@ -24,6 +24,39 @@ describe('paths in documents exist', () => {
         [],
       );
     });
+  }
+});
+
+/** Words of Mermaid that cannot name a participant. */
+const RESERVED = [
+  'actor',
+  'alt',
+  'and',
+  'as',
+  'box',
+  'create',
+  'destroy',
+  'else',
+  'end',
+  'link',
+  'links',
+  'loop',
+  'note',
+  'opt',
+  'par',
+];
+
+test('arrows of sequence diagrams join participants', () => {
+  const diagrams = codeIn('docs/architecture.md', 'mermaid');
+  assert.ok(diagrams.length > 0);
+  for (const diagram of diagrams) {
+    const participants = [...diagram.matchAll(/^ *participant (\w+) as src\//gm)].map(([, name = '']) => name);
+    const ends = [...diagram.matchAll(/^ *(\w+)-?->>(\w+):/gm)].flatMap(([, from = '', to = '']) => [from, to]);
+    assert.deepEqual([...new Set(ends)].toSorted(), participants.toSorted());
+    assert.deepEqual(
+      participants.filter((name) => RESERVED.includes(name)),
+      [],
+    );
   }
 });
 

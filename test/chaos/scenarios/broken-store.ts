@@ -23,7 +23,7 @@ export const brokenStore: Scenario = {
   id: 'broken-store',
   title: 'A store that cannot be written',
   how:
-    `Tasks are created all the time, and ${LATER} webhooks become due meanwhile: while another process locks the files for ${LOCKED / 1000} s; while the disk is full (a small tmpfs); while PostgreSQL ` +
+    `Tasks are created without a pause, and ${LATER} webhooks become due: while another process locks the files for ${LOCKED / 1000} s; while the disk is full (a small tmpfs); while PostgreSQL ` +
     `cannot be reached for ${AWAY / 1000} s, and while it is read-only; and with a disk that takes 200 ms for every sync (strace). Liveness must hold, readiness must not, creations must be refused with 503 and Retry-After.`,
   patient: true,
   async run(stage) {

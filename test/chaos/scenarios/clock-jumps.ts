@@ -23,10 +23,10 @@ const DELIVERIES = 300;
 
 export const clockJumps: Scenario = {
   id: 'clock-jumps',
-  title: 'Clocks that are set by an hour, and daylight saving time',
+  title: 'Clocks set by an hour, and daylight saving time',
   how:
     'The clock of a gateway under load is set back by an hour and forward again, past midnight UTC, then back while the gateway is down (libfaketime). On PostgreSQL the clock of one of two gateways jumps in both ' +
-    `directions amid ${DELIVERIES} webhooks whose receivers take half a second. Gateways in Berlin pass the hours at which daylight saving time begins and ends.`,
+    `directions during ${DELIVERIES} webhooks whose receivers take half a second. Gateways in Berlin pass the hours at which daylight saving time begins and ends.`,
   patient: true,
   async run(stage) {
     if (!createFakeClock(stage.folder())) return [notRun('clock jumps', 'libfaketime is not installed')];

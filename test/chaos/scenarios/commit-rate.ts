@@ -14,7 +14,7 @@ const AT_ONCE = 256;
 
 export const commitRate: Scenario = {
   id: 'commit-rate',
-  title: 'Durable settlements in a second',
+  title: 'Durable settlements per second',
   how:
     `${TASKS.toLocaleString('en-US')} open tasks are settled, ${AT_ONCE} at once: terminal status, cost and webhook in one transaction each, synced to the disk before it counts ` +
     '(SQLite with `synchronous=FULL`; PostgreSQL with `fsync` and `synchronous_commit` on).',

@@ -17,10 +17,10 @@ const CHAT = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello
 
 export const deadHost: Scenario = {
   id: 'dead-host',
-  title: 'A receiver that is dead',
+  title: 'A dead receiver',
   how:
-    `${DEAD.toLocaleString('en-US')} webhooks are due to one receiver that takes connections and never answers. Meanwhile ${RATE} tasks a second are created and given up, whose ` +
-    'webhooks go to another receiver, which is well. Its wait is counted from the moment at which the webhook is owed until it is received.',
+    `${DEAD.toLocaleString('en-US')} webhooks are due to one receiver that accepts connections and never answers. Meanwhile ${RATE} tasks a second are created and cancelled, whose ` +
+    'webhooks go to a healthy receiver. Its wait is counted from the moment the webhook is due until it is received.',
   async run(stage) {
     const dead = await startHooks(stage, 1, () => {});
     const healthy = await startHooks(stage, 1, (response) => response.writeHead(204).end());
@@ -71,10 +71,10 @@ async function waitsOf(folder: string, got: Map<string, { firstAt: number }>): P
 
 export const storm: Scenario = {
   id: 'storm',
-  title: 'Very many webhooks due at once',
+  title: 'A burst of due webhooks',
   how:
-    `${STORM.toLocaleString('en-US')} webhooks to ${HOSTS} receivers are due when the gateway starts, as after an hour in which nobody could be reached. Meanwhile a client asks ` +
-    'for a short answer again and again. The design asks for 50,000; the rate is what matters, and the suite has ten minutes.',
+    `${STORM.toLocaleString('en-US')} webhooks to ${HOSTS} receivers are due when the gateway starts, as after an hour without a network. Meanwhile a client ` +
+    'requests short answers in a loop. The design target is 50,000; the rate is what matters, and the suite has ten minutes.',
   async run(stage) {
     const hooks = await startHooks(stage, HOSTS, (response) => response.writeHead(204).end());
     const folder = stage.folder();

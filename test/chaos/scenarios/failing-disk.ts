@@ -21,8 +21,8 @@ export const failingDisk: Scenario = {
   id: 'failing-disk',
   title: 'A disk that fails at a COMMIT, at a checkpoint, and for good',
   how:
-    'strace lets the writes of a running gateway fail, then lets go. Full at a COMMIT: writes to the logs of the databases. Full at a checkpoint: writes to the databases themselves, ' +
-    `while ${CREATIONS} tasks are created. Read-only: all writes to all files of the data folder. Each time the gateway goes on by itself, is killed with -9 at the end, and its files are checked.`,
+    'strace makes writes of a running gateway fail for a while. Full at a COMMIT: writes to the logs of the databases. Full at a checkpoint: writes to the databases themselves, ' +
+    `while ${CREATIONS} tasks are created. Read-only: all writes to all files of the data folder. Each time the gateway recovers by itself, is killed with -9 at the end, and its files are checked.`,
   patient: true,
   async run(stage) {
     const parts = [fullAtCommit(stage), readOnlyFolder(stage), fullAtCheckpoint(stage)];

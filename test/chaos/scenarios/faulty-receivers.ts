@@ -1,4 +1,4 @@
-/** Receivers that do everything wrong, with the time-outs that hold in earnest. */
+/** Faulty receivers, with the time-outs that hold in earnest. */
 
 import { setTimeout as later } from 'node:timers/promises';
 import { startTls } from '../../net/servers.ts';
@@ -25,10 +25,10 @@ const HOSTILE = ['a body without end', 'headers of 1 MB', 'a gzip bomb', 'five t
 
 export const faultyReceivers: Scenario = {
   id: 'faulty-receivers',
-  title: 'Receivers that do everything wrong',
+  title: 'Faulty receivers',
   how:
-    `Each receiver of \`test/webhooks/faulty-receivers.ts\` gets ${EACH} webhooks with the time-outs that hold in earnest: ${WHOLE / 1000} s for an attempt, ${HALF / 1000} s until the ` +
-    `connection stands. Receivers that redirect lead to one that counts. Then ${GREEDY} webhooks at once go to receivers that send as much as they can. The quick forms show the faults of name servers.`,
+    `Each receiver of \`test/webhooks/faulty-receivers.ts\` gets ${EACH} webhooks with the timeouts of production: ${WHOLE / 1000} s for an attempt, ${HALF / 1000} s to connect. ` +
+    `Redirects lead to a receiver that counts requests. Then ${GREEDY} webhooks at once go to receivers that send as much as they can. Failures of name servers are in the fast tests.`,
   patient: true,
   async run(stage) {
     const folder = stage.folder();

@@ -13,10 +13,10 @@ const FROZEN = 60_000;
 
 export const frozenGateway: Scenario = {
   id: 'frozen-gateway',
-  title: 'A gateway that stands still and wakes up',
+  title: 'A gateway that is suspended and resumes',
   how:
     `Two gateways share a PostgreSQL database and ${DELIVERIES} webhooks whose receivers take half a second. One is stopped with SIGSTOP ` +
-    `amid its deliveries and goes on ${FROZEN / 1000} s later.`,
+    `during its deliveries and resumes ${FROZEN / 1000} s later.`,
   patient: true,
   async run(stage) {
     const database = await providePostgres();

@@ -1,4 +1,4 @@
-/** A gateway that stands still amid requests for longer than its sign of life holds: its records are written off, then corrected. */
+/** A gateway that is suspended during requests for longer than its sign of life holds: its records are written off, then corrected. */
 
 import { providePostgres } from '../../store/postgres-server.ts';
 import { startChats } from '../chat-upstream.ts';
@@ -15,10 +15,10 @@ const TOKENS = { input: 7, output: 11 };
 
 export const frozenRequests: Scenario = {
   id: 'frozen-requests',
-  title: 'A gateway that stands still amid requests',
+  title: 'A gateway that is suspended during requests',
   how:
     `Two gateways share a PostgreSQL database. One has ${ASKERS} requests under way, whole and streamed, whose answers take two seconds, when it is stopped with SIGSTOP for ${FROZEN_MS / 1000} s. ` +
-    'The other takes it for dead after 30 s and records its requests as interrupted, with an estimate. When it goes on, the true figures replace them.',
+    'The other considers it dead after 30 s and records its requests as interrupted, with an estimate. When it resumes, the true figures replace them.',
   patient: true,
   async run(stage) {
     const database = await providePostgres();

@@ -14,10 +14,10 @@ const OUTPUT = 11;
 
 export const killedAccounts: Scenario = {
   id: 'killed-accounts',
-  title: 'Kill -9 while use is recorded',
+  title: 'Kill -9 while usage is recorded',
   how:
-    `${CLIENTS} clients ask without a pause, every other time for a stream, and the gateway is killed ${KILLS} times. The upstream charges ${INPUT} tokens in and ${OUTPUT} out for every answer and remembers them. ` +
-    'Each answer that it served has one record. What a kill interrupted is recorded as interrupted, with an estimate, also where it came between the intent and the request.',
+    `${CLIENTS} clients send requests without a pause, half of them streamed, and the gateway is killed ${KILLS} times. The upstream charges ${INPUT} input and ${OUTPUT} output tokens for every answer and remembers them. ` +
+    'Each answer that it served has one record. A request that a kill interrupted is recorded as interrupted, with an estimate, also if the kill came between the note and the request.',
   async run(stage) {
     const upstream = await startChats(stage, { input: INPUT, output: OUTPUT });
     const folder = stage.folder();

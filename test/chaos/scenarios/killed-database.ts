@@ -26,7 +26,7 @@ export const killedDatabase: Scenario = {
   id: 'killed-database',
   title: 'PostgreSQL killed and failed over under load',
   how:
-    `${ASKERS} clients ask over three protocols, whole and streamed, and ${CREATORS} create videos with webhooks whose receivers fail the first time. First the server is killed with all its processes ` +
+    `${ASKERS} clients send requests over three protocols, whole and streamed, and ${CREATORS} create videos with webhooks whose receivers fail the first time. First the server is killed with all its processes ` +
     `${KILLS} times and restarted on its data. Then a primary with a synchronous standby is killed, the standby is promoted and the address leads to it. The gateway is not restarted.`,
   async run(stage) {
     return [...(await killed(stage)), ...(await failedOver(stage))];

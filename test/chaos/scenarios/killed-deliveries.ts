@@ -17,7 +17,7 @@ export const killedDeliveries: Scenario = {
   id: 'killed-deliveries',
   title: 'Kill -9 while webhooks are delivered',
   how:
-    `${DELIVERIES.toLocaleString('en-US')} webhooks are owed to ${RECEIVERS} receivers that answer in 5 to 25 ms. The gateway is killed ${KILLS} times, ` +
+    `${DELIVERIES.toLocaleString('en-US')} webhooks are due to ${RECEIVERS} receivers that answer in 5 to 25 ms. The gateway is killed ${KILLS} times, ` +
     '0.5 to 1.5 s after each start, and then left alone.',
   async run(stage) {
     const hooks = await startHooks(stage, RECEIVERS);

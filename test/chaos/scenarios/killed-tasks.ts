@@ -17,9 +17,9 @@ export const killedTasks: Scenario = {
   id: 'killed-tasks',
   title: 'Kill -9 while videos are made',
   how:
-    `${CREATORS} clients create tasks and repeat what was not answered with the same \`Idempotency-Key\`, while the gateway is killed ${KILLS} times. The upstream ` +
-    'takes every submission for a new one and counts them. A submission that the upstream may or may not have received is looked for there; ' +
-    'that it never came is certain after four minutes only, so a few tasks may still wait at the end.',
+    `${CREATORS} clients create tasks and repeat unanswered requests with the same \`Idempotency-Key\`, while the gateway is killed ${KILLS} times. The upstream ` +
+    'treats every submission as new and counts them. A submission that the upstream may or may not have received is looked up there; ' +
+    'only after four minutes is it certain that it never arrived, so a few tasks may still wait at the end.',
   async run(stage) {
     const upstream = await startFilms(stage, { doneIn: 2000 });
     const hooks = await startHooks(stage, 4, failingFirst);

@@ -19,7 +19,7 @@ const BURST = 20;
 export const manyOpenTasks: Scenario = {
   id: 'many-open-tasks',
   title: 'A restart with 10,000 open tasks',
-  how: `${TASKS.toLocaleString('en-US')} tasks of one provider key are due when the gateway starts. For ${SECONDS} s the upstream counts how often it is asked.`,
+  how: `${TASKS.toLocaleString('en-US')} tasks of one provider key are due when the gateway starts. For ${SECONDS} s the upstream counts polls.`,
   async run(stage) {
     const upstream = await startFilms(stage, {});
     const folder = stage.folder();

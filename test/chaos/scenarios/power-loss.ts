@@ -13,7 +13,7 @@ const FILES = ['state.db', 'state.db-wal', 'usage.db', 'usage.db-wal'];
 
 export const powerLoss: Scenario = {
   id: 'power-loss',
-  title: 'The disk as a power cut would leave it',
+  title: 'A disk as a power cut leaves it',
   how:
     `${CREATORS} clients create video tasks without a pause. At ${MOMENTS} random moments the process is frozen, its database files are copied ` +
     'with their logs, and the copy is opened. The copy holds what was written, synced or not; that every commit is synced is checked by `test/store/sqlite.test.ts`.',

@@ -28,8 +28,8 @@ export const fewFiles: Scenario = {
   id: 'few-files',
   title: 'ulimit -n 256 under load',
   how:
-    `The gateway may open ${FILES} files. A stranger at another address opens ${IDLE_CONNECTIONS} connections and sends half a head on each. Then load of answers and of videos with webhooks begins, and 10 s later the stranger leaves. ` +
-    'Connections beyond the limit may be closed at once; nothing that was acknowledged may be lost, and nobody may be refused once the stranger has left.',
+    `The gateway may open ${FILES} files. A stranger at another address opens ${IDLE_CONNECTIONS} connections and sends half a request head on each. Then load of answers and of videos with webhooks begins, and 10 s later the stranger disconnects. ` +
+    'Connections beyond the limit may be closed at once; nothing acknowledged may be lost, and no request may be refused after the stranger has left.',
   async run(stage) {
     const chats = await startChats(stage, TOKENS);
     const films = await startFilms(stage, { doneIn: 1500 });
@@ -100,10 +100,10 @@ async function stopped(gateway: Gateway): Promise<void> {
 
 export const smallHeap: Scenario = {
   id: 'small-heap',
-  title: '--max-old-space-size=192 under load of large bodies',
+  title: '--max-old-space-size=192 under large bodies',
   how:
     `A heap of ${HEAP_MIB} MiB, and ${SENDERS} clients at once that each send a body of ${BODY_MIB} MiB, ${ROUNDS} times. The gateway may refuse them with 503 or 413 and Retry-After, ` +
-    'but must not end. Meanwhile a client asks for short answers.',
+    'but must not exit. Meanwhile a client requests short answers.',
   async run(stage) {
     const chats = await startChats(stage, TOKENS);
     const gateway = await startGateway(stage, {

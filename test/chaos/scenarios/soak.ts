@@ -22,10 +22,10 @@ const LEFT_BY_REQUEST = 600;
 
 export const soak: Scenario = {
   id: 'soak',
-  title: 'Mixed load for a while, with memory sampled',
+  title: 'Mixed load over time, with memory samples',
   how:
     'Answers over three protocols, whole and streamed, and videos with webhooks. After a quarter of the time the live memory (heap and buffers after a full garbage collection) is sampled ' +
-    `${SAMPLES} times; a line through the samples says what a request leaves behind. \`--minutes 120\` makes it last two hours.`,
+    `${SAMPLES} times; a line through the samples shows what a request leaves behind. \`--minutes 120\` makes it last two hours.`,
   async run(stage) {
     const total = (stage.minutes ?? DEFAULT_MINUTES) * 60_000;
     const chats = await startChats(stage, { ...TOKENS, delay: [1, 5] });

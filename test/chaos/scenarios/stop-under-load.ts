@@ -16,8 +16,8 @@ export const stopUnderLoad: Scenario = {
   id: 'stop-under-load',
   title: 'SIGTERM under load',
   how:
-    `${FINISHING} streams that end within 10 s, ${HANGING} that never end and ${DELIVERIES} webhooks whose receivers take a second are under way when the signal comes. ` +
-    'Afterwards another gateway delivers what is left. A second signal is sent to a third gateway with a stream that never ends.',
+    `${FINISHING} streams that end within 10 s, ${HANGING} that never end and ${DELIVERIES} webhooks whose receivers take a second are in progress when the signal comes. ` +
+    'Afterwards another gateway delivers the rest. A second signal is sent to a third gateway with a stream that never ends.',
   async run(stage) {
     const hooks = await startHooks(stage, 8, (response) => void setTimeout(() => response.writeHead(204).end(), 1000));
     const folder = stage.folder();

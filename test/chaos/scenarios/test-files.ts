@@ -13,18 +13,18 @@ export const killedSteps: Scenario = {
   id: 'killed-steps',
   title: 'Kill -9 between any two steps',
   how:
-    'A gateway of one task or one webhook kills itself at a named point, before or after each operation of the store and ' +
-    'amid the mirroring; the next one goes on. The points are those of `test/videos/kill.test.ts` and ' +
-    '`test/webhooks/crash.test.ts`, which check that nothing is lost, made twice, or sent more often than that allows.',
+    'A gateway with one task or one webhook kills itself at a named point, before or after each store operation and ' +
+    'during mirroring; the next one resumes. The points are those of `test/videos/kill.test.ts` and ' +
+    '`test/webhooks/crash.test.ts`, which check that nothing is lost, made twice, or sent too often.',
   run: (stage) => runFiles(stage, ['test/videos/kill.test.ts', 'test/webhooks/crash.test.ts'], 'points'),
 };
 
 export const settlementRaces: Scenario = {
   id: 'settlement-races',
-  title: 'Everybody ends the same task',
+  title: 'Concurrent ends of the same task',
   how:
     'Completion, failure, deadline, cancellation and two workers meet on 1,000 tasks on each engine: ' +
-    '`test/videos/races.test.ts` checks that every task has one terminal status, one webhook that says the same, and one entry of its cost.',
+    '`test/videos/races.test.ts` checks that every task has one terminal status, one matching webhook, and one entry of its cost.',
   run: (stage) => runFiles(stage, ['test/videos/races.test.ts'], 'races'),
 };
 

@@ -1,4 +1,4 @@
-/** docs/fidelity.md: what becomes of each field, written from the data that the tests hold the gateway to. */
+/** docs/fidelity.md: the outcome of every field, written from the data of the golden tests. */
 
 import { protocols } from '../../../src/protocols/index.ts';
 import type { ProtocolId } from '../../gateway/harness.ts';
@@ -7,19 +7,19 @@ import { requestsFrom } from './requests.ts';
 
 const INTRODUCTION = `# Fidelity
 
-What becomes of requests and answers on the way between two protocols. A client of an upstream's own protocol gets the upstream's bytes, so nothing here is
-about it. Everything else is one of four:
+Look here to find out what happens to a field between two protocols. If client and upstream speak the same protocol, bytes pass and this page does not apply. Otherwise a field has one of
+four outcomes:
 
 - **kept**: the value arrives, in the other protocol's place for it;
-- **adapted**: something else stands for it, as the table says;
-- **refused**: the request is answered with 400 and this code ([errors](errors.md)), which names the field;
-- **dropped**: the field only tunes, is left out, and is named in the header \`x-polygate-dropped\`, if need be by the name in brackets.
+- **adapted**: something else replaces it, as the table says;
+- **refused**: the request returns 400 with this code ([errors](errors.md)), and the message names the field;
+- **dropped**: the field only tunes the answer; it is left out and named in the header \`x-polygate-dropped\`, by the name in brackets if there is one.
 
-There is no fifth: a test sends every field and fails when one vanishes unsaid. The tables show a model that takes everything its protocol has. What a single
-model doesn't take is dropped by name or adapted as well. A field stands for all below it. This page is written by \`npm run golden\`.`;
+There is no fifth outcome: a test sends every field and fails if one is lost without notice. The tables show a model that accepts everything in its protocol. What a single
+model does not accept is dropped by name or adapted as well. A field stands for all fields below it. This page is written by \`npm run golden\`.`;
 
-const ANSWERS = `Whole and streamed answers say the same. An error keeps its words, and its code becomes the nearest of the client's protocol ([errors](errors.md)).
-What only one protocol has a place for (\`system_fingerprint\`, \`safetyRatings\`, queries of searches, steps of tools that ran at the provider) is left out.`;
+const ANSWERS = `Whole answers and streams carry the same. An error keeps its message, and its code becomes the nearest one of the client's protocol ([errors](errors.md)).
+Members that only one protocol has (\`system_fingerprint\`, \`safetyRatings\`, search queries, steps of tools that ran at the provider) are left out.`;
 
 export function fidelity(): string {
   const requests = protocols.map((from) => `### From ${from.id}\n\n${requestsFrom(from)}`);
