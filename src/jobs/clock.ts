@@ -1,4 +1,4 @@
-/** The clock of gateways that share a store, which has the time of day, and pauses on it. */
+/** Store clock: the time of the store, which all its gateways share, with local timers. */
 
 import { type Clock, systemClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
@@ -7,7 +7,7 @@ export function createClock(store: Pick<Store, 'now'>): Clock {
   return { ...systemClock, now: () => store.now() };
 }
 
-/** Resolves after milliseconds, or at once when the signal aborts. */
+/** Resolves after the delay, or as soon as the signal aborts. */
 export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

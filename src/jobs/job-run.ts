@@ -1,4 +1,4 @@
-/** One claimed job from its claim to its end: waits for its moment, keeps its lease, gives it back if it came to nothing. */
+/** Job run: one claimed job. Waits until it is due, renews its lease while it runs, and returns it to the queue on failure. */
 
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
@@ -15,27 +15,27 @@ export interface JobRunOptions {
   clock: Clock;
   job: ClaimedJob;
   leaseUntil: number;
-  /** Milliseconds that a lease lasts. */
+  /** Duration of a lease. */
   leaseMs: number;
 }
 
 export interface JobRun {
   readonly job: ClaimedJob;
-  /** At its moment. */
+  /** Schedules the run for the time at which the job is due. */
   start(): void;
-  /** Makes the lease last a lifetime from now. */
+  /** Extends the lease by its full duration from now. */
   renew(): Promise<void>;
-  /** Gives the job back if it has not begun. */
+  /** Returns the job to the queue if it has not started. */
   stop(): void;
-  /** Ends it in any case. */
+  /** Aborts the job even if it is running. */
   abort(): void;
   readonly ended: Promise<void>;
 }
 
-/** Milliseconds a job waits that failed by our own fault: doubled by each fault in a row. */
+/** Backoff of a job that threw: doubled by each consecutive failure. */
 const FIRST_RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 15 * 60_000;
-/** And one that failed because the store was away. */
+/** Delay of a job that failed because the store was unavailable. */
 const STORE_RETRY_DELAY_MS = 1_000;
 
 export function createJobRun({ store, handler, log, clock, job, leaseUntil, leaseMs }: JobRunOptions): JobRun {
@@ -46,7 +46,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
   let phase: 'waiting' | 'running' | 'stopped' | 'lost' | 'over' = 'waiting';
   let cancelTimer = () => {};
 
-  /** Timers may fire a little early, and the clock may have moved meanwhile. */
+  /** Timers may fire early and the clock may be adjusted, so the due time is checked again. */
   function startWhenDue(): void {
     const delay = job.dueAt - clock.now();
     if (delay > 0) cancelTimer = clock.after(delay, startWhenDue);
@@ -54,7 +54,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
   }
 
   function runIfLeased(): void {
-    // Whoever slept past the end of the lease knows that somebody else may have the job.
+    // The lease has expired: another gateway may hold the job.
     if (clock.now() >= leaseEndsAt) finish();
     else {
       phase = 'running';
@@ -79,7 +79,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
 
   async function returnAfterFailure(error: unknown): Promise<void> {
     const isFault = phase === 'running' && !(error instanceof StoreUnavailable);
-    if (isFault) log.error({ err: error, kind, ref, faults: job.faults + 1 }, 'job failed; it comes back later');
+    if (isFault) log.error({ err: error, kind, ref, faults: job.faults + 1 }, 'job failed; it is retried later');
     const pause = isFault ? Math.min(FIRST_RETRY_DELAY_MS * 2 ** job.faults, MAX_RETRY_DELAY_MS) : STORE_RETRY_DELAY_MS;
     const dueAt = phase === 'stopped' ? job.dueAt : clock.now() + pause;
     await returnJob(dueAt, isFault ? 1 : 0);
@@ -88,7 +88,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
   async function returnJob(dueAt: number, faults: 0 | 1): Promise<void> {
     const write = () => store.call('returnJob', { id, lease, dueAt, faults });
     await retryWhileUnavailable(write, { clock, signal: controller.signal }).catch((error) => {
-      log.warn({ err: error, kind, ref }, 'job not given back; its lease ends by itself');
+      log.warn({ err: error, kind, ref }, 'job not returned to the queue; it becomes available when its lease expires');
     });
   }
 
@@ -106,7 +106,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
       if (await store.call('renewJob', { id, lease, until: next })) leaseEndsAt = next;
       else handleLostLease();
     } catch (error) {
-      // Nobody else can have it while the store is away; the next renewal tells.
+      // No other gateway can claim the job while the store is unavailable. The next renewal decides.
       log.warn({ err: error, kind, ref }, 'lease not renewed');
     }
   }

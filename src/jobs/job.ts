@@ -1,6 +1,6 @@
-/** A job as its handler sees it. */
+/** Job queue interfaces: jobs, their handlers and the scheduler. */
 
-/** Claimed by this gateway until its lease ends; `id` and `lease` guard every write on its behalf. */
+/** A job claimed by this gateway until its lease expires. `id` and `lease` guard every write made for it. */
 export interface Job {
   id: string;
   kind: string;
@@ -9,30 +9,30 @@ export interface Job {
   owner: string;
   /** Unix milliseconds. */
   dueAt: number;
-  /** Attempts that had an outcome before this one. */
+  /** Completed attempts before this one. */
   attempt: number;
-  /** Times it was claimed, this one included. */
+  /** Number of claims, including this one. */
   claims: number;
   lease: string;
 }
 
-/** Does the jobs of one kind. */
+/** Handler for one kind of job. */
 export interface JobHandler {
   readonly kind: string;
-  /** Jobs of the kind at once: in all, of one lane, of one owner; and in all of those that are marked late. */
+  /** Concurrency limits for jobs of this kind: in total, per lane, per owner, and in total for jobs marked late. */
   readonly limits: { total: number; lane: number; owner?: number; late?: number };
-  /** Milliseconds that a job of the kind may take; its lease lasts longer and is renewed for as long as `run` runs. */
+  /** Expected upper bound of one run. The lease lasts longer, and is renewed while `run` is running. */
   readonly maxRunMs: number;
   /**
-   * Does one job and finishes or reschedules it in a transaction of its own, guarded by the lease. When it throws, the
-   * job comes back after a pause that grows; no attempt is counted. `signal` aborts when the gateway stops or the lease is lost.
+   * Runs one job and finishes or reschedules it in its own transaction, guarded by the lease. If it throws, the job is
+   * retried with exponential backoff and no attempt is counted. `signal` aborts when the gateway stops or the lease is lost.
    */
   run(job: Job, signal: AbortSignal): Promise<void>;
 }
 
 export interface Scheduler {
-  /** Says that a job of the kind became due now. */
+  /** Signals that a job of this kind is due now. */
   wake(kind: string): void;
-  /** Claims nothing more, aborts what runs after `grace` milliseconds, and resolves when all is given back. */
+  /** Stops claiming, aborts running jobs after the grace period, and resolves when every job has finished or was returned. */
   stop(graceMs: number): Promise<void>;
 }

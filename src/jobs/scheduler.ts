@@ -1,4 +1,4 @@
-/** Finds what is due and sees that it is done: one crew for each kind of job. */
+/** Job scheduler: one worker for each kind of job. */
 
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
@@ -14,13 +14,13 @@ export interface SchedulerOptions {
   clock?: Clock;
 }
 
-/** Begins to work at once. */
+/** Starts claiming jobs immediately. */
 export function createScheduler({ store, handlers, log, clock = createClock(store) }: SchedulerOptions): Scheduler {
   const workers = new Map(handlers.map((handler) => [handler.kind, createWorker({ store, handler, log, clock })]));
   return {
     wake: (kind) => workers.get(kind)?.wake(),
     async stop(grace) {
-      await Promise.all([...workers.values()].map((crew) => crew.stop(grace)));
+      await Promise.all([...workers.values()].map((worker) => worker.stop(grace)));
     },
   };
 }

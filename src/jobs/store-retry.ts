@@ -1,19 +1,19 @@
-/** What has happened must be written down even if the store is away at that moment. */
+/** Store retries: repeats a store call with exponential backoff while the store is unavailable. */
 
 import type { Clock } from '../core/clock.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { sleep } from './clock.ts';
 
 const FIRST_RETRY_DELAY_MS = 100;
-/** Work goes on within 5 seconds of the store's recovery. */
+/** Keeps the time between the store's recovery and the next call below 5 seconds. */
 const MAX_RETRY_DELAY_MS = 4_000;
 
-/** Milliseconds to leave the store alone after so many failures in a row. */
+/** Backoff in milliseconds after a number of consecutive failures. */
 export function storeRetryDelay(failures: number): number {
   return Math.min(FIRST_RETRY_DELAY_MS * 2 ** (failures - 1), MAX_RETRY_DELAY_MS);
 }
 
-/** Tries again for as long as the store is unavailable; throws what it threw when the signal aborts. */
+/** Retries while the store is unavailable. Once the signal aborts, throws the last error. */
 export async function retryWhileUnavailable<Result>(
   write: () => Promise<Result>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },

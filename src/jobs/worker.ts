@@ -1,6 +1,6 @@
 /**
- * Claims the jobs of one kind a little before they are due, holds each to its millisecond, and runs it. Nothing here is
- * remembered: what a dead gateway held is due again when its lease ends.
+ * Job worker: claims the jobs of one kind shortly before they are due and runs each at its due time. It keeps no state of
+ * its own: jobs held by a gateway that died are claimed again when their leases expire.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -25,12 +25,13 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Milliseconds between two looks at the table, and how far each looks ahead. */
+/** Interval between two claims. */
 const CLAIM_INTERVAL_MS = 500;
+/** Each claim includes jobs that become due within this time. */
 const LOOKAHEAD_MS = 1_000;
-/** By how much a lease outlasts the longest run. */
+/** Time by which a lease outlasts the longest run. */
 const LEASE_MARGIN_MS = 20_000;
-/** A clock that is off by more, compared with our timers, has been set. */
+/** Difference between clock and timers above which the clock is taken to have been set. */
 const CLOCK_JUMP_MS = 1_000;
 
 export function createWorker(options: WorkerOptions): Worker {
@@ -38,7 +39,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const { kind, limits } = handler;
   const leaseMs = handler.maxRunMs + LEASE_MARGIN_MS;
   const runs = new Set<JobRun>();
-  let places: QueueEnds = {};
+  let queueEnds: QueueEnds = {};
   let state: 'idle' | 'claiming' | 'claiming-again' | 'failed' | 'stopped' = 'idle';
   let failures = 0;
   let scheduled = { at: clock.now(), interval: 0 };
@@ -68,7 +69,8 @@ export function createWorker(options: WorkerOptions): Worker {
       failures = 0;
     } catch (error) {
       failures += 1;
-      if (failures === 1 || !(error instanceof StoreUnavailable)) log.error({ err: error, kind }, 'no jobs claimed');
+      if (failures === 1 || !(error instanceof StoreUnavailable))
+        log.error({ err: error, kind }, 'jobs could not be claimed');
     }
     const again = state === 'claiming-again';
     if (state === 'stopped') return;
@@ -83,18 +85,25 @@ export function createWorker(options: WorkerOptions): Worker {
     const lateHeld = [...runs].filter(({ job }) => job.late).length;
     const now = clock.now();
     const claimed = await store.call('claimJobs', {
-      ...{ kind, now, until: now + LOOKAHEAD_MS, lease: randomUUID(), leaseUntil: now + leaseMs },
-      ...{ slots, lateSlots: (limits.late ?? limits.total) - lateHeld },
-      ...{ lane: limits.lane, owner: limits.owner ?? limits.total, places },
+      kind,
+      now,
+      until: now + LOOKAHEAD_MS,
+      lease: randomUUID(),
+      leaseUntil: now + leaseMs,
+      slots,
+      lateSlots: (limits.late ?? limits.total) - lateHeld,
+      lane: limits.lane,
+      owner: limits.owner ?? limits.total,
+      places: queueEnds,
     });
-    places = claimed.places;
+    queueEnds = claimed.places;
     for (const job of claimed.jobs) startRun(job, now + leaseMs);
   }
 
   function startRun(job: ClaimedJob, leaseUntil: number): void {
     const run = createJobRun({ ...options, job, leaseUntil, leaseMs });
     runs.add(run);
-    // What was claimed while the gateway began to stop goes back undone.
+    // Jobs claimed while the gateway was already stopping are returned without being run.
     if (state === 'stopped') run.stop();
     else run.start();
     run.ended.then(() => {
@@ -103,12 +112,12 @@ export function createWorker(options: WorkerOptions): Worker {
     });
   }
 
-  /** Timers measure how long it was, the clock says what time it is: where they differ, the clock was set or we stood still. */
+  /** Detects that the clock was set or the process suspended, by comparing the clock with the elapsed time of the timer. */
   async function handleClockJump(): Promise<void> {
     const now = clock.now();
     const jump = now - scheduled.at - scheduled.interval;
     if (jump < -CLOCK_JUMP_MS && store.engine === 'sqlite') {
-      log.warn({ kind, by: -jump }, 'the clock was set back; jobs keep their delays');
+      log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
       await store.call('shiftJobs', { kind, now, by: -jump });
       scheduled = { at: now, interval: 0 };
     }

@@ -1,4 +1,4 @@
-/** What a key may do, how often, and for how much. Everything absent is unlimited. */
+/** Key settings: permissions, rate limits and budgets of an API key. Absent settings are unlimited. */
 
 export interface Limits {
   requestsPerMinute?: number;
@@ -14,22 +14,22 @@ export interface KeySettings {
   models?: string[];
   /** Ids of protocols, and `videos`. */
   surfaces?: string[];
-  /** It may look (own use, own tasks, models) and start nothing. */
+  /** The key may read its usage, its tasks and the models, but start nothing. */
   readOnly?: boolean;
-  /** Address ranges that may use it. */
+  /** Address ranges (CIDR) from which the key may be used. */
   cidrs?: string[];
   limits?: Limits;
-  /** Limits of each model that a glob meets, beside the key's own. */
+  /** Additional limits for each model that matches a glob. */
   modelLimits?: Record<string, Limits>;
   /** USD as decimal strings. Days and months are UTC, weeks begin on Monday. */
   budgets?: Partial<Record<Period, string>>;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** The first Monday after 1970 began. */
+/** 1970-01-05, the first Monday after the Unix epoch. */
 const FIRST_MONDAY_MS = 4 * DAY_MS;
 
-/** Unix milliseconds at which the period began that a moment belongs to; 0 for the one without an end. */
+/** Start of the period that contains `moment`, in Unix milliseconds; 0 for `total`. */
 export function periodStart(period: Period, moment: number): number {
   switch (period) {
     case 'day':

@@ -1,16 +1,16 @@
-/** A video task as it is kept: what was asked, how far it is, and what came of it. Moments are Unix milliseconds. */
+/** Stored video tasks: request, state and result. Times are Unix milliseconds. */
 
 import type { VideoCharge, VideoFailure, VideoRef } from '../core/video.ts';
 
 export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'expired';
 export type VideoStatus = 'queued' | 'in_progress' | TerminalStatus;
 
-/** Where the task machine is; callers see only the status. */
+/** State of the task machine; callers see only the status. */
 export type VideoPhase = 'submitting' | 'polling' | 'finalizing' | 'done';
 
 export interface VideoTask {
   id: string;
-  /** The id of the caller's key. */
+  /** Id of the caller's API key. */
   owner: string;
   /** `<provider>/<model_id>`. */
   model: string;
@@ -18,14 +18,14 @@ export interface VideoTask {
   details: VideoDetails;
   status: VideoStatus;
   phase: VideoPhase;
-  /** Raised by every change: a change that rests on an outdated view is refused. */
+  /** Incremented by every change; used for optimistic locking. */
   version: number;
   /** From 0 to 100. */
   progress?: number;
   cancelRequested: boolean;
   assets: TaskAsset[];
   memory: TaskMemory;
-  /** Seconds of video made; on terminal tasks. */
+  /** Seconds of video produced; on terminal tasks. */
   seconds?: number;
   /** In 1e-12 USD; on terminal tasks. */
   cost?: bigint;
@@ -36,11 +36,11 @@ export interface VideoTask {
   updatedAt: number;
   deadlineAt: number;
   settledAt?: number;
-  /** When mirrored media go away. */
+  /** Time at which mirrored media are deleted. */
   mediaExpiresAt?: number;
 }
 
-/** What is echoed of a request and what its price rests on; the media that came with it are kept apart. */
+/** Request parameters that are shown with the task or needed for its cost. Media inputs are stored separately. */
 export interface VideoDetails {
   /** Length of one video in seconds. */
   duration?: number;
@@ -51,62 +51,62 @@ export interface VideoDetails {
   audio?: boolean;
   count: number;
   metadata?: Record<string, string>;
-  /** The caller's name for its own user, for audits. */
+  /** The caller's id of its end user, for audits. */
   user?: string;
-  /** The model's prices when the task was created, as in `VideoAbilities`. */
+  /** Prices of the model when the task was created, as in `VideoAbilities`. */
   prices?: Record<string, string>;
 }
 
-/** One video that the upstream made. `inline` came as base64 in an answer and has to be asked for again. */
+/** One video of the task. `inline`: it came as base64 in an answer, and must be queried again to get the bytes. */
 export interface TaskAsset {
   source: { url: string } | { path: string } | { inline: true };
   mime?: string;
   kept?: MirroredFile;
-  /** The mirror kept it for as long as it was to be kept. */
+  /** The mirrored copy was deleted at the end of its retention. */
   expired?: true;
 }
 
-/** A video that the mirror keeps. */
+/** A mirrored copy of a video. */
 export interface MirroredFile {
-  /** Where, in the mirror's own words. */
+  /** Location: `local:<name>` or `s3:<name>`. */
   file: string;
   /** Hexadecimal. */
   sha256: string;
   bytes: number;
   mime: string;
-  /** Length, where the file tells it. */
+  /** Duration, if the file contains it. */
   seconds?: number;
 }
 
-/** What the task machine remembers from one step to the next. */
+/** State of the task machine between steps. Stored as JSON: names must not change. */
 export interface TaskMemory {
-  /** Polls that were answered. */
+  /** Answered polls. */
   polls?: number;
-  /** Steps in a row that came to nothing. */
+  /** Consecutive failed steps. */
   failures?: number;
-  /** Answers in a row that the task is not there. */
+  /** Consecutive answers that the task does not exist, and the time of the first. */
   missing?: { count: number; since: number };
-  /** It was reported as done, but without a video. */
+  /** The upstream reported completion without a video. */
   empty?: true;
-  /** What the upstream answered when it was asked to cancel it. */
+  /** The upstream's answer to the cancellation. */
   cancellation?: 'accepted' | 'too-late';
-  /** Times that the inputs could not be fetched. */
+  /** Failed fetches of the inputs. */
   fetches?: number;
-  /** Credentials that refused the submission in this round. */
+  /** Credentials with which the submission was refused in this round. */
   refused?: string[];
-  /** `since`: from when on the task waits for its mirror. */
+  /** Mirroring so far; `since` is the start of the first try. */
   mirror?: { tries: number; since: number };
   charge?: VideoCharge;
 }
 
 export type AttemptState = 'intent' | 'sending' | 'accepted' | 'rejected' | 'ambiguous';
 
-/** The submission of a task to an upstream, written before it is sent. */
+/** Submission of a task to an upstream; stored before it is sent. */
 export interface VideoAttempt {
   id: string;
   taskId: string;
   provider: string;
-  /** Which of the provider's credentials: what was made with one can only be asked for with it. */
+  /** Credential of the submission; the task can only be queried with the same one. */
   credential: string;
   state: AttemptState;
   createdAt: number;
@@ -115,7 +115,7 @@ export interface VideoAttempt {
   ref?: VideoRef;
 }
 
-/** What a task cost, and where that figure is from. */
+/** Cost of a task, and the source of the amount. */
 export interface LedgerEntry {
   taskId: string;
   owner: string;

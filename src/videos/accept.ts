@@ -1,14 +1,14 @@
-/** The upstream has taken a task. */
+/** Acceptance of a submission: stores the upstream's reference and starts polling. */
 
 import type { VideoRef } from '../core/video.ts';
+import { isTerminal } from '../records/video-task.ts';
 import { changeTask } from './change.ts';
 import { laneOf, targetOf } from './context.ts';
 import { pollDelay } from './delay.ts';
 import { costReconciliationJob } from './settle.ts';
-import { isTerminal } from './task.ts';
 import { reschedule, type StepResult, type TaskStep } from './task-step.ts';
 
-/** From here on a paid task exists: its name must be kept even if nobody wants it any more. */
+/** From here on a billable task exists upstream. Its reference is stored even if the task was cancelled meanwhile. */
 export async function accept(step: TaskStep, ref: VideoRef): Promise<StepResult> {
   const { context, job, signal } = step;
   const now = context.clock.now();

@@ -1,12 +1,12 @@
-/** A caller wants no video any more. What the upstream then reports is what counts. */
+/** Cancellation of a task by its owner. The final status is the one that the upstream reports. */
 
 import { GatewayError } from '../core/errors.ts';
+import type { VideoTask } from '../records/video-task.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
 import { targetOf, type VideoContext } from './context.ts';
 import { failure, settle } from './settle.ts';
-import type { VideoTask } from './task.ts';
 
-/** A terminal task stays as it is. Throws `cancel_not_possible`; `abandon` ends it then without the upstream. */
+/** Does not change a terminal task. Throws `cancel_not_possible`, unless `abandon` ends the task without the upstream. */
 export async function cancelTask(
   context: VideoContext,
   id: string,

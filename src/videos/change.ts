@@ -1,29 +1,29 @@
-/** Changes to a task rest on what it was when they were decided: whoever comes second decides again. */
+/** Optimistic locking: if the task changed since it was read, the change is decided again. */
 
 import { retryWhileUnavailable } from '../jobs/store-retry.ts';
+import { isTerminal, type VideoAttempt, type VideoTask } from '../records/video-task.ts';
 import type { Lease } from '../store/job-rows.ts';
 import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 import { laneOf, type VideoContext } from './context.ts';
-import { isTerminal, type VideoAttempt, type VideoTask } from './task.ts';
 
 export type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 
-/** Undefined leaves the task as it is. May be asked several times, each time with the task of that moment. */
+/** Decides a change; undefined leaves the task as it is. Called again with the current task after each conflict. */
 export type DecideChange = (loaded: LoadedVideo) => VideoChange | undefined;
 
 export interface ChangeResult extends LoadedVideo {
-  /** The decision was carried out. */
+  /** Whether a change was made. */
   changed: boolean;
 }
 
 export interface TaskChangeOptions {
-  /** Waits for a store that is away for as long as it allows; without it `unavailable` is thrown. */
+  /** Retries while the store is unavailable, until aborted. Without it, `unavailable` is thrown. */
   signal?: AbortSignal;
-  /** What was read just now: if nothing happened since, it need not be read again. */
+  /** The task as just read, to save a read if it is still current. */
   known?: LoadedVideo;
 }
 
-/** The task as it then is; a terminal one is left alone. Undefined when there is none. */
+/** Returns the task after the change; undefined if it does not exist. Terminal tasks are never changed. */
 export async function changeTask(
   context: VideoContext,
   id: string,
@@ -59,11 +59,11 @@ function notify(
   if (mirror && isUnmirrored) events?.videoMirrorFailed();
 }
 
-/** What a task that goes on becomes, and when its job comes back. */
+/** Change of a task that stays open, and the next run of its job. */
 export interface NextRun {
   task?: Partial<VideoTask>;
   attempt?: Partial<VideoAttempt>;
-  /** Unix milliseconds; never later than the deadline. */
+  /** Unix milliseconds, never later than the deadline. */
   dueAt: number;
 }
 

@@ -1,10 +1,11 @@
-/** What the task machine works with. */
+/** Task machine context: its dependencies, and the upstream target of an attempt. */
 
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Provider } from '../core/provider.ts';
 import type { VideoApi } from '../core/video.ts';
 import type { FetchBytes } from '../net/fetch.ts';
+import type { VideoAttempt } from '../records/video-task.ts';
 import type { ActiveProvider } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -12,41 +13,40 @@ import type { Credential } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { Mirror } from './mirror.ts';
 import type { PollBudget } from './poll-budget.ts';
-import type { VideoAttempt } from './task.ts';
 import type { TaskObjectOptions } from './task-object.ts';
 
 export interface VideoSettings {
-  /** Milliseconds, as the others below: until a task whose caller sets no end is given up. */
+  /** Default time until a task expires. */
   expiresAfterMs: number;
   keepMediaMs: number;
   keepRecordsMs: number;
-  /** Within it equal requests make one task; absent means that each makes its own. */
+  /** Identical requests within this time share one task. If absent, each creates its own. */
   dedupeWindowMs?: number;
 }
 
 export interface VideoContext {
   store: Store;
-  /** By their ids, as they are at this moment. */
+  /** The current providers by id. */
   providers(): ReadonlyMap<string, Pick<ActiveProvider, 'provider' | 'credentials' | 'headers'>>;
   upstream: Pick<UpstreamClient, 'send'>;
   userAgent: string;
-  /** Absent when nothing is mirrored. */
+  /** Absent if mirroring is off. */
   mirror?: Mirror;
   fetchBytes: FetchBytes;
   taskObject: TaskObjectOptions;
   settings: VideoSettings;
-  /** Polls that each credential may still make. */
+  /** Rate limit of polls per credential. */
   pollBudget: PollBudget;
   clock: Clock;
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   random(): number;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
   events?: Pick<TelemetryEvents, 'videoStatusChanged' | 'videoMirrorFailed' | 'unknownVideoStatus'>;
-  /** Tells the scheduler that a job of the kind became due. */
+  /** Signals to the scheduler that a job of this kind is due. */
   wake(kind: string): void;
 }
 
-/** Who is asked, and as whom. */
+/** Provider and credential of an upstream call. */
 export interface VideoTarget {
   provider: Provider;
   video: VideoApi;

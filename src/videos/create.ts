@@ -1,35 +1,35 @@
-/** A new task: everything that must not be lost is in one transaction before the caller hears of it. */
+/** Task creation: task, attempt, request and job are stored in one transaction before the caller gets its answer. */
 
 import { randomUUID } from 'node:crypto';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
+import type { VideoAttempt, VideoTask } from '../records/video-task.ts';
 import { laneOf, type VideoContext } from './context.ts';
 import { type Creation, detailsOf, requestDigest } from './creation.ts';
-import type { VideoAttempt, VideoTask } from './task.ts';
 import { maxExpectedCost } from './task-cost.ts';
 
-/** Milliseconds for which a client's key stands for its task. */
+/** Time for which an `Idempotency-Key` identifies its task. */
 export const IDEMPOTENCY_KEY_TTL_MS = 24 * 3_600_000;
-/** And an equal request, if the client says that it tries again. */
+/** Time within which an identical request marked as a retry returns the same task. */
 const RETRY_WINDOW_MS = 60_000;
 
 export interface NewTask {
-  /** The id of the caller's key. */
+  /** Id of the caller's API key. */
   owner: string;
   creation: Creation;
   /** The caller's `Idempotency-Key`. */
   idempotencyKey?: string;
-  /** It says that it sends this again: an equal request a short while ago is taken for the same. */
+  /** The client marks the request as a retry: an identical recent request counts as the same. */
   retried?: boolean;
-  /** Asks for what it may cost, in 1e-12 USD, before there is a task; without it nothing is limited. */
+  /** Reserves the maximum expected cost, in 1e-12 USD, before the task is created. Without it, budgets do not apply. */
   reserve?(task: VideoTask & { cost: bigint | undefined }): Promise<BudgetReservation>;
 }
 
-/** What is held of a key's budgets for a task, until its cost is recorded. */
+/** Reservation of a key's budgets for a task, until its cost is recorded. */
 export interface BudgetReservation {
   /** `x-ratelimit-*`. */
   headers: Record<string, string>;
-  /** There is no such task. */
+  /** Releases the reservation of a task that was not created. */
   release(): Promise<void>;
 }
 
@@ -40,8 +40,8 @@ export interface CreatedTask {
 }
 
 /**
- * Asks no upstream. Throws `model_not_found`, `idempotency_key_reused`, what the reservation throws, and `unavailable` when
- * the store cannot write; then there is no task.
+ * Makes no upstream call. Throws `model_not_found`, `idempotency_key_reused`, the errors of the reservation, and
+ * `unavailable` if the store cannot write; in each case no task was created.
  */
 export async function createTask(
   context: VideoContext,
@@ -50,12 +50,12 @@ export async function createTask(
   const now = context.clock.now();
   const task = newTask(owner, creation, now, context.settings.expiresAfterMs);
   const attempt = newAttempt(context, task, creation, now);
-  // An image of 20 MB takes each of these steps some ten milliseconds.
-  await breathe();
+  // With an image of 20 MB each of these steps takes tens of milliseconds.
+  await yieldToEventLoop();
   const digest = await requestDigest(creation);
-  await breathe();
+  await yieldToEventLoop();
   const request = JSON.stringify(creation.request);
-  await breathe();
+  await yieldToEventLoop();
   const idempotency =
     idempotencyKey === undefined
       ? { key: `request:${digest}`, digest, window: dedupeWindow(context, retried) }
@@ -65,13 +65,13 @@ export async function createTask(
   try {
     reservation = await reserve({ ...task, cost });
   } catch (error) {
-    // What is made and paid already is not refused.
+    // A repeated request returns its existing task even if the budget is used up.
     const earlier = await context.store.call('repeatedVideo', { owner, now, ...idempotency });
     if (earlier) return { task: earlier, replayed: true, headers: {} };
     throw error;
   }
   const { headers } = reservation;
-  // What stays reserved when this throws is found by the sweep: nobody knows whether there is a task.
+  // If this throws, it is unknown whether the task was stored. The sweep releases the reservation if it was not.
   const created = await context.store.call('createVideo', {
     task,
     attempt,

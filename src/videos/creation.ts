@@ -1,7 +1,7 @@
-/** A request for a video after every check: what is stored of it, and what was left out. */
+/** Validated creation request: what is stored, and which fields were dropped. */
 
 import { createHash } from 'node:crypto';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { defined } from '../core/defined.ts';
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -13,16 +13,16 @@ export interface Creation {
   model: CatalogModel;
   request: VideoRequest;
   callbackUrl?: string;
-  /** Seconds after which the task expires; absent leaves it to the gateway. */
+  /** Seconds after which the task expires; the gateway's default if absent. */
   expiresAfter?: number;
   metadata?: Record<string, string>;
-  /** Whom the caller made it for. */
+  /** The caller's id of its end user. */
   user?: string;
-  /** Fields that were not needed, as the caller spelled them. */
+  /** Names of dropped fields, as spelled by the caller. */
   dropped: string[];
 }
 
-/** What is shown of a request and what its price rests on. */
+/** Parameters that are shown with the task or determine its cost. */
 export function detailsOf({ model, request, metadata, user }: Creation): VideoDetails {
   const { video = {} } = model;
   const { duration = video.defaults?.duration, seed, audio, count } = request;
@@ -30,10 +30,10 @@ export function detailsOf({ model, request, metadata, user }: Creation): VideoDe
   return { count, ...dimensions, ...defined({ duration, seed, audio, metadata, user, prices: video.prices }) };
 }
 
-/** Equal for requests that mean the same, however they were written. */
+/** Hash of a request; equal for equivalent requests, whatever the order of their fields. */
 export async function requestDigest({ model, dropped: _dropped, ...meant }: Creation): Promise<string> {
   const text = JSON.stringify(withSortedKeys({ model: model.id, ...meant }));
-  await breathe();
+  await yieldToEventLoop();
   return createHash('sha256').update(text).digest('base64url');
 }
 

@@ -1,26 +1,26 @@
-/** How long to wait before an upstream is asked again. All in milliseconds. */
+/** Poll intervals and retry backoff, in milliseconds. */
 
-/** Where the upstream has no interval of its own. */
+/** Default minimum interval; a provider can set its own. */
 const MIN_POLL_INTERVAL_MS = 5_000;
 const POLL_BACKOFF_FACTOR = 1.3;
 const MAX_POLL_INTERVAL_MS = 20_000;
-/** After this long a task is in no hurry. */
+/** Task age from which the slow interval applies. */
 const SLOW_POLLING_AFTER_MS = 10 * 60_000;
 const SLOW_POLL_INTERVAL_MS = 60_000;
 
 const FIRST_RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 300_000;
-/** However long an upstream asks for. */
+/** Upper limit for `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 export interface PollTiming {
-  /** Polls that were answered. */
+  /** Answered polls. */
   polls: number;
-  /** Since the acceptance. */
+  /** Time since acceptance. */
   elapsedMs: number;
-  /** Between two polls at least, and from the acceptance to the first. */
+  /** Minimum interval between polls, and before the first. */
   minIntervalMs?: number;
-  /** What the upstream asked for. */
+  /** `Retry-After` of the upstream in milliseconds. */
   retryAfter?: number;
   random(): number;
 }
@@ -40,9 +40,9 @@ export function pollDelay({
 }
 
 export interface FailureStreak {
-  /** In a row, this one included. */
+  /** Consecutive failures, including this one. */
   failures: number;
-  /** What the upstream asked for. */
+  /** `Retry-After` of the upstream in milliseconds. */
   retryAfter?: number;
   random(): number;
 }
@@ -52,7 +52,7 @@ export function failureDelay({ failures, retryAfter = 0, random }: FailureStreak
   return Math.max(withJitter(usual, random), Math.min(retryAfter, MAX_RETRY_AFTER_MS));
 }
 
-/** A fifth more or less, so that tasks that were created together drift apart. */
+/** Jitter of 20 percent, so that tasks created together spread out. */
 function withJitter(delay: number, random: () => number): number {
   return Math.round(delay * (0.8 + 0.4 * random()));
 }

@@ -1,4 +1,4 @@
-/** How large a video is: `size` on one side, `resolution` and `aspect_ratio` on the other, as the caller and the model spell it. */
+/** Video dimensions: converts between `size` and `resolution` with `aspect_ratio`, from the caller's spelling to the model's. */
 
 import { defined } from '../core/defined.ts';
 import type { VideoAbilities } from '../core/video.ts';
@@ -13,16 +13,16 @@ export interface Dimensions {
   size?: string;
 }
 
-/** The shorter side of resolutions that are named by their longer one. */
+/** Shorter side of the resolutions named by their longer side. */
 const SHORT_SIDE_OF_K: Record<string, number> = { '1k': 1080, '2k': 1440, '4k': 2160 };
-/** Sides that have a name as resolutions. */
+/** Shorter sides that have a resolution name. */
 const STANDARD_SHORT_SIDES = [360, 480, 540, 720, 768, 1080, 1440, 2160];
-/** Encoders want even sides, so that ratios are met nearly. */
+/** Sides are rounded to even numbers, so ratios match approximately. */
 const RATIO_TOLERANCE = 0.02;
 
 /**
- * What is asked for in the model's own spelling; what is not asked for is left to it. Throws `unsupported_parameter_value`
- * for what it cannot make and `invalid_request` for a contradiction.
+ * The requested dimensions in the model's spelling; the model chooses the others. Throws `unsupported_parameter_value`
+ * for unsupported dimensions and `invalid_request` for contradictory ones.
  */
 export function chooseDimensions(asked: Dimensions, abilities: VideoAbilities, model: string): Dimensions {
   const { resolution, aspectRatio, size } = asked;
@@ -41,7 +41,7 @@ export function chooseDimensions(asked: Dimensions, abilities: VideoAbilities, m
   });
 }
 
-/** What a video will measure as far as that can be told: the model's defaults stand in for what it was not asked. */
+/** Expected dimensions of the video, as far as known, with the model's defaults for what was not requested. */
 export function expectedDimensions(
   { resolution, aspectRatio, size }: Dimensions,
   { defaults = {} }: VideoAbilities,
@@ -60,7 +60,7 @@ function pixelsOf({ resolution, aspectRatio }: Dimensions): string | undefined {
   return ratio >= 1 ? `${long}x${short}` : `${short}x${long}`;
 }
 
-/** `1280x720` is 720p. */
+/** E.g. `720p` for `1280x720`. */
 function resolutionOf(size: string): string | undefined {
   const short = Math.min(...size.split('x').map(Number));
   return STANDARD_SHORT_SIDES.includes(short) ? `${short}p` : undefined;
@@ -96,7 +96,7 @@ function requireListed(param: string, value: string, allowed: readonly string[] 
   return found ?? refuseValue({ param, value, allowed, model });
 }
 
-/** All sizes that a model's resolutions and ratios make. */
+/** All combinations of a model's resolutions and ratios. */
 function sizesOf({ resolutions = [], aspectRatios = [] }: VideoAbilities): string[] {
   const all = resolutions.flatMap((resolution) =>
     aspectRatios.map((aspectRatio) => pixelsOf({ resolution, aspectRatio })),
@@ -104,7 +104,7 @@ function sizesOf({ resolutions = [], aspectRatios = [] }: VideoAbilities): strin
   return all.filter((size) => size !== undefined);
 }
 
-/** Whether a size is of the resolution and ratio, as far as they are given and mean anything. */
+/** Whether a size has the resolution and the ratio, as far as these are given and known. */
 function matchesSize(size: string, { resolution, aspectRatio }: Dimensions): boolean {
   const [width = 0, height = 0] = size.split('x').map(Number);
   const short = shortSide(resolution);

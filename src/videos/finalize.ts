@@ -1,22 +1,22 @@
-/** Between the upstream's success and ours stands the mirror. It gets some time, but a paid result never fails because of it. */
+/** Finalization: copies the finished videos to the mirror. After repeated failures the task completes without copies. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { VideoAsset } from '../core/video.ts';
+import type { MirroredFile, TaskAsset } from '../records/video-task.ts';
 import { changeTask } from './change.ts';
 import type { Mirror } from './mirror.ts';
 import { settle } from './settle.ts';
 import { currentSource, queryAssets } from './source.ts';
-import type { MirroredFile, TaskAsset } from './task.ts';
 import { retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
 
 const MAX_MIRROR_TRIES = 5;
-/** Milliseconds that the task waits for its mirror at most. */
+/** Maximum time that a task waits for its mirror. */
 const MIRROR_TIMEOUT_MS = 15 * 60_000;
 
-/** What an address answers that has run out. */
+/** Status codes of an expired URL. */
 const EXPIRED_URL_STATUSES = new Set([403, 404, 410]);
 
-/** `fresh` is what the upstream has just reported. */
+/** `fresh`: assets that the upstream has just reported. */
 export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): Promise<StepResult> {
   const { context, loaded } = step;
   const { mirror } = context;
@@ -39,7 +39,7 @@ export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): P
   return errors.length > 0 ? retryOrComplete(step, errors) : complete(step);
 }
 
-/** Ends what is left of the time that a task waits for its mirror. */
+/** Signal that aborts at the end of the time for mirroring. */
 function mirrorTimeout({ context: { clock }, loaded: { task }, signal }: TaskStep) {
   const end = new AbortController();
   const left = (task.memory.mirror?.since ?? clock.now()) + MIRROR_TIMEOUT_MS - clock.now();
@@ -66,7 +66,7 @@ async function mirrorAsset(
   }
 }
 
-/** What is kept stays kept, whatever happens to the others. */
+/** Stores the result for one asset, independently of the others. */
 async function saveAsset({ context, job, signal }: TaskStep, index: number, news: Partial<TaskAsset>): Promise<void> {
   await changeTask(
     context,

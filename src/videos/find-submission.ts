@@ -1,16 +1,16 @@
-/** Looks for a task of ours that an upstream may have taken without our seeing its answer. */
+/** Lost submissions: searches the upstream's task list for a submission whose answer was not received. */
 
 import type { FindResult } from '../core/video.ts';
 import type { LoadedVideo } from './change.ts';
 import { targetOf, type VideoContext } from './context.ts';
 import { queryUpstream } from './status-query.ts';
 
-/** Milliseconds for a submission: some upstreams answer late, and whoever hangs up knows nothing. */
+/** Timeout of a submission. It is long, because after a timeout it is unknown whether the task was accepted. */
 export const SUBMISSION_TIMEOUT_MS = 180_000;
-/** And by which the clocks of gateways may differ. */
+/** Maximum difference between the clocks of gateways. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** `impossible`: there is no way to ask. What is found belongs to no other submission. */
+/** `impossible`: the provider has no task list. A found task is never one of another submission. */
 export async function findLostSubmission(
   context: VideoContext,
   { task, attempt }: LoadedVideo,

@@ -1,4 +1,4 @@
-/** A multipart form as the JSON that it stands for: files become data URIs, names in brackets become objects and lists. */
+/** Multipart forms as JSON: files become data URIs, names in brackets become objects and lists. */
 
 import { GatewayError } from '../core/errors.ts';
 import { guard, isObject, type Json, REQUEST_LIMITS, read } from '../core/json/json.ts';
@@ -15,7 +15,7 @@ const JSON_FIELDS = new Set(['frame_images', 'input_references', 'input_referenc
 const MAX_PARTS = 200;
 const MAX_DEPTH = 5;
 
-/** Throws `invalid_request`. `type` is the `Content-Type` with its boundary. */
+/** Throws `invalid_request`. `type` is the `Content-Type` including the boundary. */
 export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
   const entries = [...(await parse(bytes, type))];
   if (entries.length > MAX_PARTS) refuseParts();
@@ -40,7 +40,7 @@ async function parse(bytes: Buffer, type: string): Promise<FormData> {
   }
 }
 
-/** Parts are counted before they are parsed, which takes far longer. */
+/** Counts the parts before parsing, which is far slower. */
 function checkParts(bytes: Buffer, type: string): void {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type) ?? [];
   const boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
@@ -93,7 +93,7 @@ function fieldValue(name: string, text: string): Json {
   }
 }
 
-/** A file stands where a URL would stand in JSON. */
+/** A file becomes a data URI in place of a URL. */
 async function fileValue(name: string, file: File): Promise<Json> {
   const bytes = Buffer.from(await file.arrayBuffer());
   const claimed = file.type === '' || file.type === 'application/octet-stream' ? undefined : file.type;

@@ -1,4 +1,4 @@
-/** Media of a request that its provider does not fetch itself: fetched before anything is sent. */
+/** Inline inputs: fetches media for providers that accept base64 only, before the submission. */
 
 import { GatewayError } from '../core/errors.ts';
 import { sniffMime } from '../core/mime.ts';
@@ -6,15 +6,15 @@ import type { VideoInput, VideoRequest } from '../core/video.ts';
 import { FetchFailure } from '../net/failure.ts';
 import type { FetchBytes } from '../net/fetch.ts';
 
-/** Each. */
+/** Per input. */
 const MAX_FETCHED_BYTES = 20 * 1024 * 1024;
 
-/** `passing`: another try may succeed. */
+/** `retryable`: a later try may succeed. */
 export type InlineResult =
   | { type: 'request'; request: VideoRequest }
   | { type: 'failed'; retryable: boolean; message: string };
 
-/** The request with the content of addresses in place of them. Rejects with the signal's reason on abort. */
+/** Replaces URLs by their content. Rejects with the signal's reason on abort. */
 export async function inlineInputs(
   request: VideoRequest,
   fetchBytes: FetchBytes,

@@ -1,4 +1,4 @@
-/** Images, videos and sounds that come with a request: behind a URL, or in a data URI. */
+/** Media inputs of a request: images, videos and audio as URLs or data URIs. */
 
 import { GatewayError } from '../core/errors.ts';
 import { MAX_MEDIA_TYPE_CHARACTERS } from '../core/lengths.ts';
@@ -9,12 +9,12 @@ import { checkUrl } from '../net/url.ts';
 import { refuse } from './refusal.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** A media type, and what stands around it. */
+/** Head of a data URI: its media type and the characters around it. */
 const MAX_HEAD_CHARACTERS = MAX_MEDIA_TYPE_CHARACTERS + 'data:;base64,'.length;
 export const MAX_INPUT_BYTES = 20 * MEBIBYTE;
 
 export interface InputField {
-  /** The field as the caller wrote it. */
+  /** Name of the field in the request. */
   param: string;
   type: ReferenceType;
   policy: AddressPolicy;

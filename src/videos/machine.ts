@@ -1,19 +1,19 @@
-/** The task machine: a job of the scheduler for every open task, and each run of it one or a few steps. */
+/** Task machine: one job per open task; each run makes one or more steps. */
 
 import type { JobHandler } from '../jobs/job.ts';
+import { isTerminal } from '../records/video-task.ts';
 import type { VideoContext } from './context.ts';
 import { finalize } from './finalize.ts';
 import { poll } from './poll.ts';
 import { submit } from './submit.ts';
-import { isTerminal } from './task.ts';
 import type { StepResult, TaskStep } from './task-step.ts';
 
-/** Milliseconds without a sign of life after which another gateway takes a task over. */
+/** Expected upper bound of a run; its lease is longer. */
 const MAX_RUN_MS = 60_000;
-/** Steps at once; more means that two workers stand in each other's way. */
+/** Steps per run. More would mean that two workers conflict with each other. */
 const MAX_STEPS = 10;
 
-/** It does nothing for a task that is over, or gone. */
+/** Finishes the job of a terminal or deleted task without a step. */
 export function createVideoHandler(context: VideoContext): JobHandler {
   const { store } = context;
   return {

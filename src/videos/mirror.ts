@@ -1,12 +1,10 @@
-/** What keeps copies of finished videos, as the task machine sees it. */
+/** Mirror interface: copies of finished videos, as used by the task machine. */
 
-import type { MirroredFile } from './task.ts';
-
-export type { MirroredFile } from './task.ts';
+import type { MirroredFile } from '../records/video-task.ts';
 
 /**
- * Where a finished video is to be had. A `path` is below a provider's base URL, and its headers hold our credential: they
- * go to the provider's own origin and nowhere else, redirects included.
+ * Source of a finished video. A `path` is below the provider's base URL, and its headers contain the credential: they are
+ * sent to the provider's own origin only, redirects included.
  */
 export type AssetSource = { mime?: string } & (
   | { type: 'url'; url: string }
@@ -17,9 +15,9 @@ export type AssetSource = { mime?: string } & (
 
 export interface Mirror {
   /**
-   * Keeps one video of a task; called again after a crash it goes on. Undefined means that it will not be kept: too large,
-   * not a video, no room. Rejects when a later try may succeed, with the `upstreamStatus` where an upstream refused: after
-   * 403, 404 and 410 the next try comes with a fresh address.
+   * Copies one video of a task; resumes after a crash. Undefined if it cannot be mirrored: too large, not a video, disk
+   * full. Rejects if a later try may succeed, with `upstreamStatus` if the upstream refused: after 403, 404 and 410 the
+   * next try uses a new URL.
    */
   save(
     task: { id: string; owner: string },
@@ -27,6 +25,6 @@ export interface Mirror {
     source: AssetSource,
     signal: AbortSignal,
   ): Promise<MirroredFile | undefined>;
-  /** Erases all that is kept of a task; erasing nothing succeeds. */
+  /** Deletes all copies of a task. Idempotent. */
   erase(task: { id: string; owner: string }, kept: readonly MirroredFile[]): Promise<void>;
 }

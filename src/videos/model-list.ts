@@ -1,4 +1,4 @@
-/** The list of models that make videos, in OpenRouter's shape and with what it leaves out. */
+/** List of video models in OpenRouter's format, with additional fields. */
 
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';

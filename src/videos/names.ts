@@ -1,4 +1,4 @@
-/** The names of members that a request for a video may hold. */
+/** Field names allowed in a creation request. */
 
 import { knownNames } from '../core/json/names.ts';
 import { videoSchema } from './request-schema.ts';

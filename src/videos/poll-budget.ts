@@ -1,23 +1,23 @@
-/** How many polls a credential may make: after a restart thousands of tasks are due at once, and each gets a moment of its own. */
+/** Poll budget: rate limit per credential. After a restart thousands of tasks are due at once; each gets its own slot. */
 
 export interface PollBudgetOptions {
-  /** Polls of one credential in a second, and how many at once after a pause. */
+  /** Polls per second and credential, and the burst after an idle period. */
   rate: number;
   burst: number;
-  /** How many share that: each keeps to its part. 1 if absent. */
+  /** Number of gateways that share the rate equally; 1 if absent. */
   gateways?(): number;
 }
 
 export interface PollBudget {
-  /** Unix milliseconds at which the task may be polled: `now`, or the moment that is reserved for it. */
+  /** Unix milliseconds at which the task may be polled: `now`, or the slot reserved for it. */
   reserve(lane: string, task: string, now: number): number;
 }
 
 interface Lane {
-  /** When the next free moment is, if nothing came between. */
+  /** Time of the last reserved slot, without the shift. */
   next: number;
   reserved: Map<string, number>;
-  /** How far all moments have moved because some could not be kept: what is late is not made up for all at once. */
+  /** Delay of all slots because some were missed: missed slots are not made up for in a burst. */
   shift: number;
 }
 
@@ -56,7 +56,7 @@ export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudget
   };
 }
 
-/** Moments of tasks that ended meanwhile are given up; in order, so that few are looked at. */
+/** Drops the slots of ended tasks. Slots are in order, so the scan stops at the first recent one. */
 function dropStale(lane: Lane, now: number): void {
   for (const [task, moment] of lane.reserved) {
     if (moment + lane.shift > now - 600_000) return;

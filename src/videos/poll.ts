@@ -1,22 +1,22 @@
 /**
- * Asks the upstream how a task is. Only what the upstream says of the task itself can end it; that nothing was learned
- * never does, until the deadline has passed.
+ * Polling: queries the status of a task upstream. Before its deadline a task ends only by what the upstream reports about
+ * it, never because polls fail.
  */
 
 import { defined } from '../core/defined.ts';
 import type { CancelResult, PollResult, VideoAsset } from '../core/video.ts';
+import type { TaskMemory, VideoTask } from '../records/video-task.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
 import { laneOf, targetOf, type VideoContext } from './context.ts';
 import { pollDelay } from './delay.ts';
 import { finalize } from './finalize.ts';
 import { failure, settle } from './settle.ts';
 import { queryUpstream, type UpstreamReport } from './status-query.ts';
-import type { TaskMemory, VideoTask } from './task.ts';
 import { isLate, reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
 
 export type PollReport = UpstreamReport<Exclude<PollResult, { type: 'follow' } | { type: 'unreadable' }>>;
 
-/** A task is lost when so many answers in a row, over at least so many milliseconds, say that it is not there. */
+/** A task is lost after this number of consecutive "not found" answers over at least this time. */
 const MAX_MISSING_ANSWERS = 3;
 const MIN_MISSING_MS = 60_000;
 const MISSING_RETRY_DELAY_MS = 30_000;
@@ -45,13 +45,13 @@ export function queryStatus({ context, loaded: { attempt }, signal }: Pick<TaskS
   return queryUpstream<PollResult>(context, attempt, ({ video }) => video.poll(attempt.ref), signal);
 }
 
-/** The caller asked for it, and the upstream has not been told yet. */
+/** A cancellation was requested and not sent to the upstream yet. */
 function hasUnsentCancel({ context, loaded }: TaskStep): boolean {
   const { task, attempt } = loaded;
   return task.cancelRequested && !task.memory.cancellation && !!targetOf(context, attempt)?.video.cancel;
 }
 
-/** What the upstream says to it, if it has heard of it; how the task ends is for its reports to say. */
+/** Returns the upstream's answer, undefined if there was none. Later polls decide how the task ends. */
 async function sendCancel({ context, loaded: { attempt }, signal }: TaskStep): Promise<TaskMemory['cancellation']> {
   const video = targetOf(context, attempt)?.video;
   const call = video?.cancel?.bind(video);
@@ -66,7 +66,7 @@ function isTerminalReport(report: PollReport): boolean {
   return type === 'completed' || type === 'failed' || type === 'cancelled' || type === 'expired';
 }
 
-/** After the deadline, and after one last look. */
+/** After the deadline and a last poll: cancels the task upstream, and expires it. */
 async function cancelAndExpire(step: TaskStep): Promise<(loaded: LoadedVideo) => VideoChange> {
   if (!step.loaded.task.memory.cancellation) await sendCancel(step);
   return (loaded) =>
@@ -75,7 +75,7 @@ async function cancelAndExpire(step: TaskStep): Promise<(loaded: LoadedVideo) =>
 
 function changeForReport(step: TaskStep, loaded: LoadedVideo, report: PollReport): VideoChange {
   switch (report.type) {
-    case 'silence':
+    case 'inconclusive':
       return retryLater(step, loaded, { retryAfter: report.retryAfter, task: { memory: loaded.task.memory } });
     case 'missing':
       return changeForMissing(step, loaded);
@@ -117,7 +117,7 @@ function changeForResult(
   }
 }
 
-/** What we cancelled because it was late has expired. */
+/** A task cancelled because of its deadline is `expired`, not `cancelled`. */
 function cancelledEnding(context: VideoContext, task: VideoTask) {
   if (isLate(context, task) && !task.cancelRequested) {
     return { status: 'expired', error: failure('deadline_exceeded') } as const;
@@ -125,7 +125,7 @@ function cancelledEnding(context: VideoContext, task: VideoTask) {
   return { status: 'cancelled', error: failure('cancelled') } as const;
 }
 
-/** Done, but without a video: it may come a moment later. */
+/** Completed without a video: polls once more, because some upstreams report completion early. */
 function changeForEmptyResult(
   step: TaskStep,
   loaded: LoadedVideo,
@@ -138,7 +138,7 @@ function changeForEmptyResult(
   return pollAgain(step, { ...loaded, task: withMemory(loaded.task, { empty: true }) }, {});
 }
 
-/** Some upstreams forget at once what they cancelled, and one that forgot it before it could say so did what it was asked. */
+/** Some upstreams delete a task when they cancel it, so a missing task counts as cancelled after a cancellation. */
 function changeForMissing(step: TaskStep, loaded: LoadedVideo): VideoChange {
   const { context } = step;
   const now = context.clock.now();
@@ -172,7 +172,7 @@ function pollAgain(
   return reschedule(step, loaded, { task: { status, progress, memory, ...(isChanged && { updatedAt: now }) }, dueAt });
 }
 
-/** Whole percent that never go back; 100 is for completed tasks. */
+/** Whole percent, never decreasing; 100 is reserved for completed tasks. */
 function progressOf(task: VideoTask, progress: number | undefined): number | undefined {
   if (progress === undefined) return task.progress;
   return Math.max(task.progress ?? 0, Math.min(99, Math.floor(progress)));
@@ -182,7 +182,7 @@ function withMemory(task: VideoTask, memory: TaskMemory): VideoTask {
   return { ...task, memory: { ...task.memory, ...memory } };
 }
 
-/** The result is written down before it is fetched, and kept at once where its bytes came with the answer. */
+/** Stores the result before mirroring it. Videos that came inline are mirrored from the answer. */
 async function saveResult(
   step: TaskStep,
   found: readonly VideoAsset[],

@@ -1,21 +1,21 @@
-/** A task that ended without its upstream may still be made, and paid: its cost is learned in the end, for a while. */
+/** Cost reconciliation: a task that ended here may go on upstream. It is queried for some hours to record its cost. */
 
 import type { Job, JobHandler } from '../jobs/job.ts';
+import type { VideoAttempt } from '../records/video-task.ts';
 import type { LoadedVideo } from '../store/operations/videos.ts';
 import type { VideoContext } from './context.ts';
 import { findLostSubmission } from './find-submission.ts';
 import { type PollReport, queryStatus } from './poll.ts';
-import type { VideoAttempt } from './task.ts';
 import { costOfCompleted, costWithoutVideo, ledgerEntry } from './task-cost.ts';
 
 const CONCURRENCY_LIMITS = { total: 32, lane: 4 };
 const MAX_RUN_MS = 60_000;
-/** Looks in all, about eight hours; the first ones come more quickly. */
+/** Queries in total, over about eight hours; the first ones follow quickly. */
 const MAX_QUERIES = 60;
 const QUICK_QUERIES = 10;
 const QUICK_INTERVAL_MS = 60_000;
 const INTERVAL_MS = 10 * 60_000;
-/** Looks after which a task that is not there has never been. */
+/** Queries after which a missing task is taken to have never existed. */
 const MAX_MISSING_ANSWERS = 3;
 
 export function createCostReconciliationHandler(context: VideoContext): JobHandler {
@@ -46,7 +46,7 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
   return { kind: 'video-booking', limits: CONCURRENCY_LIMITS, maxRunMs: MAX_RUN_MS, run };
 }
 
-/** With the name that the upstream gave the task, where it can be learned. */
+/** The attempt with the upstream's reference; undefined if it cannot be found. */
 async function findAccepted(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal) {
   if (attempt.state === 'accepted') return { task, attempt };
   const finding = await findLostSubmission(context, { task, attempt }, signal);

@@ -1,10 +1,10 @@
-/** Carries what a task cost from the ledger to the records of use of its key, once, however often it is tried. */
+/** Usage recording: transfers the cost of a task from the ledger to the usage records of its key. Idempotent. */
 
 import type { JobHandler } from '../jobs/job.ts';
+import type { TerminalStatus } from '../records/video-task.ts';
 import type { VideoUse } from '../store/operations/video-use.ts';
 import type { UsageStatus } from '../store/usage-row.ts';
 import type { VideoContext } from './context.ts';
-import type { TerminalStatus } from './task.ts';
 
 const CONCURRENCY_LIMITS = { total: 32, lane: 32 };
 const MAX_RUN_MS = 60_000;
@@ -34,12 +34,31 @@ const STATUSES: Record<TerminalStatus, UsageStatus> = {
 function usageRowOf(id: string, use: VideoUse) {
   const { owner, model, provider, createdAt, settledAt, status, errorCode, cost, revision } = use;
   return {
-    ...{ id, started_at: createdAt, key_id: owner, model },
-    ...{ endpoint_provider: provider, endpoint_model: model.slice(model.indexOf('/') + 1) },
-    ...{ protocol_in: 'videos', protocol_out: 'videos', stream: 0, status: STATUSES[status] },
-    ...{ error_code: errorCode ?? null, finish: null, estimated: 0, attempts: 1 },
-    ...{ input_tokens: 0, output_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
-    ...{ audio_tokens: 0, searches: 0, cost, first_byte_ms: null, total_ms: settledAt - createdAt },
-    ...{ upstream_id: null, revision },
+    id,
+    started_at: createdAt,
+    key_id: owner,
+    model,
+    endpoint_provider: provider,
+    endpoint_model: model.slice(model.indexOf('/') + 1),
+    protocol_in: 'videos',
+    protocol_out: 'videos',
+    stream: 0,
+    status: STATUSES[status],
+    error_code: errorCode ?? null,
+    finish: null,
+    estimated: 0,
+    attempts: 1,
+    input_tokens: 0,
+    output_tokens: 0,
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+    audio_tokens: 0,
+    searches: 0,
+    cost,
+    first_byte_ms: null,
+    total_ms: settledAt - createdAt,
+    upstream_id: null,
+    revision,
   };
 }

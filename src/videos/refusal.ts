@@ -1,11 +1,11 @@
-/** How a field of a request for a video is refused. */
+/** Errors for the fields of a creation request. */
 
 import { GatewayError } from '../core/errors.ts';
 
 export interface UnsupportedValue {
   param: string;
   value: unknown;
-  /** Empty or absent: the model does not take the field at all. */
+  /** Empty or absent if the model does not support the field at all. */
   allowed?: readonly (string | number)[] | undefined;
   model: string;
 }

@@ -1,11 +1,11 @@
-/** The body of a request for a video: OpenRouter's names, and OpenAI's beside them. */
+/** Schema of a creation request: OpenRouter's field names and OpenAI's. */
 
 import { type Static, Type } from 'typebox';
 
 const MAX_PROMPT_CHARACTERS = 32_000;
 const MAX_REFERENCES = 20;
 
-/** A URL, or an object with it. */
+/** A URL, or an object with `url`. */
 const link = Type.Union([Type.String({ minLength: 1 }), Type.Object({ url: Type.String({ minLength: 1 }) })]);
 
 const frameImage = Type.Object({

@@ -1,4 +1,4 @@
-/** From the body of `POST /v1/videos` to a request that the model can carry out, or the reason why it cannot. */
+/** Creation requests: validates the body of `POST /v1/videos` against the model's abilities. */
 
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -13,7 +13,7 @@ import { readInput } from './inputs.ts';
 import { refuse, refuseValue } from './refusal.ts';
 import { type Link, type VideoBody, videoSchema } from './request-schema.ts';
 
-/** Throws `invalid_request` naming the field for a body that breaks the rules of every model. `null` counts as absence. */
+/** Checks the rules common to all models. Throws `invalid_request` with the field. `null` counts as absent. */
 export function checkShape(body: Record<string, Json>): VideoBody {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   assertValid(videoSchema, given);
@@ -21,8 +21,8 @@ export function checkShape(body: Record<string, Json>): VideoBody {
 }
 
 /**
- * `policy` says where media that the caller names may lie; the callback's address is still to be checked. Throws
- * `model_not_video`, `unsupported_parameter_value` and others, each naming the field.
+ * `policy` restricts the URLs of media. The callback URL is checked elsewhere. Throws `model_not_video`,
+ * `unsupported_parameter_value` and others, each with the field.
  */
 export function readCreation(body: VideoBody, model: CatalogModel, policy: AddressPolicy): Creation {
   const { video: abilities, id } = model;
@@ -58,7 +58,7 @@ export function readCreation(body: VideoBody, model: CatalogModel, policy: Addre
   };
 }
 
-/** An empty prompt is none: clients send one beside an image. */
+/** An empty prompt counts as absent: some clients send one with an image. */
 function readPrompts(body: VideoBody, { negativePrompt }: VideoAbilities, model: string) {
   const { negative_prompt: negative } = body;
   if (negative !== undefined && !negativePrompt) refuseValue({ param: 'negative_prompt', value: negative, model });
@@ -92,7 +92,7 @@ interface MediaRules {
   policy: AddressPolicy;
 }
 
-/** Frames win over references, as they do at OpenRouter. */
+/** Frames take precedence over references, as at OpenRouter. */
 function readMedia(body: VideoBody, rules: MediaRules) {
   const frames = readFrames(body, rules);
   const references = readReferences(body, rules);
@@ -160,7 +160,7 @@ function urlOf(link: Link): string {
   return typeof link === 'string' ? link : link.url;
 }
 
-/** A model has one provider, so an order can only rule it out. Options are passed on to the provider that serves the model and as far as the model knows them; others are for others. */
+/** A video model has one provider, so `only` and `order` can only exclude it. Passes on the options that the model supports. */
 function readProvider({ provider }: VideoBody, model: CatalogModel, { passthrough = [] }: VideoAbilities) {
   const { only, order, allow_fallbacks: others = true } = provider ?? {};
   for (const [param, slugs] of Object.entries({ only, ...(!others && { order }) })) {
@@ -177,7 +177,7 @@ function readProvider({ provider }: VideoBody, model: CatalogModel, { passthroug
   };
 }
 
-/** Throws where there is nothing to make a video of. */
+/** Throws if the prompt or the image that the model requires is missing. */
 function requirePromptOrImage(
   { prompt, frames, references }: VideoRequest,
   abilities: VideoAbilities,

@@ -1,13 +1,13 @@
-/** What becomes of a task of which nobody knows whether its upstream has taken it. */
+/** Ambiguous submissions: resolves whether the upstream accepted a task whose submission got no clear answer. */
 
 import { accept } from './accept.ts';
 import { findLostSubmission, SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
 import { failure, settle } from './settle.ts';
 import { reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
 
-/** Milliseconds until a submission is surely over and a list would show what came of it; before, "none" means nothing. */
+/** Time until a submission has surely ended and the task list is up to date. Before, `none` is not conclusive. */
 const LIST_DELAY_MS = SUBMISSION_TIMEOUT_MS + 60_000;
-/** After this long without a clear answer it will not come. */
+/** Time after which an ambiguous submission fails. */
 const RESOLUTION_TIMEOUT_MS = 10 * 60_000;
 
 export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
@@ -17,7 +17,7 @@ export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
   const elapsed = context.clock.now() - sentAt;
   const finding = await findLostSubmission(context, loaded, signal);
   if (finding.type === 'impossible') {
-    // Who sent it may be alive, though its lease is lost.
+    // The gateway that sent it may still be waiting for the answer, although its lease expired.
     const mayAnswer = attempt.state === 'sending' && elapsed < SUBMISSION_TIMEOUT_MS;
     return mayAnswer
       ? saveChange(step, (now) => reschedule(step, now, { dueAt: sentAt + SUBMISSION_TIMEOUT_MS }))
@@ -29,7 +29,7 @@ export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
   return saveChange(step, (now) => retryLater(step, now));
 }
 
-/** The upstream surely has no such task. */
+/** The upstream has no such task. */
 function resubmit(step: TaskStep): Promise<StepResult> {
   return saveChange(step, (now) =>
     reschedule(step, now, { attempt: { state: 'intent', sentAt: undefined }, dueAt: step.context.clock.now() }),

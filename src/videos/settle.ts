@@ -1,10 +1,10 @@
-/** How a task ends: its terminal status, its cost and the webhook that it owes are one change. */
+/** Settlement: terminal status, cost and webhook of a task as one change. */
 
 import type { TaskErrorCode, VideoCharge, VideoFailure } from '../core/video.ts';
+import type { TaskAsset, TerminalStatus, VideoTask } from '../records/video-task.ts';
 import { newDelivery } from '../webhooks/envelope.ts';
 import type { LoadedVideo, VideoChange } from './change.ts';
 import { laneOf, type VideoContext } from './context.ts';
-import type { TaskAsset, TerminalStatus, VideoTask } from './task.ts';
 import { costOfCompleted, costWithoutVideo, ledgerEntry, type TaskCost } from './task-cost.ts';
 import { encodeTask } from './task-object.ts';
 
@@ -14,7 +14,7 @@ export type TaskEnding =
       status: Exclude<TerminalStatus, 'completed'>;
       error: VideoFailure;
       charge?: VideoCharge;
-      /** The upstream may go on: what it charges is still to be learned. */
+      /** The upstream may continue with the task, so its cost is reconciled later. */
       reconcileCost?: boolean;
     };
 
@@ -32,7 +32,11 @@ export function settle(context: VideoContext, { task, attempt }: LoadedVideo, en
       ledger: ledgerEntry(settled, attempt.provider, taskCost, now),
       ...(settled.callbackUrl !== undefined && {
         delivery: newDelivery({
-          ...{ taskId: task.id, owner: task.owner, status: ending.status, url: settled.callbackUrl, createdAt: now },
+          taskId: task.id,
+          owner: task.owner,
+          status: ending.status,
+          url: settled.callbackUrl,
+          createdAt: now,
           task: encodeTask(settled, context.taskObject),
         }),
       }),
@@ -45,7 +49,7 @@ function mayHaveCost(state: LoadedVideo['attempt']['state']): boolean {
   return state !== 'intent' && state !== 'rejected';
 }
 
-/** Milliseconds until the upstream is asked for the cost of a task that it may still be working on. */
+/** Delay before the first cost query for a task that may continue upstream. */
 const FIRST_RECONCILIATION_DELAY_MS = 60_000;
 
 export function costReconciliationJob(task: VideoTask, lane: string, now: number) {
@@ -61,15 +65,21 @@ function endedTask(
   const assets = ending.status === 'completed' ? ending.assets : task.assets;
   return {
     ...task,
-    ...{ status: ending.status, phase: 'done', memory: {}, assets },
-    ...{ seconds: taskCost.seconds, cost: taskCost.cost, updatedAt: now, settledAt: now },
+    status: ending.status,
+    phase: 'done',
+    memory: {},
+    assets,
+    seconds: taskCost.seconds,
+    cost: taskCost.cost,
+    updatedAt: now,
+    settledAt: now,
     ...(ending.status === 'completed' ? { progress: 100 } : { error: ending.error }),
-    // Also what a task without a video left with the mirror goes away.
+    // Copies of a task that did not complete are deleted at once.
     ...(assets.some(({ kept }) => kept) && { mediaExpiresAt: ending.status === 'completed' ? mediaExpiresAt : now }),
   };
 }
 
-/** What the gateway itself says of a task that ended without a video. */
+/** The gateway's own error for a task that ended without a video. */
 export function failure(code: TaskErrorCode): VideoFailure {
   return { code, message: FAILURE_MESSAGES[code] };
 }

@@ -1,13 +1,13 @@
-/** Where the videos of a task are to be had at this moment. */
+/** Current sources of the videos of a task. */
 
 import type { PollResult, VideoAsset } from '../core/video.ts';
+import type { TaskAsset, VideoAttempt } from '../records/video-task.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import type { AssetSource } from './mirror.ts';
 import { queryUpstream } from './status-query.ts';
-import type { TaskAsset, VideoAttempt } from './task.ts';
 import { prepareCall, sendRaw } from './upstream-call.ts';
 
-/** What the upstream reports of a completed task; undefined when it cannot be asked or says something else. */
+/** Queries the assets of a completed task; undefined if the query fails or the task is not completed. */
 export async function queryAssets(
   context: VideoContext,
   attempt: VideoAttempt,
@@ -18,7 +18,7 @@ export async function queryAssets(
   return report.type === 'read' && report.result.type === 'completed' ? report.result.assets : undefined;
 }
 
-/** Undefined when the upstream does not give it any more. `fresh` is what it has just said. */
+/** Undefined if the video is no longer available upstream. `fresh`: the asset as just reported. */
 export async function currentSource(
   context: VideoContext,
   attempt: VideoAttempt,

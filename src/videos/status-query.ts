@@ -1,17 +1,17 @@
-/** Asks an upstream about a task that exists: what every provider means alike is decided here, the rest by its adapter. */
+/** Upstream queries about an accepted task: handles errors common to all providers, and leaves the rest to the adapter. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { VideoCall } from '../core/video.ts';
+import type { VideoAttempt } from '../records/video-task.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
-import type { VideoAttempt } from './task.ts';
 import { prepareCall, sendCall } from './upstream-call.ts';
 
-/** `missing`: it does not know the task. `silence`: nothing was learned, and nothing may be concluded from that. */
+/** `missing`: the upstream does not know the task. `inconclusive`: no answer, or one that says nothing about the task. */
 export type UpstreamReport<Result> =
   | { type: 'read'; result: Result; retryAfter?: number }
   | { type: 'missing' }
-  | { type: 'silence'; retryAfter?: number };
+  | { type: 'inconclusive'; retryAfter?: number };
 
 interface AdapterResult {
   type: string;
@@ -20,7 +20,7 @@ interface AdapterResult {
 type Follow<Result> = { type: 'follow'; call: VideoCall<Result> };
 type Unreadable = { type: 'unreadable' };
 
-/** Answers that need another question, in a row. */
+/** Consecutive follow-up calls. */
 const MAX_FOLLOW_UPS = 3;
 
 /** Rejects with the signal's reason on abort. */
@@ -34,32 +34,32 @@ export async function queryUpstream<Result extends AdapterResult>(
   if (!target) {
     const { provider, taskId } = attempt;
     context.log.error({ provider, task: taskId }, 'the provider or key that made a video task is no longer configured');
-    return { type: 'silence' };
+    return { type: 'inconclusive' };
   }
   let call = callAdapter(context, target, () => callFor(target));
   for (let followUps = 0; call && followUps <= MAX_FOLLOW_UPS; followUps++) {
     const current = call;
     const request = await tryPrepareCall(context, target, current);
-    if (!request) return { type: 'silence' };
+    if (!request) return { type: 'inconclusive' };
     const outcome = await sendCall(context, request, { signal });
-    if (outcome.type !== 'answered') return { type: 'silence' };
+    if (outcome.type !== 'answered') return { type: 'inconclusive' };
     const { answer, retryAfter } = outcome;
     if (answer.status === 404) return { type: 'missing' };
     if (isInconclusive(answer.status)) {
       reportRefusedKey(context, target, answer.status);
-      return { type: 'silence', retryAfter };
+      return { type: 'inconclusive', retryAfter };
     }
     const result = callAdapter(context, target, () => current.read(answer));
-    if (!result || isUnreadable(result)) return { type: 'silence', retryAfter };
+    if (!result || isUnreadable(result)) return { type: 'inconclusive', retryAfter };
     if (!isFollow(result)) {
       return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };
     }
     call = result.call;
   }
-  return { type: 'silence' };
+  return { type: 'inconclusive' };
 }
 
-/** Undefined while no credential can be had. */
+/** Undefined if no credential is available. */
 async function tryPrepareCall(
   context: VideoContext,
   target: VideoTarget,
@@ -74,7 +74,7 @@ async function tryPrepareCall(
   }
 }
 
-/** A mistake in an adapter must not keep a task from its deadline. */
+/** Catches errors of an adapter, so that its bugs do not keep a task from reaching its deadline. */
 function callAdapter<Result>(context: VideoContext, { provider }: VideoTarget, run: () => Result): Result | undefined {
   try {
     return run();

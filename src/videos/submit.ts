@@ -1,6 +1,6 @@
 /**
- * Hands a task to its upstream at most once. What is about to be sent is written down before; a process that dies in
- * between leaves an attempt of which nobody knows whether it arrived, and that is looked for, never sent again blindly.
+ * Submission: at most once. The intent is stored before the request is sent. If the process dies in between, the
+ * submission is ambiguous: the task is searched for upstream and never submitted again blindly.
  */
 
 import { GatewayError } from '../core/errors.ts';
@@ -36,12 +36,12 @@ function expireUnsent({ context }: TaskStep) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'expired', error: failure('deadline_exceeded') });
 }
 
-/** It was cancelled while it was being handed over, and the upstream has not taken it. */
+/** The task was cancelled during a submission that the upstream did not accept. */
 function cancelUnsent({ context }: TaskStep) {
   return (loaded: LoadedVideo) => settle(context, loaded, { status: 'cancelled', error: failure('cancelled') });
 }
 
-/** Everything that can fail without the upstream comes first. */
+/** Everything that can fail locally is done before the attempt is marked as sending. */
 async function send(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const target = targetOf(context, loaded.attempt);
@@ -63,10 +63,10 @@ type Prepared =
   | { type: 'ready'; call: VideoCall<SubmitResult>; request: UpstreamRequest }
   | { type: 'failed'; error: VideoFailure }
   | { type: 'later' }
-  /** No credential can be had at the moment, such as an access token. */
+  /** No credential, such as an access token, is available at the moment. */
   | { type: 'unauthorized' };
 
-/** Times that fetching the inputs is tried. */
+/** Tries to fetch the inputs. */
 const MAX_INPUT_FETCHES = 4;
 
 async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarget): Promise<Prepared> {
@@ -97,7 +97,7 @@ async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarge
   }
 }
 
-/** Writes down that the request is about to go out; false when the task is over or somebody else sends it. */
+/** Marks the attempt as sending; false if the task has ended or another gateway is sending it. */
 async function recordSending({ context, job, loaded, signal }: TaskStep): Promise<boolean> {
   const sentAt = context.clock.now();
   const { credential } = loaded.attempt;
@@ -113,7 +113,7 @@ async function recordSending({ context, job, loaded, signal }: TaskStep): Promis
   return result?.changed === true;
 }
 
-/** What became of a submission. `refused`: the upstream did not take it, and says how that may change. */
+/** Outcome of a submission. `refused`: not accepted, but another credential or a later try may succeed. */
 type Verdict =
   | { type: 'accepted'; ref: VideoRef }
   | { type: 'rejected'; error: VideoFailure }
@@ -157,7 +157,7 @@ async function handleVerdict(step: TaskStep, target: VideoTarget, verdict: Verdi
       await changeTask(
         step.context,
         step.job.ref,
-        // Somebody who took the job over may have found the task by now.
+        // A gateway that took over the job may have found the task meanwhile.
         ({ task, attempt }) =>
           attempt.state === 'sending' ? { task, attempt: { ...attempt, state: 'ambiguous' } } : undefined,
         { signal: step.signal },
@@ -171,7 +171,7 @@ async function handleVerdict(step: TaskStep, target: VideoTarget, verdict: Verdi
   }
 }
 
-/** With another credential at once; when all have refused, later, or never if time cures nothing. */
+/** Retries with the next credential at once. After the last one: retries later, or fails if the refusal is permanent. */
 function retryWithNextCredential(
   step: TaskStep,
   loaded: LoadedVideo,
@@ -196,7 +196,7 @@ function fail(step: TaskStep, loaded: LoadedVideo, error: VideoFailure, state = 
   return { ...change, attempt: { ...loaded.attempt, state } };
 }
 
-/** The configured key of the attempt is gone, and nothing was sent with it. */
+/** The credential of the attempt is no longer configured, and nothing was sent with it. */
 function changeCredential(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const active = context.providers().get(loaded.attempt.provider);

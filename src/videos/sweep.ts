@@ -1,17 +1,17 @@
-/** Clears away what is no longer kept: media, records and the keys of repeated requests. */
+/** Retention sweep: deletes expired media, task records, idempotency keys and stale reservations. */
 
 import type { JobHandler } from '../jobs/job.ts';
+import type { VideoTask } from '../records/video-task.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { VideoContext } from './context.ts';
 import { IDEMPOTENCY_KEY_TTL_MS } from './create.ts';
-import type { VideoTask } from './task.ts';
 
-/** Milliseconds between two sweeps. */
+/** Interval between two sweeps. */
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const MAX_RUN_MS = 60_000;
-/** Milliseconds in which a task comes into being for which something is reserved. */
+/** Time within which the task of a reservation is created. */
 const CREATION_GRACE_MS = 10 * 60_000;
-/** Rows that one transaction touches. */
+/** Rows per transaction. */
 const BATCH_SIZE = 100;
 
 export const SWEEP_JOB = { kind: 'video-sweep', ref: 'all', lane: '', owner: '' };
@@ -49,12 +49,12 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
         context.log.warn({ err: error, task: task.id }, 'media not erased yet');
       });
     }
-    // What failed would come again at once.
+    // Failed ones would be returned again at once.
     if (tasks.length < BATCH_SIZE || failures > 0) return;
   }
 }
 
-/** Reservations of tasks that never came into being, or whose cost is recorded. */
+/** Releases reservations of tasks that were never created, or whose cost is recorded. */
 async function releaseStaleReservations({ store }: VideoContext, before: number, signal: AbortSignal): Promise<void> {
   for (let after = ''; ; ) {
     signal.throwIfAborted();
@@ -68,7 +68,7 @@ async function releaseStaleReservations({ store }: VideoContext, before: number,
   }
 }
 
-/** The store forgets the media only after they are gone. */
+/** Deletes the files first, so that the store never loses track of a remaining one. */
 export async function eraseMedia({ store, mirror }: VideoContext, { id, owner, assets }: VideoTask): Promise<void> {
   const kept = assets.flatMap((asset) => asset.kept ?? []);
   await mirror?.erase({ id, owner }, kept);

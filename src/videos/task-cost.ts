@@ -1,13 +1,13 @@
-/** What a task cost: what the upstream says, else the catalog's prices at the time of its creation. */
+/** Cost of a task: as reported by the upstream, otherwise by the catalog prices at its creation. */
 
 import { moneyOf, priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount, plausibleCost } from '../core/usage-bounds.ts';
 import type { VideoCharge } from '../core/video.ts';
-import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from './task.ts';
+import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from '../records/video-task.ts';
 
 export type TaskCost = Pick<LedgerEntry, 'seconds' | 'cost' | 'source'>;
 
-/** Of a task with a video. Seconds are whole, and at least one for each video. */
+/** Cost of a completed task. Seconds are at least one per video. */
 export function costOfCompleted(details: VideoDetails, charge: VideoCharge, assets: readonly TaskAsset[]): TaskCost {
   const count = Math.max(1, assets.length);
   const seconds = secondsOf(details, charge, assets, count);
@@ -17,7 +17,7 @@ export function costOfCompleted(details: VideoDetails, charge: VideoCharge, asse
   return cost === undefined ? { seconds, cost: 0n, source: 'none' } : { seconds, cost, source: 'catalog' };
 }
 
-/** What a task may cost at most by the catalog; undefined where nobody knows. `longest`: seconds, where no length is asked for. */
+/** Upper bound of the cost by the catalog; undefined without prices. `longest` is the duration to assume if none is requested. */
 export function maxExpectedCost(details: VideoDetails, longest = 1): bigint | undefined {
   const { duration = longest, count, size = ASSUMED_SIZE } = details;
   const [width = 0, height = 0] = size.split('x').map(Number);
@@ -30,7 +30,7 @@ const ASSUMED_SIZE = '1920x1080';
 const FRAMES_PER_SECOND = 24;
 const PIXELS_PER_TOKEN = 1024;
 
-/** Of a task that ended without a video: what the upstream charged nevertheless. */
+/** Cost of a task that ended without a video: whatever the upstream charged. */
 export function costWithoutVideo(charge: VideoCharge): TaskCost {
   const cost = reportedCost(charge);
   return { seconds: 0, cost: cost ?? 0n, source: cost === undefined ? 'none' : 'upstream' };
@@ -54,7 +54,7 @@ function secondsOf(
   return Math.max(1, duration ?? 1) * (assets.length > 0 ? videos : count);
 }
 
-/** An amount that makes no sense is none. */
+/** Undefined for an implausible amount. */
 function reportedCost({ cost }: VideoCharge): bigint | undefined {
   if (cost === undefined) return undefined;
   try {
@@ -71,10 +71,10 @@ interface Amounts {
   tokens?: number;
 }
 
-/** The most specific price for a second of video, or for a token, and one for each video. */
+/** The most specific price per second or per token, plus the price per video. */
 function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts): bigint | undefined {
   const { prices = {}, resolution } = details;
-  // Models that can make sound do so unless they are told otherwise.
+  // Models that support audio generate it unless it is disabled.
   const audioSuffixes = details.audio === false ? [''] : ['-audio', ''];
   const find = (names: string[]) => names.map((name) => prices[name]).find((price) => price !== undefined);
   const perSecond = find([

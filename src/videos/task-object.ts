@@ -1,20 +1,20 @@
-/** The task as callers see it: nothing null, nothing invented. */
+/** Task object of the public API. */
 
 import { defined } from '../core/defined.ts';
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
-import { isTerminal, type TaskAsset, type VideoTask } from './task.ts';
+import { isTerminal, type TaskAsset, type VideoTask } from '../records/video-task.ts';
 
 export interface TaskObjectOptions {
-  /** How callers reach the gateway, without a slash at the end. */
+  /** Public base URL of the gateway, without a trailing slash. */
   baseUrl: string;
-  /** Signed addresses of what the mirror keeps of a task, in order. */
+  /** Signed URLs of the mirrored copies, in order. */
   mirrorUrls(task: VideoTask): string[];
-  /** Whether callers may see the addresses that upstreams gave. */
+  /** Whether to show the upstream's URLs to callers. */
   exposeUpstreamUrls: boolean;
 }
 
-/** Fields that have no value are left out. */
+/** Fields without a value are left out. */
 export function encodeTask(task: VideoTask, options: TaskObjectOptions): Json {
   const { details } = task;
   const completed = task.status === 'completed';
@@ -46,7 +46,7 @@ export function encodeTask(task: VideoTask, options: TaskObjectOptions): Json {
   });
 }
 
-/** What needs our credential, and what was never at an address, is had from us. */
+/** Assets that need our credential, or came inline, are served by the gateway. */
 function assetUrl(
   { source }: TaskAsset,
   index: number,
@@ -56,7 +56,7 @@ function assetUrl(
   return `${url}/content?index=${index}`;
 }
 
-/** `cost` is the same figure as a number, for clients that read no other. */
+/** `cost` is the same amount as a number, for compatibility. */
 function encodeUsage({ seconds = 0, cost = 0n }: VideoTask): Json {
   const decimal = decimalOf(cost);
   return { video_seconds: seconds, video_cost: decimal, cost: Number(decimal) };

@@ -1,6 +1,7 @@
-/** One step of the task machine: what it works on, and how it ends. */
+/** Steps of the task machine: their input, and helpers to save their outcome. */
 
 import type { Job } from '../jobs/job.ts';
+import type { VideoTask } from '../records/video-task.ts';
 import {
   changeTask,
   type DecideChange,
@@ -11,7 +12,6 @@ import {
 } from './change.ts';
 import type { VideoContext } from './context.ts';
 import { failureDelay } from './delay.ts';
-import type { VideoTask } from './task.ts';
 
 export interface TaskStep {
   context: VideoContext;
@@ -20,10 +20,10 @@ export interface TaskStep {
   signal: AbortSignal;
 }
 
-/** `again`: the task has moved on and the next step can be taken at once. `over`: the job was given back or is done. */
+/** `again`: the next step can follow at once. `over`: the job was rescheduled or finished. */
 export type StepResult = 'again' | 'over';
 
-/** Writes an outcome down, whatever happened to the task meanwhile. */
+/** Saves the outcome of a step, deciding again if the task changed meanwhile. */
 export async function saveChange(
   { context, job, signal }: TaskStep,
   decide: DecideChange,
@@ -33,7 +33,7 @@ export async function saveChange(
   return 'over';
 }
 
-/** Gives the job back until a moment, but not beyond the deadline of the task. */
+/** Reschedules the job, at the latest for the deadline of the task. */
 export function reschedule(step: TaskStep, loaded: LoadedVideo, next: NextRun): VideoChange {
   const { deadlineAt } = loaded.task;
   const isLate = step.context.clock.now() >= deadlineAt;
@@ -43,7 +43,7 @@ export function reschedule(step: TaskStep, loaded: LoadedVideo, next: NextRun): 
   });
 }
 
-/** After a step that came to nothing. */
+/** Reschedules the job with backoff after a failed step. */
 export function retryLater(
   step: TaskStep,
   loaded: LoadedVideo,

@@ -1,4 +1,4 @@
-/** One request of an adapter to its upstream, and what is known of its fate. */
+/** Upstream calls of video adapters, with an outcome that tells whether the request may have arrived. */
 
 import { createByteCollector } from '../core/byte-collector.ts';
 import { guardAnswer } from '../core/json/answer.ts';
@@ -8,7 +8,7 @@ import type { VideoAnswer, VideoCall } from '../core/video.ts';
 import type { UpstreamClient, UpstreamReceiver, UpstreamRequest } from '../transport/upstream-client.ts';
 import type { VideoContext, VideoTarget } from './context.ts';
 
-/** `not-sent`: the upstream has seen nothing of it. `unanswered`: it may have, but no whole answer came. */
+/** `not-sent`: the request did not reach the upstream. `unanswered`: it may have, but no complete answer came. */
 export type RawOutcome =
   | { type: 'answered'; status: number; headers: Record<string, string | undefined>; body: Buffer | 'too-large' }
   | { type: 'not-sent'; cause: unknown }
@@ -18,17 +18,17 @@ export type CallOutcome =
   | { type: 'answered'; answer: VideoAnswer; retryAfter?: number }
   | Exclude<RawOutcome, { type: 'answered' }>;
 
-/** Milliseconds for a request and its answer. */
+/** Default timeout of a call. */
 const CALL_TIMEOUT_MS = 60_000;
-/** Videos may stand in an answer as base64. */
+/** Answers can contain videos as base64. */
 const MAX_ANSWER_BYTES = 200 * 1024 * 1024;
-/** In all large answers at once; what finds no room is asked for again. */
+/** Limit for all large answers together. An answer that exceeds it is discarded and queried again. */
 const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 const LARGE_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Everything but the call itself, so that nothing can go wrong between the note that it is sent and the sending. Rejects
- * with a GatewayError when the account cannot be proved at the moment.
+ * Does everything but send the request, so that nothing can fail between marking an attempt as sending and sending it.
+ * Rejects with a GatewayError if no credential is available at the moment.
  */
 export async function prepareCall(
   context: VideoContext,
@@ -59,7 +59,7 @@ async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?
 
 export interface CallLimits {
   signal: AbortSignal;
-  /** Milliseconds for the request and its answer; a minute if absent. */
+  /** For the request and its answer; 60 seconds by default. */
   timeoutMs?: number;
 }
 
@@ -84,8 +84,8 @@ export function sendRaw(
 ): Promise<RawOutcome> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RawOutcome>();
-  const room = reserveBuffer();
-  const collector = collect(room, (outcome) => {
+  const buffer = reserveBuffer();
+  const collector = collect(buffer, (outcome) => {
     running.abort();
     resolve(outcome);
   });
@@ -96,7 +96,7 @@ export function sendRaw(
   const running = upstream.send({ ...request, total: timeoutMs }, collector);
   signal.addEventListener('abort', stop, { once: true });
   return promise.finally(() => {
-    room.release();
+    buffer.release();
     signal.removeEventListener('abort', stop);
   });
 }
@@ -104,7 +104,7 @@ export function sendRaw(
 let bufferedBytes = 0;
 
 interface BufferReservation {
-  /** Whether an answer may grow to so many bytes. */
+  /** Reserves memory for an answer of `size` bytes; false if it exceeds a limit. */
   tryGrow(size: number): boolean;
   release(): void;
 }
@@ -126,8 +126,8 @@ function reserveBuffer(): BufferReservation {
   };
 }
 
-/** Hears an answer to its end, or to the end of what is bearable. */
-function collect(room: BufferReservation, finish: (outcome: RawOutcome) => void): UpstreamReceiver {
+/** Collects an answer up to the size limits. */
+function collect(buffer: BufferReservation, finish: (outcome: RawOutcome) => void): UpstreamReceiver {
   const collector = createByteCollector();
   let head = { status: 0, headers: {} as Record<string, string | undefined> };
   let sent = false;
@@ -139,7 +139,7 @@ function collect(room: BufferReservation, finish: (outcome: RawOutcome) => void)
       head = { status, headers };
     },
     data: (chunk) => {
-      if (room.tryGrow(collector.size + chunk.length)) collector.add(chunk);
+      if (buffer.tryGrow(collector.size + chunk.length)) collector.add(chunk);
       else finish({ type: 'answered', ...head, body: 'too-large' });
     },
     end: () => finish({ type: 'answered', ...head, body: collector.take() }),
@@ -147,7 +147,7 @@ function collect(room: BufferReservation, finish: (outcome: RawOutcome) => void)
   };
 }
 
-/** Undefined for what is no JSON, or more than an answer needs. */
+/** Undefined for invalid JSON, or JSON beyond the limits of an answer. */
 async function parse(body: Buffer): Promise<Json> {
   try {
     guardAnswer(body);
@@ -157,7 +157,7 @@ async function parse(body: Buffer): Promise<Json> {
   }
 }
 
-/** Seconds or a date, as milliseconds from now. */
+/** Parses `Retry-After`, seconds or an HTTP date, into milliseconds from now. */
 function retryAfterOf(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
   const delay = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now;

@@ -1,7 +1,8 @@
-/** Video tasks: what the routes ask for, and the handlers that do the work. */
+/** Video tasks: operations for the HTTP routes, and the job handlers. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { JobHandler } from '../jobs/job.ts';
+import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
 import { cancelTask } from './cancel.ts';
 import type { VideoContext } from './context.ts';
 import { type CreatedTask, createTask, type NewTask } from './create.ts';
@@ -12,11 +13,10 @@ import { createCostReconciliationHandler } from './reconcile-cost.ts';
 import { createUsageHandler } from './record-usage.ts';
 import { currentSource, queryAssets } from './source.ts';
 import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
-import { isTerminal, type VideoStatus, type VideoTask } from './task.ts';
 
 export interface TaskQuery {
   limit: number;
-  /** The id of the last task of the page before. */
+  /** Id of the last task of the previous page. */
   after?: string;
   order: 'asc' | 'desc';
   status?: VideoStatus;
@@ -24,33 +24,33 @@ export interface TaskQuery {
 }
 
 /**
- * Everything but `source` reads and writes the store and asks no upstream. Unknown, foreign and deleted tasks are all
- * `video_not_found`; every call throws `unavailable` when the store cannot.
+ * All methods but `source` use the store only, without upstream calls. Unknown tasks, deleted tasks and tasks of other
+ * owners are `video_not_found`. Every method throws `unavailable` if the store is.
  */
 export interface Videos {
-  /** Throws `idempotency_key_reused`, `model_not_found` and what the reservation throws. */
+  /** Throws `idempotency_key_reused`, `model_not_found` and the errors of the reservation. */
   create(task: NewTask): Promise<CreatedTask>;
   get(owner: string, id: string): Promise<VideoTask>;
-  /** For who has proven otherwise that the task may be read. */
+  /** Reads a task without checking its owner, e.g. for a signed URL. */
   find(id: string): Promise<VideoTask>;
-  /** Everybody's without an owner. */
+  /** Tasks of all owners if `owner` is undefined. */
   list(owner: string | undefined, query: TaskQuery): Promise<{ tasks: VideoTask[]; more: boolean }>;
   /** Throws `cancel_not_possible`; a terminal task is returned as it is. */
   cancel(owner: string, id: string, options: { abandon: boolean }): Promise<VideoTask>;
   /** Throws `video_not_terminal`. */
   remove(owner: string, id: string): Promise<void>;
-  /** Where a video of a completed task that is not mirrored is to be had: this one may ask the upstream. */
+  /** Source of a completed video that is not mirrored. May query the upstream. */
   source(task: VideoTask, index: number, signal: AbortSignal): Promise<AssetSource | undefined>;
-  /** Sees that what is no longer kept gets cleared away. */
+  /** Schedules the retention sweep. */
   start(): Promise<void>;
   /** For the scheduler. */
   readonly handlers: JobHandler[];
 }
 
 export interface VideosOptions extends Omit<VideoContext, 'pollBudget' | 'random'> {
-  /** Polls of one credential in a second, by all gateways together. */
+  /** Polls per second and credential, by all gateways together. */
   pollRate?: number;
-  /** How many gateways share the store; 1 if absent. */
+  /** Number of gateways that share the store; 1 if absent. */
   gateways?(): number;
   random?(): number;
 }
@@ -58,7 +58,7 @@ export interface VideosOptions extends Omit<VideoContext, 'pollBudget' | 'random
 const POLLS_PER_SECOND = 10;
 const POLL_BURST = 20;
 
-/** `start` once the store is open; the handlers are for the scheduler. */
+/** Call `start` once the store is open. */
 export function createVideos(options: VideosOptions): Videos {
   const { pollRate = POLLS_PER_SECOND, gateways, random = Math.random, ...others } = options;
   const pollBudget = createPollBudget({ rate: pollRate, burst: POLL_BURST, gateways });
@@ -93,7 +93,7 @@ export function createVideos(options: VideosOptions): Videos {
       const { metadata: _metadata, user: _user, ...details } = task.details;
       const deletion = { id, owner, details: JSON.stringify(details), now: clock.now() };
       if (!(await store.call('deleteVideo', deletion))) throw notFound(id);
-      // The sweep does what is left undone here.
+      // The sweep deletes media that could not be deleted here.
       await eraseMedia(context, task).catch((error) =>
         context.log.warn({ err: error, task: id }, 'media not erased yet'),
       );
@@ -107,8 +107,10 @@ export function createVideos(options: VideosOptions): Videos {
     },
     start: () => store.call('ensureJob', { ...SWEEP_JOB, dueAt: clock.now() }),
     handlers: [
-      ...[createVideoHandler(context), createCostReconciliationHandler(context)],
-      ...[createUsageHandler(context), createSweepHandler(context)],
+      createVideoHandler(context),
+      createCostReconciliationHandler(context),
+      createUsageHandler(context),
+      createSweepHandler(context),
     ],
   };
 }

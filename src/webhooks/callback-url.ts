@@ -1,4 +1,4 @@
-/** Whether a webhook may be sent to an address, asked when a task is created; every attempt asks again. */
+/** Callback URL check: made when a task is created. Every delivery attempt checks the address again. */
 
 import { GatewayError } from '../core/errors.ts';
 import { FetchFailure } from '../net/failure.ts';
@@ -7,10 +7,10 @@ import { type Lookup, resolveChecked } from '../net/resolver.ts';
 import { checkUrl } from '../net/url.ts';
 
 const MAX_URL_CHARACTERS = 2048;
-/** Milliseconds that a caller waits for name servers; what doesn't resolve by then may do so later. */
+/** Timeout of the DNS lookup. A name that cannot be resolved in time is accepted: it may resolve later. */
 const DNS_TIMEOUT_MS = 2_000;
 
-/** Returns the URL as it is to be kept. Throws `invalid_callback_url`, with one text for all that lies in private networks. */
+/** Returns the normalized URL. Throws `invalid_callback_url`; the message is the same for every address in a private network. */
 export async function checkCallbackUrl(text: string, policy: AddressPolicy, lookup: Lookup): Promise<string> {
   if (text.length > MAX_URL_CHARACTERS) throw refusal(`it may have ${MAX_URL_CHARACTERS} characters at most.`);
   const url = parse(text, policy);

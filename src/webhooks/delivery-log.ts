@@ -1,4 +1,4 @@
-/** What became of webhooks, for those they were owed to, and sending one again. */
+/** Delivery log: webhook deliveries as shown to their owner and to the operator, and the replay of a delivery. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { Scheduler } from '../jobs/job.ts';
@@ -12,7 +12,7 @@ import type {
 } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
 
-/** Moments are Unix milliseconds. What is optional is absent rather than null. */
+/** Times are Unix milliseconds. Optional fields are absent rather than null. */
 export interface DeliveryView {
   /** The idempotency key. */
   id: string;
@@ -21,12 +21,12 @@ export interface DeliveryView {
   state: DeliveryState;
   createdAt: number;
   settledAt?: number;
-  /** When the next automatic attempt is due. */
+  /** Due time of the next automatic attempt. */
   nextDueAt?: number;
   attempts: AttemptView[];
 }
 
-/** The outcome as a class: a sender's details would tell what stands behind an address. */
+/** One attempt. Owners see only the class of the outcome: details of the connection would disclose what is behind an address. */
 export interface AttemptView {
   n: number;
   trigger: DeliveryTrigger;
@@ -35,15 +35,15 @@ export interface AttemptView {
   outcome: DeliveryOutcome;
   status?: number;
   nextDueAt?: number;
-  /** For the operator only: the address that was dialled. */
+  /** Operator only: the IP address connected to. */
   address?: string;
-  /** For the operator only: milliseconds that the receiver asked for. */
+  /** Operator only: `Retry-After` of the receiver in milliseconds. */
   retryAfter?: number;
 }
 
 type StoreReader = Pick<Store, 'call'>;
 
-/** One at most; empty for another owner's task. */
+/** At most one delivery; none for a task of another owner. */
 export async function deliveriesOf(
   store: StoreReader,
   { owner, taskId }: { owner: string; taskId: string },
@@ -52,7 +52,7 @@ export async function deliveriesOf(
   return row?.owner === owner ? [deliveryView(row, ownerAttemptView)] : [];
 }
 
-/** A page of an owner's deliveries, the newest first, those before a moment. */
+/** One page of an owner's deliveries created before a time, newest first. */
 export async function deliveriesOfOwner(
   store: StoreReader,
   { owner, before, limit }: { owner: string; before: number; limit: number },
@@ -61,7 +61,7 @@ export async function deliveriesOfOwner(
   return rows.map((row) => deliveryView(row, ownerAttemptView));
 }
 
-/** With all details, whoever owns it. */
+/** The delivery with all details, for any owner. */
 export async function deliveryForOperator(store: StoreReader, taskId: string): Promise<DeliveryView | undefined> {
   const row = await store.call('readDelivery', { taskId });
   return row && deliveryView(row, operatorAttemptView);
@@ -74,12 +74,12 @@ export interface ReplayOptions {
   taskId: string;
 }
 
-/** How often one webhook may be replayed, and within what time. */
+/** Replays allowed for one webhook, per period in milliseconds. */
 const REPLAY_LIMIT = { limit: 10, period: 24 * 3_600_000 };
 
 /**
- * Sends the same bytes once more, at once and without retries. Throws `not_found` when the owner has no such delivery,
- * `delivery_in_flight` while an attempt is being made, `rate_limit_exceeded` after too many.
+ * Sends the same bytes once more, immediately and without retries. Throws `not_found` if the owner has no such delivery,
+ * `delivery_in_flight` during an attempt, and `rate_limit_exceeded` after too many replays.
  */
 export async function replayDelivery({ store, scheduler, owner, taskId }: ReplayOptions): Promise<void> {
   const row = await store.call('readDelivery', { taskId });
@@ -108,7 +108,11 @@ export async function replayDelivery({ store, scheduler, owner, taskId }: Replay
 function deliveryView(row: DeliveryRow, attemptView: (attempt: AttemptRow) => AttemptView): DeliveryView {
   const { id, taskId, url, state, createdAt, settledAt, nextDueAt, attempts } = row;
   return {
-    ...{ id, taskId, url, state, createdAt },
+    id,
+    taskId,
+    url,
+    state,
+    createdAt,
     ...(settledAt !== null && { settledAt }),
     ...(nextDueAt !== null && { nextDueAt }),
     attempts: attempts.map(attemptView),
@@ -117,7 +121,11 @@ function deliveryView(row: DeliveryRow, attemptView: (attempt: AttemptRow) => At
 
 function ownerAttemptView({ n, trigger, startedAt, endedAt, outcome, status, nextDueAt }: AttemptRow): AttemptView {
   return {
-    ...{ n, trigger, startedAt, endedAt, outcome },
+    n,
+    trigger,
+    startedAt,
+    endedAt,
+    outcome,
     ...(status !== null && { status }),
     ...(nextDueAt !== null && { nextDueAt }),
   };

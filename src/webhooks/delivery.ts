@@ -1,4 +1,4 @@
-/** Delivers webhooks: one attempt a job, of which the status line decides. */
+/** Webhook delivery: one job per attempt. The status code of the response decides the outcome. */
 
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
@@ -22,22 +22,22 @@ export interface DeliveryOptions {
   log: Pick<Logger, 'info' | 'warn'>;
   events?: Pick<TelemetryEvents, 'webhookAttempted'>;
   clock: Clock;
-  /** Product and version, e.g. `polygate/1.2.3`. */
+  /** `User-Agent`, e.g. `polygate/1.2.3`. */
   userAgent: string;
-  /** Milliseconds for one attempt; 10 seconds if absent, half of that until the connection stands. */
+  /** Timeout of one attempt, 10 seconds by default. Connecting may take half of it. */
   timeoutMs?: number;
-  /** Wait longer where a receiver asks for it. */
+  /** Whether the `Retry-After` of a receiver can delay the next attempt. */
   honorRetryAfter?: boolean;
-  /** Send the headers of Standard Webhooks too; yes if absent. */
+  /** Whether to send the headers of Standard Webhooks too; true by default. */
   standardHeaders?: boolean;
-  /** Numbers from 0 to 1. */
+  /** Random number from 0 to 1, for jitter. */
   random?: () => number;
 }
 
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const CONCURRENCY_LIMITS = { total: 256, lane: 8, owner: 32, late: 128 };
 const MAX_HEADER_BYTES = 8192;
-/** How much of an answer's body is read, and for how many milliseconds, so that the receiver can finish in peace. */
+/** Limits for reading the body of the response, so that the receiver can finish sending it. The content is ignored. */
 const MAX_BODY_BYTES = 4096;
 const BODY_TIMEOUT_MS = 1_000;
 
@@ -112,7 +112,7 @@ interface AttemptRequest {
   signal: AbortSignal;
 }
 
-/** Throws where the fault is ours, so that the receiver isn't charged with it. Calls back when the answer's body is done with. */
+/** Throws for faults of the gateway, which do not count as attempts. Calls `onDrained` once the response body was read or closed. */
 async function send(
   options: DeliveryOptions,
   request: AttemptRequest,
@@ -124,11 +124,16 @@ async function send(
   const signing = await secrets.signingSecrets(owner);
   if (!signing) throw new GatewayError('unavailable', `There is no webhook secret for the key ${owner}.`);
   const headers = { ...signatureHeaders({ ...request, body }, signing, standardHeaders), 'user-agent': userAgent };
-  const bounds = { deadline: timeoutMs, connectDeadline: timeoutMs / 2, maxHeaderBytes: MAX_HEADER_BYTES };
   try {
     const answer = await client.request(url, {
-      ...{ method: 'POST', headers, body, maxBytes: MAX_BODY_BYTES, signal },
-      ...bounds,
+      method: 'POST',
+      headers,
+      body,
+      maxBytes: MAX_BODY_BYTES,
+      signal,
+      deadline: timeoutMs,
+      connectDeadline: timeoutMs / 2,
+      maxHeaderBytes: MAX_HEADER_BYTES,
     });
     drain(answer).finally(onDrained);
     const { status, address } = answer;
@@ -145,7 +150,7 @@ async function drain(answer: GuardedAnswer): Promise<void> {
   try {
     for await (const _chunk of answer.body);
   } catch {
-    // The status line has decided.
+    // The outcome was already decided by the status code.
   } finally {
     clearTimeout(timer);
     answer.close();
@@ -169,12 +174,12 @@ function outcomeOfError(error: unknown): DeliveryOutcome {
         throw error;
     }
   }
-  // The address was good when the task was created, and the rules have changed since.
+  // The URL was valid when the task was created; the address policy has changed since.
   if (error instanceof GatewayError && error.code === 'invalid_request') return 'blocked';
   throw error;
 }
 
-/** Seconds or a date. */
+/** Parses `Retry-After`, seconds or an HTTP date, into milliseconds from now. */
 function retryAfterOf({ headers }: GuardedAnswer, now: number): number | undefined {
   const text = headers['retry-after'];
   if (typeof text !== 'string') return undefined;

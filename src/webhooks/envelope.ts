@@ -1,4 +1,4 @@
-/** The body of a webhook, made once when a task settles: every attempt sends the same bytes. */
+/** Webhook body: encoded once, when the task settles, so that every attempt sends the same bytes. */
 
 import type { TerminalStatus } from '../records/video-task.ts';
 import type { NewDelivery } from '../store/delivery-rows.ts';
@@ -11,16 +11,16 @@ export interface SettledTask {
   owner: string;
   /** Unix milliseconds. */
   createdAt: number;
-  /** What `GET /v1/videos/{id}` answers. */
+  /** The task as returned by `GET /v1/videos/{id}`. */
   task: object;
 }
 
-/** Receivers must not have to take more. */
+/** Upper limit of the body, so that receivers can rely on it. */
 const MAX_BODY_BYTES = 256 * 1024;
-/** What a body that is too large goes without; the status endpoint still has it. */
+/** Fields left out of a body that would be too large. The status endpoint still returns them. */
 const OMITTABLE_FIELDS = ['prompt', 'metadata'];
 
-/** What the operation that settles the task adds in its transaction. */
+/** The delivery to insert in the transaction that settles the task. */
 export function newDelivery({ taskId, status, url, owner, createdAt, task }: SettledTask): NewDelivery {
   const head = { event: `video.generation.${status}`, id: taskId, created_at: Math.floor(createdAt / 1000) };
   const encode = (data: object) => Buffer.from(JSON.stringify({ ...head, data }));

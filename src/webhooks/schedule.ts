@@ -1,8 +1,8 @@
-/** When a failed delivery is tried again. */
+/** Retry schedule of webhook deliveries: exponential backoff with jitter. */
 
-/** A first attempt and ten more. */
+/** The first attempt and ten retries. */
 export const MAX_ATTEMPTS = 11;
-/** Attempts after which a delivery leaves room for those of others. */
+/** Attempts after which a delivery counts as late and has lower priority. */
 export const EARLY_ATTEMPTS = 3;
 
 const SECOND_MS = 1000;
@@ -11,26 +11,26 @@ const MAX_DELAY_MS = 600 * SECOND_MS;
 const MIN_JITTER_MS = SECOND_MS;
 const MAX_JITTER_MS = 30 * SECOND_MS;
 
-/** Milliseconds to wait at least before retry `n`, which counts from 1. */
+/** Minimum delay in milliseconds before retry `n`, counted from 1. */
 export function retryDelay(n: number): number {
   return Math.min(FIRST_DELAY_MS * 2 ** (n - 1), MAX_DELAY_MS);
 }
 
-/** Milliseconds that may be added to it: a tenth, one second at least and half a minute at most. */
+/** Maximum jitter in milliseconds: a tenth of the delay, at least 1 and at most 30 seconds. */
 export function maxJitter(n: number): number {
   return Math.min(Math.max(retryDelay(n) / 10, MIN_JITTER_MS), MAX_JITTER_MS);
 }
 
 export interface FailedAttempt {
-  /** Which attempt it was, counted from 1. */
+  /** Number of the attempt, counted from 1. */
   attempt: number;
-  /** When it ended, in Unix milliseconds: the delay begins there. */
+  /** End of the attempt in Unix milliseconds; the delay starts here. */
   endedAt: number;
-  /** Milliseconds that the receiver asks for, if that is honoured. */
+  /** `Retry-After` of the receiver in milliseconds, if it is honoured. */
   retryAfter?: number;
 }
 
-/** When the next attempt is due; undefined after the last. `random` gives numbers from 0 to 1. */
+/** Due time of the next attempt in Unix milliseconds; undefined after the last. `random` returns numbers from 0 to 1. */
 export function nextAttemptAt(
   { attempt, endedAt, retryAfter = 0 }: FailedAttempt,
   random: () => number,

@@ -1,4 +1,4 @@
-/** The secrets that webhooks are signed with: one for each API key, kept encrypted, rotated with an overlap. */
+/** Webhook signing secrets: one per API key, encrypted at rest, rotated with an overlap. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
@@ -12,34 +12,34 @@ import type { SigningSecrets } from './signature.ts';
 export interface WebhookSecretsOptions {
   store: Pick<Store, 'call' | 'now'>;
   cipher: Cipher;
-  /** Signs for keys that have no secret of their own. */
+  /** Secret for keys that have none of their own. */
   fallback?: Secret;
 }
 
 export interface RevealedSecret {
   secret: string;
-  /** Unix milliseconds from which `X-Service-Signature` is made with it. */
+  /** Unix milliseconds from which `X-Service-Signature` uses this secret. */
   activeAt: number;
 }
 
 /** An owner is the id of an API key. */
 export interface WebhookSecrets {
-  /** The first secret of a key that is about to be made, to be stored with it. */
+  /** Generates the first secret of a new key, to be stored in the same transaction. */
   generateFirst(owner: string): { secret: string; stored: StoredSecret };
-  /** Gives the owner a secret unless it has one. Returns what signs. */
+  /** Creates a secret unless the owner has one. Returns the current secret. */
   create(owner: string): Promise<string>;
-  /** The one that signs, and behind it the one that will. Empty when the owner has none of its own. */
+  /** The current secret, followed by the next one after a rotation. Empty if the owner has none of its own. */
   reveal(owner: string): Promise<RevealedSecret[]>;
-  /** A new secret, which signs after so many milliseconds: 0 after a leak. It replaces one that has not signed yet. */
+  /** Adds a secret that becomes current `after` milliseconds (0 after a leak). Replaces one that is not current yet. */
   rotate(owner: string, options?: { after?: number; author?: Author }): Promise<RevealedSecret>;
   canSign(owner: string): Promise<boolean>;
-  /** Sees that a webhook of this key can be signed. Throws `invalid_request` for a key of the configuration without a secret. */
+  /** Ensures that webhooks of this key can be signed. Throws `invalid_request` for a configured key without a secret. */
   ensureCanSign(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;
-  /** What signs now; undefined when nothing does. */
+  /** The secrets to sign with now; undefined if there is none. */
   signingSecrets(owner: string): Promise<SigningSecrets | undefined>;
-  /** Throws `unavailable` when there are secrets that the cipher's keys don't decrypt. */
+  /** Throws `unavailable` if a stored secret cannot be decrypted with the configured encryption keys. */
   verify(): Promise<void>;
-  /** Encrypts everything with the newest key. Returns how many secrets that changed. */
+  /** Re-encrypts all secrets with the newest encryption key. Returns the number of changed secrets. */
   rekey(author: Author): Promise<number>;
 }
 
@@ -63,7 +63,7 @@ export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecrets
 
   const decrypt = ({ id, ciphertext }: StoredSecret) => cipher.decrypt(ciphertext, ciphertextLocation(id));
 
-  /** Those that still matter: the one that signs, and the one that will. */
+  /** The current secret and, after a rotation, the next one. */
   async function currentAndNext(owner: string): Promise<StoredSecret[]> {
     const all = await store.call('listSecrets', { owner });
     const now = store.now();
@@ -74,7 +74,7 @@ export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecrets
   const generateFirst = (owner: string) => generate(owner, { id: `${owner}/first`, activeAt: store.now() });
 
   async function create(owner: string): Promise<string> {
-    // Two that do this at once agree on the id, so that one of them wins.
+    // Concurrent calls use the same id, so only one secret is stored.
     await store.call('addFirstSecret', generateFirst(owner).stored);
     const [current] = await currentAndNext(owner);
     if (!current) throw new GatewayError('unavailable', 'The webhook secret was removed while it was made.');

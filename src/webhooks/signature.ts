@@ -1,11 +1,11 @@
-/** The headers by which a receiver knows who sent a webhook, and that it has not had it before. */
+/** Webhook signature headers: HMAC signatures and the idempotency key. */
 
 import { createHmac } from 'node:crypto';
 
 export interface SigningSecrets {
-  /** What signs now. */
+  /** The current secret. */
   current: string;
-  /** What will sign soon: receivers that know lists of signatures can switch already. */
+  /** The next secret during a rotation: Standard Webhooks signatures are sent for both. */
   next?: string;
 }
 
@@ -19,12 +19,12 @@ export interface WebhookMessage {
 
 const SECRET_PREFIX = 'whsec_';
 
-/** The service's own signature: over the body alone, keyed with the secret as it is shown. */
+/** `X-Service-Signature`: HMAC-SHA256 of the body, keyed with the secret as displayed. */
 export function signatureOf(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('base64url');
 }
 
-/** That of Standard Webhooks: over id, time and body, keyed with the bytes that the secret encodes. */
+/** Standard Webhooks signature: HMAC-SHA256 of id, timestamp and body, keyed with the decoded bytes of the secret. */
 export function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: string): string {
   const key = secret.startsWith(SECRET_PREFIX)
     ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')

@@ -1,8 +1,8 @@
-/** For receivers of webhooks, who import this as `polygate/webhooks`: no part of the gateway, and nothing but Node needed. */
+/** Webhook verification for receivers, exported as `polygate/webhooks`. Depends on Node only; not used by the gateway. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A webhook whose signature was right. */
+/** A webhook with a verified signature. */
 export interface Webhook {
   event:
     | 'video.generation.completed'
@@ -13,11 +13,11 @@ export interface Webhook {
   id: string;
   /** Unix seconds. */
   created_at: number;
-  /** The video task, as `GET /v1/videos/{id}` answers it. */
+  /** The video task as returned by `GET /v1/videos/{id}`. */
   data: Record<string, unknown> & { id: string; status: 'completed' | 'failed' | 'cancelled' | 'expired' };
 }
 
-/** Whatever was received is not a webhook from the gateway. Answer 400 and do nothing. */
+/** The request is not a webhook from the gateway. Respond with 400 and ignore it. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
@@ -27,8 +27,8 @@ type ReceivedHeaders = Headers | Record<string, string | string[] | undefined>;
 const SIGNATURE_HEADER = 'x-service-signature';
 
 /**
- * The webhook in a body, which must be the bytes as received, neither parsed nor decoded. Give both secrets while one
- * replaces the other. Throws `WebhookError` when no secret made the signature.
+ * Verifies and parses a webhook. `body` must be the bytes as received, neither parsed nor decoded. Pass both secrets
+ * during a rotation. Throws `WebhookError` if the signature matches none of the secrets.
  */
 export function verifyWebhook(
   body: Buffer | string,
@@ -37,7 +37,7 @@ export function verifyWebhook(
 ): Webhook {
   const given = Buffer.from(headerOf(headers, SIGNATURE_HEADER) ?? '');
   const known = typeof secrets === 'string' ? [secrets] : secrets;
-  // All are compared, so that the time taken doesn't tell which one it was.
+  // Compares all secrets, so that timing does not reveal which one matched.
   const matches = known.filter((secret) => isEqual(given, Buffer.from(signatureOf(body, secret))));
   if (matches.length === 0) throw new WebhookError(`The header ${SIGNATURE_HEADER} does not match the body.`);
   return parse(body);

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decimalOf, moneyOf, times } from '../../src/core/money.ts';
+import type { TaskAsset, VideoDetails } from '../../src/records/video-task.ts';
 import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
 import { createPollBudget } from '../../src/videos/poll-budget.ts';
-import type { TaskAsset, VideoDetails } from '../../src/videos/task.ts';
 import { costOfCompleted, costWithoutVideo } from '../../src/videos/task-cost.ts';
 
 const random = () => 0.5;

@@ -15,7 +15,7 @@ test('every status that a task comes to is told once', async (context) => {
 
 test('a status that nobody knows is told each time it is said', async (context) => {
   const rig = await createRig(context);
-  rig.upstream.onPoll = (before) => (before < 2 ? says({ type: 'unknown', word: 'marinating' }) : completed());
+  rig.upstream.onPoll = (before) => (before < 2 ? says({ type: 'unknown', status: 'marinating' }) : completed());
   const { id } = await rig.create();
   await rig.ended(id);
   assert.equal(rig.events.filter((event) => event === 'unknown at up').length, 2);

@@ -1,10 +1,10 @@
 /** A gateway's task machine in a process of its own, which kills itself at a named point: `<data> <upstream> <offset> <find|blind> [<point>]`. */
 
 import type { TestContext } from 'node:test';
+import type { MirroredFile } from '../../src/records/video-task.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import type { VideoChange } from '../../src/store/operations/videos.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
-import type { MirroredFile } from '../../src/videos/mirror.ts';
 import { createRig, newTask, OWNER, type VideoStore } from './rig.ts';
 import { scriptedApi } from './scripted.ts';
 

@@ -5,8 +5,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import type { MirroredFile } from '../../src/records/video-task.ts';
 import type { Content, ContentAnswer } from '../../src/videos/mirror/index.ts';
-import type { AssetSource, MirroredFile } from '../../src/videos/mirror.ts';
+import type { AssetSource } from '../../src/videos/mirror.ts';
 import { startHttps, type TestServer } from '../net/servers.ts';
 import { makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
 

@@ -86,7 +86,7 @@ for (const [name, replies] of Object.entries(NOISE)) {
 
 test('a status that nobody knows is a task in progress', async (context) => {
   const rig = await createRig(context);
-  rig.upstream.onPoll = (before) => (before < 5 ? says({ type: 'unknown', word: 'marinating' }) : completed());
+  rig.upstream.onPoll = (before) => (before < 5 ? says({ type: 'unknown', status: 'marinating' }) : completed());
   const { id } = await rig.create();
   await rig.until(() => rig.upstream.polls === 3);
   assert.equal((await rig.get(id)).status, 'in_progress');

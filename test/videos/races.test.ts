@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTerminal } from '../../src/videos/task.ts';
+import { isTerminal } from '../../src/records/video-task.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, MINUTE, OWNER, object, openVideoStore, type Rig, SECOND, START } from './rig.ts';

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
-import type { AssetSource, MirroredFile } from '../mirror.ts';
+import type { MirroredFile } from '../../records/video-task.ts';
+import type { AssetSource } from '../mirror.ts';
 import { type ContentAnswer, type ContentRequest, contentHeaders, headerOf } from './answer.ts';
 import { type ByteRange, type MediaStore, nameIn } from './media-store.ts';
 import { mediaTypeOf } from './media-type.ts';

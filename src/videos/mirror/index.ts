@@ -3,8 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { MirroredFile } from '../../records/video-task.ts';
 import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
-import type { Mirror, MirroredFile } from '../mirror.ts';
+import type { Mirror } from '../mirror.ts';
 import { createContentReader, type OpenContent } from './content.ts';
 import { createDiskReserve } from './disk-reserve.ts';
 import type { DownloadLimits } from './download.ts';

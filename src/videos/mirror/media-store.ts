@@ -1,7 +1,7 @@
 /** Where mirrored videos lie, whatever kind of place it is. */
 
 import type { Readable } from 'node:stream';
-import type { MirroredFile } from '../mirror.ts';
+import type { MirroredFile } from '../../records/video-task.ts';
 
 export interface ByteRange {
   start: number;

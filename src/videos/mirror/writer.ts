@@ -2,8 +2,9 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { MirroredFile } from '../../records/video-task.ts';
 import { PRIVATE_FILE } from '../../security/file-modes.ts';
-import type { AssetSource, Mirror, MirroredFile } from '../mirror.ts';
+import type { AssetSource, Mirror } from '../mirror.ts';
 import type { DiskReserve } from './disk-reserve.ts';
 import { checkVideo, type DownloadLimits, download, tooLarge } from './download.ts';
 import { durationOf } from './duration.ts';

@@ -413,7 +413,7 @@ describe('polls', () => {
   for (const [name, api, ref] of apis) {
     test(`${name}: words never seen, wrong types and errors`, () => {
       const read = (body: Json, status = 200) => api.poll(ref).read(answer(body, status));
-      if (api !== veo) assert.deepEqual(read({ status: 'constructor' }), { type: 'unknown', word: 'constructor' });
+      if (api !== veo) assert.deepEqual(read({ status: 'constructor' }), { type: 'unknown', status: 'constructor' });
       for (const status of [null, 7, {}, [], '']) {
         assert.deepEqual(read({ status }), { type: 'unreadable' }, JSON.stringify(status));
       }
