@@ -1,4 +1,4 @@
-/** `polygate audit`: who changed what, the newest first. */
+/** `polygate audit`: the audit log of keys and secrets, newest first. */
 
 import { loadConfig } from '../config/load.ts';
 import { openStore } from '../store/open.ts';

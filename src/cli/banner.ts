@@ -1,4 +1,4 @@
-/** What `polygate serve` says once it listens. */
+/** Start banner of `polygate serve`: addresses, first key, providers and example requests. */
 
 import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
@@ -10,7 +10,7 @@ type ProviderState = ReturnType<RunningGateway['providers']>[number];
 const EXAMPLE_PROVIDER = 'sandbox';
 const EXAMPLE_MODEL = 'sandbox/echo';
 
-/** `newKey` is the key that was just made, to be shown this once. */
+/** `newKey` is the key that was just created, shown only once. */
 export function banner(gateway: RunningGateway, config: Config, newKey: string | undefined): string {
   const local = localUrl(gateway.address);
   const url = config.server.publicUrl ?? local;
@@ -61,7 +61,7 @@ function tryLines(url: string, { server }: Config, newKey: string | undefined): 
   ];
 }
 
-/** Double quotes around headers let the shell fill in a variable. */
+/** Headers are in double quotes, so that the shell expands variables. */
 function curl(url: string, headers: string[], body: object): string {
   const flags = [...headers, 'Content-Type: application/json'].map((header) => `-H "${header}"`).join(' ');
   return `  curl ${url} ${flags} -d '${JSON.stringify(body)}'`;

@@ -1,4 +1,4 @@
-/** `polygate check`: what the gateway would run with. */
+/** `polygate check`: validates and prints the resolved configuration. */
 
 import { isLoopback } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
@@ -14,7 +14,7 @@ export async function check(options: ConfigOptions): Promise<void> {
     if (provider.state === 'ready')
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
-  // The store is looked into only where its keys decide.
+  // The store is opened only if its keys matter.
   if (!isLoopback(config.server.host)) assertNotExposed(config, await allKeys(config));
   process.stdout.write(`${describeConfig(config)}\n`);
 }

@@ -1,4 +1,4 @@
-/** What several commands have in common. */
+/** Options and help shared by several commands. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 

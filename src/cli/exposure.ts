@@ -1,4 +1,4 @@
-/** No gateway that others can reach and that nobody has a key for. */
+/** Exposure check: a gateway without keys must listen on loopback only. */
 
 import { isLoopback } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';

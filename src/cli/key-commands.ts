@@ -1,4 +1,4 @@
-/** `polygate keys` and what belongs to it. */
+/** Definition of `polygate keys` and its subcommands. */
 
 import type { Command } from 'commander';
 import { example, withConfig } from './command.ts';

@@ -1,4 +1,4 @@
-/** What the command line says about a key, checked: the settings that it may have. */
+/** Key settings from command-line options, validated. */
 
 import { parseDuration, parseMoment } from '../config/units.ts';
 import { defined } from '../core/defined.ts';
@@ -10,7 +10,7 @@ import { PERIODS, type Period } from '../records/key-settings.ts';
 
 export interface KeyOptions {
   expires?: string;
-  /** Lists have commas between their items. */
+  /** Lists are separated by commas. */
   models?: string;
   surfaces?: string;
   readOnly?: boolean;
@@ -22,7 +22,7 @@ export interface KeyOptions {
   budget?: string[];
 }
 
-/** Only what is said, null for what is taken back. Throws `invalid_request` naming the option. */
+/** Only the given settings; null removes one. Throws `invalid_request` naming the option. */
 export function parseKeySettings(options: KeyOptions): Json {
   const limits = defined({
     requestsPerMinute: parseCount('--rpm', options.rpm),
@@ -43,13 +43,13 @@ export function parseKeySettings(options: KeyOptions): Json {
 function parseList(
   text: string | undefined,
   allowed: (item: string) => boolean,
-  words: string,
+  problem: string,
 ): string[] | null | undefined {
   if (text === undefined) return undefined;
   if (text === 'all') return null;
   const items = text.split(',').flatMap((item) => item.trim() || []);
   if (items.length > 0 && items.every(allowed)) return items;
-  throw new GatewayError('invalid_request', `${words}, with commas in between, or all.`);
+  throw new GatewayError('invalid_request', `${problem}, with commas in between, or all.`);
 }
 
 /** Unix milliseconds. */

@@ -1,11 +1,11 @@
-/** A key as the command line shows it. */
+/** Key output of the command line. */
 
 import { encodeFacts, iso } from '../http/admin/key-object.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 
 export const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS', 'ID'];
 
-/** For programs, as the admin API spells it. */
+/** JSON output, as in the admin API. */
 export function describeKey(key: Key): object {
   return { id: key.id, prefix: key.prefix, ...encodeFacts(key, Date.now()) };
 }
@@ -22,7 +22,7 @@ export function rowOf(key: Key): string[] {
   ];
 }
 
-/** For people: a line each. */
+/** Table rows, one for each field. */
 export function fieldRowsOf(key: Key): string[][] {
   return Object.entries(describeKey(key)).flatMap(([name, value]) => flatten(name, value));
 }

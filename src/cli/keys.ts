@@ -1,4 +1,4 @@
-/** `polygate keys`: the API keys of the gateway. */
+/** `polygate keys`: creates, lists, changes and revokes API keys. */
 
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
@@ -23,13 +23,13 @@ type KeyCommandOptions = ConfigOptions & { json?: boolean };
 interface OpenedKeys {
   keys: KeyStore;
   store: Store;
-  /** What webhooks are signed with; reads the encryption key. */
+  /** Webhook secrets; reads the encryption key. */
   secrets(): Promise<WebhookSecrets>;
 }
 
 const AUTHOR: Author = { actor: 'command line' };
 
-/** Works beside a gateway that runs on the same store. Throws `not_found` where there is none, unless it `makes` one. */
+/** Works while a gateway runs on the same store. Throws `not_found` if there is no store, unless `makes` creates one. */
 export async function withKeys<Result>(
   config: Config,
   work: (opened: OpenedKeys) => Promise<Result>,
@@ -48,7 +48,7 @@ export async function withKeys<Result>(
   }
 }
 
-/** Those of the configuration, and those of the store where there is one. */
+/** Keys of the configuration and, if there is a store, of the store. */
 export async function allKeys(config: Config): Promise<Key[]> {
   if (!hasStore(config) && !hasJournal(config.data)) return distinct(fixedKeys(config.keys));
   return withKeys(config, ({ keys }) => keys.list());
@@ -77,9 +77,9 @@ export async function createKey({
   else printSecret(created, `The key "${name}", shown once and stored only as a hash:`);
 }
 
-/** The key alone goes to standard output, so that a script can take it from there. */
-function printSecret({ secret }: Pick<CreatedKey, 'secret'>, words: string): void {
-  process.stderr.write(`${words}\n`);
+/** Only the key goes to standard output, so that scripts can capture it. */
+function printSecret({ secret }: Pick<CreatedKey, 'secret'>, message: string): void {
+  process.stderr.write(`${message}\n`);
   process.stdout.write(`${secret}\n`);
 }
 
@@ -133,7 +133,7 @@ export async function revokeKey(idOrName: string, options: KeyCommandOptions): P
   else process.stdout.write(`The key "${key.name}" (${key.prefix}…) is revoked.\n`);
 }
 
-/** What the webhooks of a key are signed with; with `rotate`, after a new one is made. */
+/** Prints the webhook secrets of a key; `rotate` adds a new one first. */
 export async function showSecret(
   idOrName: string,
   { rotate, activateIn, ...options }: KeyCommandOptions & { rotate?: boolean; activateIn: string },

@@ -1,4 +1,4 @@
-/** `polygate models`: what a client could ask for. */
+/** `polygate models`: lists the available models. */
 
 import { pino } from 'pino';
 import { loadConfig } from '../config/load.ts';

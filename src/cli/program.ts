@@ -1,4 +1,4 @@
-/** The commands, their options and their help. Each command's code is loaded only when it runs. */
+/** Command line: commands, options and help. The code of a command is loaded when it runs. */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { protocols } from '../protocols/index.ts';
@@ -6,10 +6,10 @@ import { example, parseLimit, withConfig } from './command.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { version } from './version.ts';
 
-/** Bits of a mode that no file of the gateway has. */
+/** Umask that denies group and others all access to new files. */
 const PRIVATE_UMASK = 0o077;
 
-/** `argv` as Node gives it. Prints one message for whatever goes wrong and sets the exit code. */
+/** Takes `process.argv`. On failure prints one message and sets the exit code. */
 export async function runCommandLine(argv: string[]): Promise<void> {
   process.stdout.on('error', ignoreBrokenPipe);
   process.umask(PRIVATE_UMASK);
@@ -23,7 +23,7 @@ export async function runCommandLine(argv: string[]): Promise<void> {
   }
 }
 
-/** Who reads the output may have seen enough, as `head` has. */
+/** The reader of the output, such as `head`, may close the pipe early. */
 function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }

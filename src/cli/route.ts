@@ -1,4 +1,4 @@
-/** `polygate route`: where a request would go, without sending anything. */
+/** `polygate route`: prints the routing decision for a request without sending it. */
 
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
@@ -20,17 +20,17 @@ import { printJson, printTable } from './table.ts';
 import { version } from './version.ts';
 
 export interface RouteCommandOptions extends ConfigOptions {
-  /** A file with the body of a request. */
+  /** File with the body of a request. */
   request?: string;
   protocol: string;
-  /** What the header would say. */
+  /** Value of the policy header. */
   provider?: string;
   json?: boolean;
 }
 
 const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
 
-/** What the running gateway has learned of its endpoints is not known here: all are taken to be well. */
+/** Does not know the cooldowns and statistics of a running gateway: all endpoints count as healthy. */
 export async function showRoute(model: string, options: RouteCommandOptions): Promise<void> {
   const { server, providers, routing } = loadConfig(configSource(options));
   const call = await createCall(model, options);
@@ -40,7 +40,7 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
   try {
     const state = createRoutingState({ cooldown: () => routing.cooldown });
     const route = await decideRouting(call, model, { models, state, allows: () => true });
-    const plans = await Promise.all(route.candidates.map((place) => dryPlan(call, place, route.policy)));
+    const plans = await Promise.all(route.candidates.map((candidate) => dryPlan(call, candidate, route.policy)));
     if (options.json) printJson(describeDecision(route, plans));
     else printRoute(route, plans);
   } finally {
@@ -86,10 +86,10 @@ function printRoute(route: RoutingDecision, plans: DryPlan[]): void {
     HEADINGS,
     candidates.map(({ endpoint, model, credential, price, left_out: leftOut }, index) => {
       const { path = '', dropped = [], unable } = plans[index] ?? {};
-      const why = leftOut ?? unable ?? (dropped.length > 0 ? `drops ${dropped.join(', ')}` : '');
-      const place = leftOut === undefined ? String(index + 1) : '-';
+      const reason = leftOut ?? unable ?? (dropped.length > 0 ? `drops ${dropped.join(', ')}` : '');
+      const position = leftOut === undefined ? String(index + 1) : '-';
       const name = credential === undefined ? endpoint : `${endpoint} (key ${credential})`;
-      return [place, name, model, price === undefined ? '' : String(price), path, why];
+      return [position, name, model, price === undefined ? '' : String(price), path, reason];
     }),
   );
 }

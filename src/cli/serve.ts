@@ -1,4 +1,4 @@
-/** `polygate serve`: the gateway from its start to its end. */
+/** `polygate serve`: starts the gateway, reloads its configuration, shuts it down gracefully. */
 
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
@@ -18,11 +18,11 @@ import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
 import { version } from './version.ts';
 
-/** Milliseconds that running requests get to finish. */
+/** Graceful shutdown: time for running requests to finish. */
 const SHUTDOWN_GRACE_MS = 30_000;
-/** Milliseconds to tell the others that they were ended, and to write down what they used. */
+/** Time to abort the remaining requests and to write their usage records. */
 const ABORT_GRACE_MS = 4000;
-/** Milliseconds within which a second signal is the same key press, passed on by npm and by the starting script. */
+/** A second signal within this time is the same key press, forwarded by npm and the start script. */
 const DUPLICATE_SIGNAL_MS = 500;
 
 export interface ServeOptions extends ConfigOptions {
@@ -69,12 +69,12 @@ function looseModeWarning(path: string): string {
   return `${path} can be read by other users of this machine, and its mode cannot be changed.`;
 }
 
-/** A log that cannot be written, such as one on a full disk, ends no gateway. */
+/** Ignores write errors, such as a full disk, so that logging never stops the gateway. */
 function standardError(): DestinationStream {
   return pino.destination({ fd: 2, sync: true }).on('error', () => undefined);
 }
 
-/** Throws `unavailable` in words where the address cannot be had. */
+/** Throws `unavailable` with a message for the operator if the address cannot be used. */
 async function start(options: GatewayOptions, known: readonly Key[]): Promise<RunningGateway> {
   const { config, store } = options;
   try {
@@ -115,7 +115,7 @@ function reload(next: Config, { gateway, keys, log }: ReloadContext): void {
   if (restart.length > 0) log.warn(`a restart is needed for ${restart.join(', ')}`);
 }
 
-/** Resolves with the first signal to stop; a later one ends the process. */
+/** Resolves at the first stop signal; a later one exits at once. */
 function waitForStopSignal(onHangup: () => void): Promise<void> {
   const inTerminal = isatty(0);
   return new Promise((resolve) => {

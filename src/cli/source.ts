@@ -1,4 +1,4 @@
-/** Where the commands find their configuration. */
+/** Configuration source of the commands. */
 
 import { type ConfigSource, findConfigFile } from '../config/load.ts';
 import { providerTypes } from '../providers/index.ts';

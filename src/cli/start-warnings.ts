@@ -1,18 +1,18 @@
-/** What the operator should know about the way the gateway is run, although it starts. */
+/** Start warnings: problems that do not prevent the start. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/resolved.ts';
 import { isVoid } from '../store/lost.ts';
 
-/** Ports below need root on most systems. */
+/** Lower ports need root on most systems. */
 const FIRST_UNPRIVILEGED_PORT = 1024;
-/** Files by which container runtimes show that the process is in one, where root is often the only user. */
+/** Files that container runtimes create. In a container, root is often the only user. */
 const CONTAINER_MARKER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 export interface Machine {
   platform: NodeJS.Platform;
-  /** Of the user, where the system has such ids. */
+  /** User id; absent on systems without one. */
   uid?: number;
   isContainer: boolean;
 }

@@ -1,8 +1,8 @@
-/** Lists for people in a terminal, and for programs behind a pipe. */
+/** Table and JSON output. */
 
-/** Aligned under the headings in a terminal; else values between tabs, without headings. */
-export function formatTable(headings: string[], rows: string[][], terminal: boolean): string {
-  if (!terminal) return rows.map((row) => `${row.join('\t')}\n`).join('');
+/** Aligned columns with headings for a terminal; else tab-separated values without headings. */
+export function formatTable(headings: string[], rows: string[][], isTerminal: boolean): string {
+  if (!isTerminal) return rows.map((row) => `${row.join('\t')}\n`).join('');
   const lines = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)));
   return lines

@@ -1,4 +1,4 @@
-/** `polygate usage`: what requests used, beside a gateway that runs on the same store or without one. */
+/** `polygate usage`: usage report from the store, whether or not a gateway runs on it. */
 
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
@@ -13,7 +13,7 @@ import { printJson, printTable } from './table.ts';
 
 export interface UsageOptions extends ConfigOptions {
   by?: string;
-  /** ISO, or a duration that has passed since. */
+  /** ISO date or time, or a duration before now. */
   from?: string;
   to?: string;
   /** Id or name. */
@@ -52,7 +52,7 @@ function resolveFrom(from: string | undefined, now: number): string | undefined 
   return duration === undefined ? from : new Date(now - duration).toISOString();
 }
 
-/** By id; revoked keys and those of the configuration included. */
+/** Key names by id, including revoked keys and keys of the configuration. */
 async function keyNames(store: Store, { keys }: Config): Promise<ReadonlyMap<string, string>> {
   const stored = await store.call('readKeys', {});
   return new Map([
@@ -61,7 +61,7 @@ async function keyNames(store: Store, { keys }: Config): Promise<ReadonlyMap<str
   ]);
 }
 
-/** Keys of earlier configurations have left their use behind under their id. */
+/** Usage of keys that were removed from the configuration is found by their id. */
 function findKeyId(idOrName: string, names: ReadonlyMap<string, string>): string {
   if (names.has(idOrName) || idOrName.startsWith('config:')) return idOrName;
   const [found, another] = [...names].filter(([, name]) => name === idOrName).map(([id]) => id);

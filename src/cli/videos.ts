@@ -1,4 +1,4 @@
-/** `polygate videos`: the video tasks of all keys, beside a gateway that works on them or without one. */
+/** `polygate videos`: lists, shows and cancels video tasks of all keys, whether or not a gateway runs. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -38,7 +38,7 @@ export async function listVideos({ limit, status, model, ...options }: ListOptio
   });
 }
 
-/** With `wait` the exit code is 1 for a task that ended without a video. */
+/** With `wait`, the exit code is 1 if the task ends without a video. */
 export async function showVideo(
   id: string,
   { wait, json, ...options }: ConfigOptions & { wait?: boolean; json?: boolean },
@@ -67,7 +67,7 @@ function cancelMessage({ id, status }: VideoTask): string {
   return `The task ${id} is ${status}; its provider is asked to cancel it.`;
 }
 
-/** Beside a gateway on the same store; nothing is asked of a provider from here. */
+/** Works on the store only and sends no request to a provider. */
 async function withVideos(options: ConfigOptions, work: (video: VideoOptions) => Promise<void>): Promise<void> {
   const config = loadConfig(configSource(options));
   const store = await openStore({ ...config, role: 'guest' });
@@ -78,7 +78,12 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const models = createModels(config.providers, { upstream, log, userAgent, routes: config.routing });
   const baseUrl = server.publicUrl ?? localUrl(server);
   const tasks = await createVideoTasks({
-    ...{ config, store, log, userAgent, models: () => models, upstream: () => upstream },
+    config,
+    store,
+    log,
+    userAgent,
+    models: () => models,
+    upstream: () => upstream,
     baseUrl: () => baseUrl,
   });
   try {
@@ -92,7 +97,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   }
 }
 
-/** Shows how far it is while somebody watches. */
+/** Polls until the task ends; shows progress in a terminal. */
 async function waitForEnd(read: () => Promise<VideoTask>): Promise<VideoTask> {
   const { stderr } = process;
   for (;;) {

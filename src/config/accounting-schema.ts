@@ -1,11 +1,11 @@
-/** The parts of the configuration file about use: what is recorded, limited, administered and shown. */
+/** Configuration schema: usage records, limits, budgets, the admin API and telemetry. */
 
 import { type Static, type TString, Type } from 'typebox';
 import { SURFACES } from '../protocols/surfaces.ts';
 import type { Period } from '../records/key-settings.ts';
 import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';
 
-/** What holds where the file says nothing, in the file's own spelling. */
+/** Defaults, spelled as in the file. */
 export const ACCOUNTING_DEFAULTS = {
   durability: 'strict' as const,
   keep: '30d',
@@ -32,7 +32,7 @@ function money(description: string): TString {
   });
 }
 
-/** As `PERIODS` has them. */
+/** One entry for each of `PERIODS`. */
 const budgets: Record<Period, TString> = {
   day: money('USD in a day.'),
   week: money('USD in a week, from Monday.'),
@@ -40,7 +40,7 @@ const budgets: Record<Period, TString> = {
   total: money('USD in all.'),
 };
 
-/** Beside the name, the key itself and its end: what it may do. */
+/** Permissions, limits and budgets of an API key. */
 export const keySettings = {
   surfaces: Type.Optional(
     Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }), {

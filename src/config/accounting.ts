@@ -1,4 +1,4 @@
-/** The settings of use, administration and telemetry, complete. */
+/** Resolved settings of usage records, limits, the admin API and telemetry. */
 
 import { withoutEnd } from '../core/text.ts';
 import type { KeySettings, Limits } from '../records/key-settings.ts';

@@ -1,4 +1,4 @@
-/** The keys that stored secrets are encrypted with: from the configuration, else from a file, which the first start makes. */
+/** Encryption keys of stored secrets: from the configuration, else from a file that the first start creates. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 import type { EncryptionConfig } from './resolved.ts';
 
 export interface EncryptionKeyOptions extends EncryptionConfig {
-  /** Folder of the default file, `encryption.key`. */
+  /** Folder of the default key file, `encryption.key`. */
   data: string;
-  /** Whether the default file may be made: only while nothing is encrypted yet. */
+  /** Whether the default file may be created: only while nothing is encrypted yet. */
   mayCreate: boolean;
 }
 
 const KEY_BYTES = 32;
 
-/** The first one encrypts. Throws `invalid_request` in words for the operator. */
+/** The first key encrypts, all decrypt. Throws `invalid_request` with a message for the operator. */
 export function loadEncryptionKeys({ keys, keyFile, data, mayCreate }: EncryptionKeyOptions): Buffer[] {
   if (keys.length > 0) return keys.map((key) => decode(key.reveal(), 'encryption.key'));
   const file = keyFile ?? join(data, 'encryption.key');
@@ -35,7 +35,7 @@ function readIfExists(file: string): string | undefined {
   }
 }
 
-/** Whole and on disk before anything is encrypted with it, or not there at all. Another process may be faster. */
+/** Creates the file atomically and flushed to disk. If another process was faster, its key is used. */
 function createKeyFile(file: string): string | undefined {
   const folder = dirname(file);
   const temporary = `${file}.${randomUUID()}`;
@@ -54,7 +54,7 @@ function createKeyFile(file: string): string | undefined {
   }
 }
 
-/** A new file survives a power cut only when its folder is written too, which Windows does by itself. */
+/** Syncs the folder, so that the new file survives a power failure. Not needed on Windows. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');

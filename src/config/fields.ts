@@ -1,4 +1,4 @@
-/** Kinds of values that several sections of the configuration file have. */
+/** Field types shared by several sections of the configuration schema. */
 
 import { type TString, Type } from 'typebox';
 
@@ -28,7 +28,7 @@ export function httpUrl(description: string): TString {
   });
 }
 
-/** A time that is counted in days. */
+/** A period in hours or days. */
 export function retentionPeriod(description: string, defaultValue: string): TString {
   return Type.String({
     description,
@@ -47,7 +47,7 @@ export function size(description: string, defaultValue: string): TString {
   });
 }
 
-/** An address range, or a single address. */
+/** A CIDR range or a single address. */
 export function addressRange(): TString {
   return Type.String({
     pattern: '^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9a-fA-F.]*:[0-9a-fA-F:.]*)(/[0-9]{1,3})?$',

@@ -1,11 +1,11 @@
-/** What an address to listen on means for who can reach it. */
+/** Listen addresses: loopback check and local URL. */
 
-/** Only this machine can reach it. */
+/** True if only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** The address that a client on this machine uses, without a slash at the end. */
+/** URL for clients on this machine, without a trailing slash. */
 export function localUrl({ host, port }: { host: string; port: number }): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

@@ -1,4 +1,4 @@
-/** From a configuration file and the environment to a complete configuration, or to every reason why not. */
+/** Configuration loader: file and environment in, complete configuration or a list of all problems out. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -17,21 +17,21 @@ import { type Environment, readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
 import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
 
-/** Read where no file is named, if it exists. */
+/** Read when no file is named, if it exists. */
 const DEFAULT_FILE = 'polygate.yaml';
 
-/** Where a configuration comes from. */
+/** Origin of a configuration. */
 export interface ConfigSource {
-  /** Absolute; absent when there is only the environment. */
+  /** Absolute path; absent if the configuration comes from the environment alone. */
   file?: string;
   environment: Environment;
   known: KnownProviders;
-  /** Above the file: what the command line says. */
+  /** From the command line; overrides the file. */
   host?: string;
   port?: number;
 }
 
-/** The named file, or the default one where it exists, as an absolute path. */
+/** Absolute path of the named file, or of the default file if it exists. */
 export function findConfigFile(named: string | undefined): string | undefined {
   if (named) return resolve(named);
   return existsSync(DEFAULT_FILE) ? resolve(DEFAULT_FILE) : undefined;
@@ -42,7 +42,7 @@ export function loadConfig(source: ConfigSource): Config {
   return parseConfig(readConfigText(source), source);
 }
 
-/** The configuration that `text` is, as if it stood in the source's file. */
+/** Parses `text` as the content of the source's file. */
 export function parseConfig(text: string, source: ConfigSource): Config {
   const read = readSource(text, configSchema, source.environment);
   const problems = [...read.problems];
@@ -54,7 +54,7 @@ export function parseConfig(text: string, source: ConfigSource): Config {
   return config;
 }
 
-/** Empty where there is only the environment. Throws `invalid_request` in words. */
+/** Empty without a file. Throws `invalid_request` if the file cannot be read. */
 export function readConfigText({ file }: Pick<ConfigSource, 'file'>): string {
   if (file === undefined) return '';
   try {
@@ -86,7 +86,7 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
   }
 }
 
-/** A provider without its key waits for it, and one that is off needs nothing. */
+/** True for the key of a provider, which then waits for it, and for all values of a disabled provider. */
 function mayBeMissing(path: string, file: ConfigFile): boolean {
   return Object.entries(file.providers ?? {}).some(
     ([id, entry]) =>
@@ -182,12 +182,12 @@ function checkRanges(ranges: readonly string[] | null | undefined, path: string,
   }
 }
 
-/** Only for text that the schema accepted. */
+/** Milliseconds of a duration that passed the schema. */
 function durationOf(text: string): number {
   return parseDuration(text) as number;
 }
 
-/** With a database, files still have their usual folder. */
+/** With a database, files stay in the default folder. */
 function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' | 'postgres'> {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
   if (scheme === undefined) return { data: resolve(data) };

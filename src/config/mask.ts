@@ -1,4 +1,4 @@
-/** A configuration as it would stand in a file, with every default written out and every secret masked. */
+/** Printable configuration: YAML with all defaults written out and all secrets masked. */
 
 import { stringify } from 'yaml';
 import type { Secret } from '../security/secret.ts';
@@ -17,7 +17,7 @@ import type {
 import { describeRouting } from './routing.ts';
 import { formatDuration, formatSize } from './units.ts';
 
-/** YAML of the settings, then in comments which providers are ready and what the others wait for. */
+/** YAML of the settings, followed by the state of each provider as a comment. */
 export function describeConfig(config: Config): string {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
   const settings = {
@@ -39,7 +39,7 @@ export function describeConfig(config: Config): string {
   return [source, stringify(settings, { lineWidth: 0 }).trimEnd(), ...describeProviderStates(config)].join('\n');
 }
 
-/** One comment line a provider. */
+/** One comment line for each provider. */
 function describeProviderStates({ providers }: Config): string[] {
   const width = Math.max(...providers.map(({ id }) => id.length));
   return providers.map((provider) => {
@@ -79,7 +79,7 @@ function describeServer({
   };
 }
 
-/** Which database it is, without who it is opened as. */
+/** Database URL without user and password. */
 function describeDatabase(url: Secret): string {
   if (!URL.canParse(url.reveal())) return url.mask();
   const { protocol, host, pathname } = new URL(url.reveal());
@@ -120,7 +120,7 @@ function describeTelemetry({ otlp, propagate }: TelemetryConfig): object {
   return { otlp: otlp && { ...otlp, headers: masked(otlp.headers) }, propagate };
 }
 
-/** The limits of models stand under globs, which are left as they are. */
+/** Model globs, the names of `model_limits`, stay unchanged. */
 function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
   const { modelLimits = {}, ...rest } = settings;
   const limits = Object.entries(modelLimits).map(([glob, limit]) => [glob, snakeCased(limit)]);
@@ -153,7 +153,7 @@ function describeModel(model: ConfiguredModel): object {
   return snakeCased({ ...rest, maxCompletionTokens: maxOutput });
 }
 
-/** Names of prices are words of the catalog and left as they are. */
+/** Converts member names to snake case, recursively. */
 function snakeCased(value: object): object {
   const renamed = Object.entries(value).map(([name, inner]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

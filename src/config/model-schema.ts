@@ -1,4 +1,4 @@
-/** The part of the configuration file that describes models. */
+/** Configuration schema: models, their rules and video capabilities. */
 
 import { type TInteger, type TSchema, Type } from 'typebox';
 import type { ModelRules } from '../core/model.ts';

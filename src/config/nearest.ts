@@ -1,6 +1,6 @@
-/** The known name that a misspelled one probably means. */
+/** Spelling suggestions for unknown names. */
 
-/** Undefined when none is close: more than a third of the letters would have to change. */
+/** The known name with the smallest edit distance; undefined if more than a third of the letters differ. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let fewest = Math.max(1, Math.floor(name.length / 3)) + 1;
@@ -11,7 +11,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Letters to insert, delete, replace or swap with a neighbour. */
+/** Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours. */
 function distance(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

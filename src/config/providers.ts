@@ -1,4 +1,4 @@
-/** Which providers are on: those of the file, then those that the environment switches on. */
+/** Resolved providers: those in the file, then those enabled by environment variables. */
 
 import type { Json } from '../core/json/json.ts';
 import type { ProviderType } from '../core/provider.ts';
@@ -10,7 +10,7 @@ import type { ConfiguredModel, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
 import type { Environment } from './source.ts';
 
-/** What the configuration must know of a type of provider. */
+/** The part of a provider type that the configuration needs. */
 export type KnownProvider = Pick<ProviderType, 'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl'>;
 
 export type KnownProviders = ReadonlyMap<string, KnownProvider>;

@@ -1,4 +1,4 @@
-/** Notices a changed configuration file and hands on the new configuration, or says why the old one stays. */
+/** Configuration reload: watches the file and reports the new configuration or why it is invalid. */
 
 import { readFileSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,32 +7,32 @@ import { type ConfigSource, parseConfig, readConfigText } from './load.ts';
 import type { Config } from './resolved.ts';
 import { isEmptyDocument } from './source.ts';
 
-/** Milliseconds for which the file must stay as it is before it is read: editors and tools truncate it, then write. */
+/** Time without changes before the file is read: editors truncate a file first and write it then. */
 const SETTLE_MS = 150;
 
 export interface WatchOptions {
   source: ConfigSource;
   onChange(config: Config): void;
-  /** The new file cannot be used; nothing changed. */
+  /** The new file is invalid; the old configuration stays in use. */
   onInvalid(error: Error): void;
 }
 
 export interface ConfigWatcher {
-  /** Reads again whether or not the file seems changed, as soon as nobody writes to it. */
+  /** Reads the file again even if it seems unchanged, once it is stable. */
   reload(): void;
   close(): void;
 }
 
-/** The folder is watched rather than the file, which editors and mounted volumes replace. */
+/** Watches the folder, because editors and mounted volumes replace the file. */
 export function watchConfig({ source, onChange, onInvalid }: WatchOptions): ConfigWatcher {
   const { file } = source;
   let lastSnapshot = snapshotOf(file);
-  /** Of the configuration in use. */
+  /** Text of the configuration in use. */
   let activeText = lastSnapshot?.text;
   let isForced = false;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Calls itself until two snapshots are equal. */
+  /** Repeats until two consecutive snapshots are equal. */
   function waitUntilStable(before: Snapshot | undefined): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -83,7 +83,7 @@ interface Snapshot {
   modifiedAt: number;
 }
 
-/** Undefined where the file cannot be read. */
+/** Undefined if the file cannot be read. */
 function snapshotOf(file: string | undefined): Snapshot | undefined {
   try {
     return file === undefined ? undefined : { text: readFileSync(file, 'utf8'), modifiedAt: statSync(file).mtimeMs };

@@ -1,4 +1,4 @@
-/** The configuration as the rest of the gateway uses it: complete, checked, without references to the environment. */
+/** Resolved configuration: complete, validated, without references to the environment. */
 
 import type { Modality, ModelRules, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/operation.ts';
@@ -7,49 +7,49 @@ import type { KeySettings, Limits } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 
 export interface Config {
-  /** The file it was read from, absolute; absent when there is none. */
+  /** Absolute path of the file it was read from; absent without one. */
   file?: string;
   server: ServerConfig;
-  /** Folder of the embedded store and of files, absolute. */
+  /** Absolute path of the folder of the embedded store and of files. */
   data: string;
-  /** The URL of the database that is the store instead; it may hold a password. */
+  /** URL of the PostgreSQL database that replaces the embedded store; may contain a password. */
   postgres?: Secret;
   encryption: EncryptionConfig;
   network: NetworkConfig;
   callbacks: CallbacksConfig;
   videos: VideosConfig;
   usage: UsageConfig;
-  /** Of every key that has none of its own. */
+  /** Default limits of keys without their own. */
   limits: Limits;
-  /** Absent means that there is no admin API. */
+  /** Absent disables the admin API. */
   admin?: AdminConfig;
   telemetry: TelemetryConfig;
   keys: ConfiguredKey[];
-  /** What is named in the file first, in its order; then what the environment switches on or could switch on. */
+  /** Providers in the order of the file, then those that environment variables enable or could enable. */
   providers: ProviderConfig[];
   routing: RoutingConfig;
 }
 
-/** Where requests for a model go. */
+/** Model names, aliases and how endpoints are chosen. */
 export interface RoutingConfig {
-  /** By the name that clients use. */
+  /** Endpoints by the model name that clients use. */
   models: ReadonlyMap<string, readonly EndpointEntry[]>;
-  /** Other names, each with the one it stands for. */
+  /** Model names by alias. */
   aliases: ReadonlyMap<string, string>;
   defaultModel?: string;
   sort?: 'price' | 'latency' | 'throughput';
   fallbackModels: readonly string[];
-  /** Milliseconds that an endpoint rests after failures. */
+  /** Initial cooldown of a failing endpoint in milliseconds. */
   cooldown: number;
 }
 
-/** A model at a provider, and what the operator knows of it there. */
+/** A configured endpoint: a model at a provider and its known properties. */
 export interface EndpointEntry {
   /** The id of a provider. */
   provider: string;
-  /** As the upstream knows it. */
+  /** Model id at the upstream. */
   model: string;
-  /** Lower is used first. */
+  /** Lower numbers are tried first. */
   priority: number;
   weight?: number;
   pricing?: Pricing;
@@ -58,46 +58,46 @@ export interface EndpointEntry {
 
 export interface ServerConfig {
   host: string;
-  /** 0 lets the system choose. */
+  /** 0 selects a free port. */
   port: number;
-  /** How clients reach the gateway, without a slash at the end. */
+  /** Public base URL, without a trailing slash. */
   publicUrl?: string;
-  /** Address ranges of proxies whose `X-Forwarded-For` is believed. */
+  /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: string[];
   prefixes: Prefixes;
-  /** Largest inference body in bytes. */
+  /** Maximum size of an inference body in bytes. */
   bodyLimit: number;
-  /** Bytes of all bodies under way; absent leaves it to the memory of the process. */
+  /** Maximum bytes of all bodies in flight; absent derives it from the memory of the process. */
   bodyMemory?: number;
-  /** Connections of one client address at once. */
+  /** Maximum concurrent connections of one client address. */
   connectionsPerAddress: number;
   deadlines: DeadlinesConfig;
-  /** Milliseconds of silence after which a stream gets a sign of life. */
+  /** Keep-alive interval of streams in milliseconds. */
   keepAlive: number;
 }
 
-/** What stored secrets are encrypted with: a key of the configuration, or else of a file. */
+/** Encryption keys of stored secrets: in the configuration or in a file. */
 export interface EncryptionConfig {
-  /** The first one encrypts; empty means the file's. */
+  /** The first key encrypts; empty means that the key file is used. */
   keys: Secret[];
-  /** Absolute; made at first start where it is the default one. */
+  /** Absolute path; absent means the default file, which the first start creates. */
   keyFile?: string;
 }
 
 export interface NetworkConfig {
-  /** `ip:port`; empty means the system's. */
+  /** `ip:port`; empty means the system resolvers. */
   dnsServers: string[];
 }
 
 export interface CallbacksConfig {
-  /** Signs the webhooks of keys without a secret of their own. */
+  /** Webhook secret of keys without their own. */
   secret?: Secret;
   allowCidrs: string[];
   allowHosts: string[];
   denyCidrs: string[];
-  /** PEM, as read from the file. */
+  /** PEM text of the certificate authority. */
   ca?: string;
-  /** Milliseconds for one attempt. */
+  /** Timeout of one attempt in milliseconds. */
   timeout: number;
   honorRetryAfter: boolean;
   standardHeaders: boolean;
@@ -105,9 +105,9 @@ export interface CallbacksConfig {
 
 export interface UsageConfig {
   durability: 'strict' | 'batched';
-  /** Milliseconds that records of single requests are kept. */
+  /** Retention of usage records in milliseconds. */
   keep: number;
-  /** Bytes that they may take. */
+  /** Maximum size of usage records in bytes. */
   maxSize: number;
 }
 
@@ -119,22 +119,22 @@ export interface AdminConfig {
 
 export interface TelemetryConfig {
   otlp?: { endpoint: string; headers: Record<string, Secret> };
-  /** Trace context is passed on to upstreams. */
+  /** Whether trace context is sent to upstreams. */
   propagate: boolean;
 }
 
 export interface VideosConfig {
   mirror: MirrorConfig;
-  /** Bytes. */
+  /** Maximum size of a mirrored video in bytes. */
   maxSize: number;
-  /** Milliseconds, as the others below. */
+  /** Milliseconds, like the other periods below. */
   urlLifetimeMs: number;
   keepMediaMs: number;
   keepRecordsMs: number;
-  /** Until a task without an end is given up. */
+  /** Time after which an unfinished task expires. */
   expiresAfterMs: number;
   exposeUpstreamUrls: boolean;
-  /** Absent means that equal requests make tasks of their own. */
+  /** Absent disables deduplication of equal requests. */
   dedupeWindowMs?: number;
 }
 
@@ -144,23 +144,23 @@ export interface S3Config {
   endpoint: string;
   region: string;
   bucket: string;
-  /** Beginning of every object's name; may be empty. */
+  /** Prefix of object names; may be empty. */
   prefix: string;
   accessKeyId: string;
   secretAccessKey: Secret;
   pathStyle: boolean;
 }
 
-/** How long to wait for an upstream, in milliseconds. */
+/** Timeouts of upstream requests in milliseconds. */
 export interface DeadlinesConfig {
   connect: number;
   firstByte: number;
-  /** Between two pieces of an answer. */
+  /** Idle timeout between two chunks of a response. */
   idle: number;
   total: number;
 }
 
-/** An API key of a client that stands in the configuration. */
+/** API key of a client, defined in the configuration. */
 export interface ConfiguredKey {
   name: string;
   key: Secret;
@@ -173,21 +173,21 @@ export type ProviderConfig = ReadyProvider | WaitingProvider;
 
 export interface ReadyProvider {
   state: 'ready';
-  /** The `<provider>` of its models' ids. */
+  /** First part of the ids of its models. */
   id: string;
   /** The id of a provider type. */
   type: string;
-  /** Empty for a server that needs none. */
+  /** Empty for a server without authentication. */
   apiKeys: Secret[];
-  /** Absent means the type's own address. */
+  /** Absent means the default address of the type. */
   baseUrl?: string;
-  /** `discover` asks the upstream; a list adds to the catalog and overrides it; absent leaves it to the type. */
+  /** `discover` asks the upstream; a list extends and overrides the catalog; absent selects the default of the type. */
   models?: 'discover' | ConfiguredModel[];
   /** Added to every request. */
   headers: Record<string, Secret>;
 }
 
-/** A provider that is off until one of these environment variables is set. */
+/** A provider that is disabled until one of the environment variables in `waitingFor` is set. */
 export interface WaitingProvider {
   state: 'waiting';
   id: string;
@@ -195,9 +195,9 @@ export interface WaitingProvider {
   waitingFor: string[];
 }
 
-/** What the operator says about a model; what is left out comes from the catalog. */
+/** Configured properties of a model; absent ones come from the catalog. */
 export interface ConfiguredModel {
-  /** As the upstream knows it. */
+  /** Model id at the upstream. */
   id: string;
   name?: string;
   contextLength?: number;
@@ -209,6 +209,6 @@ export interface ConfiguredModel {
   /** Unix seconds. */
   created?: number;
   rules?: ModelRules;
-  /** What it accepts as a maker of videos. */
+  /** Video capabilities. */
   video?: VideoAbilities;
 }

@@ -1,10 +1,10 @@
-/** The parts of the configuration file about where requests for a model go. */
+/** Configuration schema: models with several endpoints, aliases and routing. */
 
 import { type Static, Type } from 'typebox';
 import { duration } from './fields.ts';
 import { pricing } from './model-schema.ts';
 
-/** What holds where the file says nothing, in the file's own spelling. */
+/** Defaults, spelled as in the file. */
 export const ROUTING_DEFAULTS = { priority: 0, cooldown: '10s' };
 
 const closed = { additionalProperties: false };

@@ -1,4 +1,4 @@
-/** Where requests for a model go, as the configuration says it. */
+/** Resolved routing settings: configured models, aliases and defaults. */
 
 import { nearest } from './nearest.ts';
 import type { EndpointEntry, ProviderConfig, RoutingConfig } from './resolved.ts';
@@ -67,7 +67,7 @@ function resolveEndpoint({
   };
 }
 
-/** The sections of a file that would say the same. */
+/** The sections of a configuration file with the same meaning. */
 export function describeRouting({ models, aliases, defaultModel, ...rest }: RoutingConfig): object {
   return {
     models: Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The configuration file as a schema: what is validated, and what editors complete from `config.schema.json`. */
+/** Configuration schema: validates the file and generates `config.schema.json` for editors. */
 
 import { type Static, Type } from 'typebox';
 import { admin, keySettings, limits, telemetry, usage } from './accounting-schema.ts';
@@ -7,7 +7,7 @@ import { modelSchema } from './model-schema.ts';
 import { aliases, defaultModel, models, routing } from './routing-schema.ts';
 import { callbacks, encryption, network, videos } from './videos-schema.ts';
 
-/** What holds where the file says nothing, in the file's own spelling. */
+/** Defaults, spelled as in the file. */
 export const DEFAULTS = {
   host: '127.0.0.1',
   port: 8080,
@@ -190,7 +190,7 @@ export const configSchema = Type.Object(
   { additionalProperties: false, title: 'Polygate configuration' },
 );
 
-/** A valid file; `null` may stand for any field that is absent. */
+/** Content of a valid file; a field that is `null` counts as absent. */
 export type ConfigFile = Static<typeof configSchema>;
 export type ProviderEntry = Static<typeof provider>;
 export type KeyEntry = Static<typeof key>;

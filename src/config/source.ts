@@ -1,4 +1,4 @@
-/** The text of a configuration file as values, with the environment filled in and the way back to its lines. */
+/** YAML source of the configuration: environment variables substituted, line numbers by path. */
 
 import {
   type Document,
@@ -15,7 +15,7 @@ import type { Json } from '../core/json/json.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `path` as in `keys[0].name`, empty for the whole file; `line` counts from 1. */
+/** `path` as in `keys[0].name`, empty for the whole file; `line` starts at 1. */
 export interface SourceProblem {
   path: string;
   line: number;
@@ -24,16 +24,16 @@ export interface SourceProblem {
 
 export interface Source {
   value: Json;
-  /** Faults of the text itself; `value` means nothing when there are any. */
+  /** Syntax problems; `value` is undefined if there are any. */
   problems: SourceProblem[];
-  /** Paths of the values that need variables which are not set. Such a value is undefined. */
+  /** Unset environment variables by the path of the value that needs them. Such a value is undefined. */
   missing: ReadonlyMap<string, string[]>;
   lineOf(path: string): number;
 }
 
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
-/** `${NAME}` and `${NAME:-default}` are filled in; `$${` stands for `${`. A default also replaces an empty value. */
+/** Substitutes `${NAME}` and `${NAME:-default}`; `$${` escapes `${`. A default also replaces an empty value. */
 export function readSource(text: string, schema: Json, environment: Environment): Source {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
@@ -53,7 +53,7 @@ export function readSource(text: string, schema: Json, environment: Environment)
   return { value: problems.length === 0 ? contentOf(document, problems) : undefined, problems, missing, lineOf };
 }
 
-/** Whether a text has nothing but blanks, comments and document marks; one that is no YAML has something. */
+/** True for valid YAML with only white space, comments and document markers. */
 export function isEmptyDocument(text: string): boolean {
   const { contents, errors } = parseDocument(text, { prettyErrors: false });
   return errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
@@ -108,7 +108,7 @@ function substituteScalar(node: Scalar<unknown>, schema: Json, path: string, fil
   node.value = unset.length > 0 ? undefined : coerce(text, schema);
 }
 
-/** Numbers and flags come out of the environment as text. */
+/** Converts the text of an environment variable to the type in the schema. */
 function coerce(text: string, schema: Json): unknown {
   if (schema?.type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);
   if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
@@ -120,7 +120,7 @@ function schemaOf(schema: Json, key: string | number): Json {
   return shape?.properties?.[key] ?? shape?.items ?? Object.values(shape?.patternProperties ?? {})[0];
 }
 
-/** Where the key or item that `path` leads to stands in the text; where the path is absent, its nearest ancestor. */
+/** Offset of the key or item at `path`, or of its nearest ancestor if there is none. */
 function offsetOf(document: Document, path: string): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
@@ -136,7 +136,7 @@ function offsetOf(document: Document, path: string): number {
   return offset;
 }
 
-/** Keys may hold dots, so the longest key that begins the path is the one that is meant. */
+/** Keys may contain dots, so the longest key that matches the start of the path wins. */
 function stepInto(node: Node, path: string): { node: unknown; at: unknown; rest: string } | undefined {
   if (isSeq(node)) {
     const [whole, index] = /^\[(\d+)\]\.?/.exec(path) ?? [];

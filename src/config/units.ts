@@ -1,4 +1,4 @@
-/** Durations and sizes as people write them. */
+/** Durations, dates and sizes: parsing and formatting. */
 
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const BYTES: Record<string, number> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
@@ -13,14 +13,14 @@ export function parseSize(text: string): number | undefined {
   return amount(text, BYTES);
 }
 
-/** Unix milliseconds of an ISO date or time; undefined for anything else. A date alone is its beginning in UTC. */
+/** Unix milliseconds of an ISO date or time; undefined for anything else. A date alone means midnight UTC. */
 export function parseMoment(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)) return undefined;
   const moment = Date.parse(text);
   return Number.isNaN(moment) ? undefined : moment;
 }
 
-/** The spelling that people would choose and `parseDuration` reads as the same; a single day is 24h. */
+/** The shortest spelling that `parseDuration` reads as the same value; one day is 24h. */
 export function formatDuration(milliseconds: number): string {
   for (const unit of ['d', 'h', 'm', 's']) {
     const size = MILLISECONDS[unit] as number;

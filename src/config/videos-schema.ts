@@ -1,9 +1,9 @@
-/** The parts of the configuration file that say how videos are kept and how their webhooks are delivered. */
+/** Configuration schema: videos, their mirror, webhooks, DNS and encryption. */
 
 import { type Static, Type } from 'typebox';
 import { addressRange, duration, httpUrl, retentionPeriod, secretText, size } from './fields.ts';
 
-/** What holds where the file says nothing, in the file's own spelling. */
+/** Defaults, spelled as in the file. */
 export const VIDEO_DEFAULTS = {
   timeout: '10s',
   maxSize: '2GiB',

@@ -1,4 +1,4 @@
-/** The settings of videos and their webhooks, complete. */
+/** Resolved settings of videos, their mirror, webhooks, DNS and encryption. */
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** Everything behind accounts: this gateway among those on its store, the records, the limits, and what is kept. */
+/** Accounting: wires usage records, limits, recovery and retention for this gateway. */
 
 import type { Logger } from 'pino';
 import { type AdmissionControl, createAdmissionControl } from '../accounting/admission.ts';
@@ -15,7 +15,7 @@ import { createTrimmer, pruneRecords } from '../usage/retention.ts';
 export interface AccountingOptions {
   store: Store;
   log: Logger;
-  /** The configuration of the moment. */
+  /** The current configuration. */
   config(): Pick<Config, 'usage' | 'limits'>;
   /** Unix milliseconds. */
   now(): number;
@@ -24,23 +24,26 @@ export interface AccountingOptions {
 export interface Accounting {
   accounts: AdmissionControl;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused'>;
-  /** Writes what is still to be written. */
+  /** Writes the pending records. */
   close(): Promise<void>;
 }
 
-/** Milliseconds between two looks for what dead gateways left behind, between two returns of what is held in vain, and between two clearings. */
+/** Interval of the search for requests that dead gateways left open. */
 const RECOVERY_INTERVAL_MS = 10_000;
+/** Interval at which idle holds on budgets and limits are released. */
 const IDLE_RELEASE_INTERVAL_MS = 2_000;
+/** Interval of the removal of old records. */
 const CLEANUP_INTERVAL_MS = 3_600_000;
-/** Milliseconds between two looks for budgets whose period is over. */
+/** Interval of the removal of budgets whose period is over. */
 const BUDGET_CLEANUP_INTERVAL_MS = 60_000;
-/** Milliseconds between two looks at the size of the records. */
+/** Interval of the check of the size of the records. */
 const TRIM_INTERVAL_MS = 60_000;
-/** Milliseconds that allowances of past minutes are remembered, and that a store which is away gets at the end. */
+/** Retention of the allowances of past minutes. */
 const ALLOWANCE_RETENTION_MS = 10 * 60_000;
+/** Time to write pending records at shutdown while the store is unavailable. */
 const FLUSH_TIMEOUT_MS = 5_000;
 
-/** Takes the place of gateways that are dead, and records what they had begun. */
+/** Joins the store and settles the open requests of dead gateways. */
 export async function openAccounting({ store, log, config, now }: AccountingOptions): Promise<Accounting> {
   const instance = await joinStore(store, log);
   await recoverInterrupted({ store, log });
@@ -81,7 +84,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   };
 }
 
-/** What is left of a budget is asked for when everything that is spent is written down. */
+/** Writes pending records before a hold is set, so that the remaining budget is exact. */
 function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'written'>): Pick<Store, 'call' | 'engine'> {
   const call: Store['call'] = async (name, parameters) => {
     if (name === 'setHold') await recorder.written();

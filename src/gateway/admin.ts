@@ -1,4 +1,4 @@
-/** The admin API of a running gateway, where the configuration has a token for it. */
+/** Admin API listener, started if the configuration has an admin token. */
 
 import type { AddressInfo } from 'node:net';
 import type { AdminConfig } from '../config/resolved.ts';
@@ -11,7 +11,7 @@ export interface RunningAdmin {
   close(): Promise<void>;
 }
 
-/** Throws `unavailable` in words for the operator where the address cannot be had. */
+/** Throws `unavailable` with a message for the operator if the address cannot be used. */
 export async function startAdmin(
   { token, host, port }: AdminConfig,
   options: Omit<AdminOptions, 'token'>,

@@ -1,4 +1,4 @@
-/** What is encrypted in the store, and the keys that it is encrypted with. */
+/** Encryption of stored secrets: keys, key check and webhook secrets. */
 
 import { loadEncryptionKeys } from '../config/encryption-key.ts';
 import type { Config } from '../config/resolved.ts';
@@ -9,13 +9,13 @@ import { createWebhookSecrets, type WebhookSecrets } from '../webhooks/secrets.t
 
 export interface OpenedSecrets {
   webhooks: WebhookSecrets;
-  /** The first one encrypts. */
+  /** The first key encrypts, all decrypt. */
   keys: [Buffer, ...Buffer[]];
 }
 
 /**
- * A new encryption key where there is none is only good for a store that has none yet, and all gateways on a store need the
- * one that the store has. Throws `invalid_request` in words for the operator.
+ * Creates a key only for a store without one: all gateways on a store need the key that it was encrypted with. Throws
+ * `invalid_request` with a message for the operator.
  */
 export async function openSecrets({ config, store }: { config: Config; store: Store }): Promise<OpenedSecrets> {
   const encrypted = await store.call('scanSecrets', { after: '', limit: 1 });

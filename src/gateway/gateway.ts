@@ -1,4 +1,4 @@
-/** Builds a running gateway from a configuration: the only place that knows how the pieces fit. */
+/** Gateway: composition root that wires all parts from a configuration. */
 
 import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
@@ -33,23 +33,23 @@ export interface GatewayOptions {
   store: Store;
   log: Logger;
   version: string;
-  /** Gets media that a client names by URL; as the configuration allows if absent. */
+  /** Fetches media that clients reference by URL; by default with the configured address policy. */
   fetchBytes?: FetchBytes;
   /** That of the store and this machine if absent. */
   clock?: Clock;
 }
 
-/** Milliseconds that steps of tasks get to finish when the gateway stops; the next one that runs goes on with them. */
+/** Graceful shutdown: time for running task steps to finish. The next gateway continues the others. */
 const TASK_GRACE_MS = 5000;
 
 export interface RunningGateway {
   address: { host: string; port: number };
-  /** Of the admin API, where there is one. */
+  /** Address of the admin API, if enabled. */
   admin: { host: string; port: number } | undefined;
   providers(): ProviderState[];
-  /** Takes over providers, models and deadlines at once; names what needs a restart instead. */
+  /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */
   reload(config: Config): string[];
-  /** Stops accepting, ends requests that run for more than `grace` milliseconds, and resolves when the last is done. */
+  /** Graceful shutdown: stops accepting, aborts requests after `grace` milliseconds, resolves when all have ended. */
   close(grace?: number): Promise<void>;
 }
 
@@ -192,14 +192,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       const before = parts;
       parts = assemble(next);
       before.models.close();
-      // Its upstream stays for calls that are on their way; unused connections end by themselves.
+      // The old upstream client serves running calls; idle connections time out.
       return needsRestart(before.config, next);
     },
     close,
   };
 }
 
-/** Endpoints are told apart without their credentials. */
+/** The label names the endpoint without its credential. */
 function countCooldown({ metrics }: Telemetry, id: string): void {
   const [endpoint = ''] = id.split('#');
   metrics.events.endpointCooledDown(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
@@ -228,7 +228,7 @@ function needsRestart(before: Config, next: Config): string[] {
   return changed;
 }
 
-/** As JSON with its secrets, which otherwise all look alike. */
+/** JSON with secrets revealed, for comparison only: masked secrets all look alike. */
 function jsonWithSecrets(section: object | undefined): string | undefined {
   return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
     const own = this[name];

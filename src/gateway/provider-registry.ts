@@ -1,4 +1,4 @@
-/** The models of all configured providers as they are now: bundled, configured, or asked of the upstream. */
+/** Provider registry: the configured providers and their models, bundled, configured or discovered. */
 
 import type { Logger } from 'pino';
 import { bundledModels, customModel } from '../catalog/bundled.ts';
@@ -21,17 +21,17 @@ import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-clie
 export interface ProviderState {
   id: string;
   state: 'ready' | 'waiting';
-  /** How many models it lists at the moment. */
+  /** Number of known models. */
   models: number;
-  /** The environment variables of which one would switch it on. */
+  /** Environment variables, any of which enables it. */
   waitingFor?: string[];
-  /** Why its models could not be learned. */
+  /** Why discovery of its models failed. */
   problem?: string;
 }
 
 export interface LiveModels extends ModelDirectory {
   states(): ProviderState[];
-  /** Ends asking upstreams for their models. */
+  /** Stops the discovery of models. */
   close(): void;
 }
 
@@ -39,21 +39,22 @@ interface RegistryContext {
   upstream: UpstreamClient;
   log: Logger;
   userAgent: string;
-  /** What the operator says of names of models. */
+  /** Configured model names and aliases. */
   routes?: ConfiguredModels;
   clock?: Pick<Clock, 'now' | 'monotonic'>;
 }
 
 const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), fallbackModels: [] };
 
-/** How often an upstream is asked again for its models, in milliseconds: after an answer, and after a failure. */
+/** Discovery interval after a success. */
 const REFRESH_INTERVAL_MS = 60 * 60 * 1000;
+/** Discovery interval after a failure. */
 const RETRY_INTERVAL_MS = 30 * 1000;
-/** Milliseconds between two looks on behalf of calls for unknown models. */
+/** Minimum time between two discoveries caused by calls for unknown models. */
 const MIN_DISCOVERY_INTERVAL_MS = 1000;
-/** Milliseconds that a list of models may take: calls for a model that is not known yet wait for it. */
+/** Timeout of a model list: calls for unknown models wait for it. */
 const LIST_TIMEOUT_MS = 10 * 1000;
-/** Ten times the longest list there is. */
+/** Ten times the longest known list. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
 
 interface RegisteredProvider extends ActiveProvider {
@@ -63,7 +64,7 @@ interface RegisteredProvider extends ActiveProvider {
   problem?: string;
   timer?: NodeJS.Timeout;
   discovery?: Promise<void>;
-  /** When it was last asked for its models. */
+  /** Start of the last discovery. */
   lastDiscoveryAt: number;
 }
 
@@ -159,9 +160,9 @@ function activate(config: ReadyProvider, clock: RegistryContext['clock']): Regis
 }
 
 interface ModelList {
-  /** Below the base URL. */
+  /** Path below the base URL. */
   path: string;
-  /** Servers without it have no such models. */
+  /** If true, a 404 means that the server has no such models. */
   optional: boolean;
   read(provider: string, body: unknown, vendor?: string): CatalogModel[];
 }
@@ -176,7 +177,7 @@ function modelListsOf({ config, type }: RegisteredProvider): ModelList[] {
   ];
 }
 
-/** Models that the operator names and gives endpoints; what is known of the first endpoint's model holds for them. */
+/** Configured models with endpoints; their catalog entry is that of the first endpoint's model. */
 function routedModels(
   { models }: ConfiguredModels,
   listed: ReadonlyMap<string, RegisteredProvider>,
@@ -189,7 +190,7 @@ function routedModels(
   });
 }
 
-/** One that is not listed is taken at the operator's word. */
+/** A configured model that is not in the list counts as existing. */
 function modelOf({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
   const known = models.find((model) => model.upstreamId === upstreamId || model.id === `${config.id}/${upstreamId}`);
   return known ?? customModel(config.id, { id: upstreamId }, type.catalog);

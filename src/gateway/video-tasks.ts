@@ -1,4 +1,4 @@
-/** Everything behind video tasks: the mirror, the task machine, webhooks, and the scheduler that drives them. */
+/** Video tasks: wires the mirror, the task machine, webhooks and the job scheduler. */
 
 import type { Logger } from 'pino';
 import type { Config } from '../config/resolved.ts';
@@ -34,26 +34,26 @@ export interface VideoTasksOptions {
   userAgent: string;
   models(): ModelDirectory;
   upstream(): UpstreamClient;
-  /** How callers reach the gateway, without a slash at the end. */
+  /** Public base URL, without a trailing slash. */
   baseUrl(): string;
   clock?: Clock;
-  /** Hears what becomes of tasks and webhooks. */
+  /** Telemetry events of tasks and webhooks. */
   events?: TelemetryEvents;
 }
 
 export interface VideoTasks {
-  /** What the video routes are made of. */
+  /** Dependencies of the video routes. */
   video: VideoOptions;
-  /** What webhooks are signed with. */
+  /** Webhook signing secrets. */
   secrets: WebhookSecrets;
-  /** Gets what lies at addresses of others, as the configuration allows. */
+  /** Fetches external URLs that the address policy allows. */
   fetchBytes: FetchBytes;
   start(): Promise<void>;
-  /** Claims nothing more and gives back what is not done within `grace` milliseconds. */
+  /** Stops claiming jobs and releases those that do not finish within `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
 
-/** Nothing is done before `start`. Throws `invalid_request` and `unavailable` in words for the operator. */
+/** Runs nothing before `start`. Throws `invalid_request` and `unavailable` with a message for the operator. */
 export async function createVideoTasks(options: VideoTasksOptions): Promise<VideoTasks> {
   const { config, store, log, userAgent, clock = createClock(store) } = options;
   const { keys, webhooks: secrets } = await openSecrets(options);
@@ -124,7 +124,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
   };
 }
 
-/** How often one key may ask for replays, of whatever webhook. */
+/** Rate limit of webhook replays for one key. */
 const REPLAY_RATE = { rate: 0.5, burst: 30 };
 
 function refuseTooFast(wait: number): void {
@@ -134,12 +134,12 @@ function refuseTooFast(wait: number): void {
   });
 }
 
-/** Where nothing is mirrored, nothing fails to be. */
+/** Without a mirror, no mirror failures are counted. */
 function eventsOf({ config, events }: VideoTasksOptions): TelemetryEvents | undefined {
   return events && config.videos.mirror.type === 'off' ? { ...events, videoMirrorFailed() {} } : events;
 }
 
-/** Asked anew each time, because a gateway that lets the system choose its port learns it late. */
+/** `baseUrl` is read each time, because the port is known only after listening. */
 function objectOptions({ config, baseUrl }: VideoTasksOptions, mirror: FullMirror): TaskObjectOptions {
   return {
     get baseUrl() {

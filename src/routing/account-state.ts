@@ -1,9 +1,9 @@
-/** What ties a conversation to the account that answered it: reasoning that only that account can read again, and its files. */
+/** Account state: encrypted reasoning, files and caches that only the account that issued them can read. */
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { InferenceCall } from './inference-call.ts';
 
-/** Where requests name files and caches that an account keeps. */
+/** Fields that reference files and caches of an account. */
 const ACCOUNT_FIELDS = ['file_id', 'fileUri', 'file_uri', 'cachedContent', 'cached_content'];
 
 export function hasAccountState({ body, operation }: Pick<InferenceCall, 'body' | 'operation'>): boolean {
@@ -13,7 +13,7 @@ export function hasAccountState({ body, operation }: Pick<InferenceCall, 'body' 
   );
 }
 
-/** Whether a text stands under one of the names, at any depth. */
+/** True if a field with one of the names has a non-empty text, at any depth. */
 function containsField(value: Json, wanted: readonly string[]): boolean {
   if (Array.isArray(value)) return value.some((item) => containsField(item, wanted));
   if (!isObject(value)) return false;

@@ -13,17 +13,17 @@ export interface Attempt {
   endpoint: string;
   /** The gateway's name of the model. */
   model: string;
-  /** Counts from 1 where the provider has several. */
+  /** Number of the credential, from 1; absent if the provider has only one. */
   credential?: number;
   path: RequestPath;
-  /** The upstream's HTTP status; absent when there was no answer. */
+  /** The upstream's HTTP status; absent without a response. */
   status?: number;
-  /** What it failed with. */
+  /** Error code of a failed attempt. */
   error?: ErrorCode;
-  /** Until the first byte of the answer's body; absent when none came. */
+  /** Time to the first byte of the response body; absent if none arrived. */
   firstByte?: number;
-  /** From the request to the end of the answer. Grows while it is under way. */
+  /** Duration until the end of the response; grows while the attempt runs. */
   milliseconds: number;
-  /** Fields that this endpoint could not be told. */
+  /** Fields that were dropped for this endpoint. */
   dropped: string[];
 }

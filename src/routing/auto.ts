@@ -1,10 +1,10 @@
-/** A model that is left to the gateway: `auto`, and which models it may choose from. */
+/** Model `auto`: the gateway chooses among the models of `model_routing_config`. */
 
 import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json/json.ts';
 import type { RoutingPolicy } from './policy.ts';
 
-/** What a preference sorts the models by; the others leave them in the order in which they are listed. */
+/** Sort order of each preference; `balanced` and `quality` keep the order of the list. */
 const PREFERENCES: Record<string, Partial<RoutingPolicy>> = {
   balanced: {},
   quality: {},
@@ -15,7 +15,7 @@ const PREFERENCES: Record<string, Partial<RoutingPolicy>> = {
 };
 
 export interface AutoChoice {
-  /** Best first; empty leaves it to the configuration. */
+  /** Best first; empty selects the default model of the configuration. */
   models: string[];
   overrides: Partial<RoutingPolicy>;
 }
@@ -24,7 +24,7 @@ export function isAuto(name: string): boolean {
   return name === 'auto' || name.endsWith('/auto');
 }
 
-/** Reads `model_routing_config`. Throws `invalid_request` naming the field at fault. */
+/** Reads `model_routing_config`. Throws `invalid_request` naming the invalid field. */
 export function readAutoChoice(config: Json): AutoChoice {
   if (config == null) return { models: [], overrides: {} };
   const at = 'model_routing_config';
@@ -44,6 +44,6 @@ export function readAutoChoice(config: Json): AutoChoice {
   return { models: list, overrides: PREFERENCES[preference ?? 'balanced'] ?? {} };
 }
 
-function invalidField(param: string, what: string): GatewayError {
-  return new GatewayError('invalid_request', `${param} ${what}.`, { param });
+function invalidField(param: string, problem: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${problem}.`, { param });
 }

@@ -1,10 +1,10 @@
-/** One place a request could go to, as far as choosing needs to know it. */
+/** Candidate: an endpoint under consideration for a request. */
 
 import { shift } from '../catalog/decimal.ts';
 import type { Pricing } from '../core/model.ts';
 import type { PriceName, Selector } from './policy.ts';
 
-/** What the operator knows of an endpoint; what is unknown satisfies no demand. */
+/** Known properties of an endpoint; an unknown one satisfies no requirement. */
 export interface EndpointFacts {
   zdr?: boolean;
   training?: boolean;
@@ -13,36 +13,36 @@ export interface EndpointFacts {
 }
 
 export interface Candidate {
-  /** Tells it from all others, its credential included; for the gateway's own memory, never for clients. */
+  /** Unique id including the credential; internal, never shown to clients. */
   id: string;
   /** The gateway's name for the model. */
   model: string;
-  /** Where the model stands among those that the request may use, from 0. */
+  /** Index of the model among the requested model and its fallbacks. */
   rank: number;
   provider: string;
   /** The type of the provider. */
   type: string;
   upstreamModel: string;
-  /** Counts from 1 where the provider has several. */
+  /** Number of the credential, from 1; absent if the provider has only one. */
   credential?: number;
   pricing: Pricing;
-  /** Those with a lower number are used first. */
+  /** Lower numbers are tried first. */
   priority: number;
-  /** Its share of the requests of its priority; absent leaves it to the price. */
+  /** Share of the conversations of its priority; absent derives it from the price. */
   weight?: number;
-  /** How many credentials share the weight. */
+  /** Number of credentials that share the weight. */
   siblings: number;
   facts: EndpointFacts;
-  /** Why it cannot be used, whatever the request wants. */
+  /** Why it cannot be used for any request. */
   unusable?: string;
 }
 
-/** As answers and traces name it. */
+/** Public name of the endpoint, in responses and traces. */
 export function endpointName({ provider, upstreamModel }: Pick<Candidate, 'provider' | 'upstreamModel'>): string {
   return `${provider}/${upstreamModel}`;
 }
 
-/** The candidates that a selector means. */
+/** The candidates that match a selector. */
 export function selected<Any extends Candidate>(selector: Selector, candidates: readonly Any[]): Any[] {
   const ofProvider = candidates.filter(
     ({ provider, type }) => provider === selector.provider || type === selector.provider,
@@ -54,7 +54,7 @@ export function selected<Any extends Candidate>(selector: Selector, candidates: 
   return variant !== undefined && exact.length > 0 ? exact : ofProvider;
 }
 
-/** USD per million tokens; `request` and `image` per piece. Undefined when it is not known. */
+/** USD per million tokens, or per piece for `request` and `image`; undefined if unknown. */
 export function priceOf({ pricing }: Pick<Candidate, 'pricing'>, name: PriceName): number | undefined {
   const perPiece = name === 'request' || name === 'image';
   const price = pricing[name];
@@ -62,7 +62,7 @@ export function priceOf({ pricing }: Pick<Candidate, 'pricing'>, name: PriceName
   return Number(shift(price, perPiece ? 0 : 6));
 }
 
-/** What a million tokens each way cost, in USD. */
+/** USD for a million input and a million output tokens. */
 export function totalPrice(candidate: Pick<Candidate, 'pricing'>): number | undefined {
   const prompt = priceOf(candidate, 'prompt');
   const completion = priceOf(candidate, 'completion');

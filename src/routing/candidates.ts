@@ -1,4 +1,4 @@
-/** Every endpoint that a model has, credential by credential, as a candidate of the choice. */
+/** Candidates of a model: one for each endpoint and credential. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -6,13 +6,13 @@ import type { Candidate } from './candidate.ts';
 import { dialectFor, type Endpoint } from './endpoint.ts';
 import { type ActiveProvider, findModel, type ModelDirectory, type RoutedEndpoint } from './model-directory.ts';
 
-/** A candidate, and the endpoint that it is; a candidate that is not usable has none. */
+/** A candidate with its endpoint; an unusable candidate has none. */
 export interface EndpointCandidate extends Candidate {
   endpoint?: Endpoint;
 }
 
 export interface CandidateOptions {
-  /** Where the model stands among those that may be used. */
+  /** Index of the model among the requested model and its fallbacks. */
   rank: number;
   /** The id of the client's protocol. */
   protocol: string;

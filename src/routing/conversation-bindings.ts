@@ -1,6 +1,6 @@
 /**
- * Which endpoint a conversation was last answered by: its caches, signatures and encrypted reasoning are there. Bounded,
- * in memory only; what is forgotten goes where its name leads, as at the beginning.
+ * Sticky binding of conversations to the endpoint that last answered, which has their caches and encrypted reasoning. In
+ * memory and bounded; a conversation without a binding is placed by rendezvous hashing.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ export interface ConversationBindings {
   bind(conversation: string, endpoint: string): void;
 }
 
-/** Milliseconds after which caches of providers are gone. */
+/** Provider caches have expired after this time. */
 const BINDING_TTL_MS = 10 * 60_000;
 const MAX_BINDINGS = 50_000;
 

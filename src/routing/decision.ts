@@ -1,4 +1,4 @@
-/** Decides, before anything is sent, where a call may go and in what order. */
+/** Routing decision: the candidates of a call in the order in which they are tried, made before anything is sent. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
@@ -24,26 +24,26 @@ export type RunnableCandidate = EndpointCandidate & { endpoint: Endpoint };
 export interface RoutingDecision {
   /** As the client named it. */
   requested: string;
-  /** The gateway's name of the model that was asked for. */
+  /** The gateway's name of the requested model. */
   model: string;
   policy: RoutingPolicy;
-  /** In the order in which they are tried. */
+  /** Ordered: the first is tried first. */
   candidates: RunnableCandidate[];
   excluded: ExcludedCandidate<EndpointCandidate>[];
-  /** Names the conversation among all of them. */
+  /** Unique key of the conversation. */
   conversation: string;
 }
 
 export interface DecisionOptions {
   models: ModelDirectory;
   state: Pick<RoutingState, 'breaker' | 'statistics' | 'bindings'>;
-  /** Whether the client's key may use a model. */
+  /** Whether the API key may use a model. */
   allows(model: string): boolean;
-  /** The key is bound to models or to a budget, so that no member may have an upstream choose another model. */
+  /** True if the key is restricted to models or has a budget: fields that let an upstream choose a model are refused. */
   isRestricted?: boolean;
 }
 
-/** Throws `model_not_found`, `permission_denied`, and `invalid_request` for a policy that is wrong. */
+/** Throws `model_not_found`, `permission_denied`, and `invalid_request` for an invalid policy. */
 export async function decideRouting(
   call: InferenceCall,
   requested: string,
@@ -89,13 +89,13 @@ function withoutMembers(body: Json, names: readonly string[]): Json {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }
 
-/** An endpoint that several of the models have is tried once. */
+/** An endpoint shared by several models is tried once. */
 function withoutDuplicates(candidates: readonly EndpointCandidate[]): EndpointCandidate[] {
   const first = new Map(candidates.toReversed().map((candidate) => [candidate.id, candidate]));
   return candidates.filter((candidate) => first.get(candidate.id) === candidate);
 }
 
-/** What one account of a provider keeps for a conversation, the others cannot read. */
+/** Excludes other accounts of a provider that cannot read the account state of the conversation. */
 function excludeOtherAccounts(
   candidates: EndpointCandidate[],
   call: InferenceCall,
@@ -113,13 +113,13 @@ function excludeOtherAccounts(
   );
 }
 
-/** An explicit order of providers wants no other. */
+/** An explicit `order` disables the configured sort. */
 function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): RoutingPolicy {
   const sort = policy.sort ?? (policy.order.length > 0 ? undefined : routes.sort);
   return { ...policy, sort, fallbackModels: policy.fallbackModels ?? [...routes.fallbackModels] };
 }
 
-/** A model that the request names must exist; one of the configuration may be missing for a while. */
+/** Throws for an unknown model in the request; skips an unknown one in the configuration. */
 async function fallbackCandidates(
   named: string[] | undefined,
   { fallbackModels = [], allowFallbacks }: RoutingPolicy,

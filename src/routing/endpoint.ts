@@ -11,24 +11,24 @@ export interface Endpoint {
   /** The protocol of the upstream, as the provider speaks it. */
   dialect: Dialect;
   credential: Credential;
-  /** Extra request headers the operator configured. */
+  /** Configured extra request headers. */
   headers: Record<string, string>;
-  /** Members that the client wants this provider's body to have besides. */
+  /** Extra fields that the client adds to the body for this provider. */
   options?: Record<string, Json>;
 }
 
-/** The client's own protocol where the model is spoken to in it, else the one that the provider prefers. */
+/** The client's protocol if the provider speaks it for the model, else the provider's preferred one. */
 export function dialectFor(provider: Provider, model: CatalogModel, protocol: string): Dialect | undefined {
   const spoken = provider.speaks(model);
   return spoken.find((dialect) => dialect.protocol === protocol) ?? spoken[0];
 }
 
-/** The provider's rules with the model's own above them. */
+/** The provider's rules, overridden by the model's. */
 export function rulesOf(endpoint: Endpoint): ModelRules {
   return { ...endpoint.dialect.rules, ...endpoint.model.rules };
 }
 
-/** Whose opaque state this endpoint reads and writes. */
+/** Issuer of the opaque state (reasoning signatures) that this endpoint can read. */
 export function originOf({ provider, model }: Endpoint): string {
   return provider.family ? `${provider.id}/${provider.family(model.upstreamId)}` : provider.id;
 }

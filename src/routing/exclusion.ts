@@ -1,9 +1,9 @@
-/** Why a candidate is left out, in words. */
+/** Exclusion of candidates by the routing policy, with readable reasons. */
 
 import { type Candidate, priceOf, selected } from './candidate.ts';
 import type { PriceName, RoutingPolicy, Selector } from './policy.ts';
 
-/** Gives the reason against a candidate, or undefined where the policy lets it through. */
+/** Returns the reason for the exclusion of a candidate, or undefined if it is allowed. */
 export function createExclusion(
   policy: RoutingPolicy,
   candidates: readonly Candidate[],
@@ -35,7 +35,7 @@ function priceReason(candidate: Candidate, { maxPrice }: RoutingPolicy): string 
   return undefined;
 }
 
-/** What is not known of an endpoint counts as not satisfied. */
+/** Unknown properties count as not satisfied. */
 function dataPolicyReason({ facts }: Candidate, { dataPolicy, quantizations }: RoutingPolicy): string | undefined {
   if (dataPolicy.zdr && !facts.zdr) return 'it is not known to keep nothing (zdr)';
   if (dataPolicy.noTraining && facts.training !== false)

@@ -1,8 +1,8 @@
-/** Which failures of an upstream are worth another attempt elsewhere. */
+/** Fallback rule: which upstream errors allow an attempt at another endpoint. */
 
 import type { GatewayError } from '../core/errors.ts';
 
-/** Errors that came without a status: no connection, no answer in time, or an error inside a 200. */
+/** Codes of errors without an error status: no connection, a timeout, or an error inside a 200. */
 const UPSTREAM_FAULT_CODES: readonly string[] = [
   'rate_limit_exceeded',
   'overloaded',
@@ -11,7 +11,7 @@ const UPSTREAM_FAULT_CODES: readonly string[] = [
   'upstream_error',
 ];
 
-/** True when the upstream is at fault, so that the same request may succeed at another; false when the request is. */
+/** True if the upstream failed, so that another one may succeed; false if the request is at fault. */
 export function mayFallBack({ code, upstreamStatus }: GatewayError): boolean {
   if (upstreamStatus === undefined || upstreamStatus < 400) return UPSTREAM_FAULT_CODES.includes(code);
   return upstreamStatus === 408 || upstreamStatus === 429 || upstreamStatus >= 500;

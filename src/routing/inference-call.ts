@@ -1,4 +1,4 @@
-/** One request of a client for a model, read and checked. */
+/** Inference call: a parsed and validated model request of a client. */
 
 import type { Json } from '../core/json/json.ts';
 import type { Headers, Operation } from '../core/operation.ts';
@@ -8,19 +8,19 @@ import type { Endpoint } from './endpoint.ts';
 
 export interface InferenceCall {
   requestId: string;
-  /** The id of the client's key. */
+  /** The id of the API key. */
   owner: string;
   protocol: Protocol;
   operation: Operation;
   stream: boolean;
-  /** A streamed answer as one JSON array. */
+  /** Stream the response as one JSON array. */
   array: boolean;
   headers: Headers;
   bytes: Buffer;
-  /** The parsed and checked `bytes`. */
+  /** The parsed and validated `bytes`. */
   body: Json;
-  /** What may be asked of an endpoint, where the key has a budget. */
+  /** Output limit for an endpoint, if the key has a budget. */
   limitOf?(endpoint: Endpoint): OutputLimit;
-  /** Hears of every request to an upstream before it is sent; the headers go along. */
+  /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
 }

@@ -1,4 +1,4 @@
-/** How fast each endpoint was over the last five minutes. */
+/** Latency and throughput percentiles of each endpoint over the last five minutes. */
 
 import { monotonicNow } from '../core/clock.ts';
 import type { Percentile } from './policy.ts';
@@ -8,7 +8,7 @@ export interface Sample {
   firstByte: number;
   /** Milliseconds from the request to the last byte. */
   total: number;
-  /** Output tokens, where they are known. */
+  /** Output tokens, if known. */
   tokens?: number;
 }
 
@@ -16,13 +16,13 @@ export interface LatencyStatistics {
   record(endpoint: string, sample: Sample): void;
   /** Seconds to the first byte; undefined without samples. */
   latency(endpoint: string, percentile: Percentile): number | undefined;
-  /** Output tokens a second: what that share of the answers exceeded; undefined without samples. */
+  /** Output tokens per second that the given share of responses exceeded; undefined without samples. */
   throughput(endpoint: string, percentile: Percentile): number | undefined;
 }
 
 const WINDOW_MS = 5 * 60_000;
 const MAX_SAMPLES = 500;
-/** Endpoints asked of once and never again must not stay for ever. */
+/** Bounds memory: the least recently used endpoint is dropped. */
 const MAX_ENDPOINTS = 10_000;
 
 interface Measured {
@@ -45,7 +45,7 @@ export function createLatencyStatistics(now: () => number = monotonicNow): Laten
       const seconds = (total - firstByte) / 1000;
       const throughput = tokens !== undefined && tokens > 0 ? tokens / Math.max(seconds, 0.001) : undefined;
       const kept = measured.get(endpoint) ?? [];
-      // Old ones go in heaps, because this is done for every answer.
+      // Old samples are removed in batches, because this runs for every response.
       if (kept.length >= 2 * MAX_SAMPLES) kept.splice(0, MAX_SAMPLES);
       kept.push({ at: now(), latency: firstByte / 1000, throughput });
       measured.delete(endpoint);
@@ -70,7 +70,7 @@ export function createLatencyStatistics(now: () => number = monotonicNow): Laten
   };
 }
 
-/** The nearest rank. */
+/** Nearest-rank percentile. */
 function at(sorted: readonly number[], percentile: Percentile): number | undefined {
   const share = Number(percentile.slice(1)) / 100;
   return sorted[Math.ceil(sorted.length * share) - 1];

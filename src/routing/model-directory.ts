@@ -1,4 +1,4 @@
-/** Which models there are at this moment and where a call for one of them can go. */
+/** Model directory: the current providers, models, aliases and configured endpoints. */
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -9,33 +9,33 @@ import type { EndpointFacts } from './candidate.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { SortKey } from './policy.ts';
 
-/** An upstream that is configured and can be reached. */
+/** A configured provider that is ready. */
 export interface ActiveProvider {
   provider: Provider;
-  /** The id of its type. */
+  /** The id of the provider type. */
   typeId: string;
   credentials: Credentials;
   headers: Record<string, string>;
-  /** Asks the upstream for models that are not known yet, if it was not just asked; settles also when it fails. */
+  /** Discovers new models of the upstream, at a limited rate. Resolves even if discovery fails. */
   discoverModels?(): Promise<void>;
-  /** A model by the id that the upstream knows, listed or not. */
+  /** The model with this upstream id, in the catalog or not. */
   modelOf(upstreamId: string): CatalogModel;
 }
 
-/** A place that the operator says a model is served at. */
+/** An endpoint that the configuration gives to a model. */
 export interface RoutedEndpoint {
   /** The id of a provider. */
   provider: string;
-  /** As the upstream knows it. */
+  /** Model id at the upstream. */
   model: string;
-  /** Lower is used first. */
+  /** Lower numbers are tried first. */
   priority: number;
   weight?: number;
   pricing?: Pricing;
   facts: EndpointFacts;
 }
 
-/** What the operator says of names of models. */
+/** Configured model names, aliases and routing defaults. */
 export interface ConfiguredModels {
   models: ReadonlyMap<string, readonly RoutedEndpoint[]>;
   aliases: ReadonlyMap<string, string>;
@@ -44,16 +44,16 @@ export interface ConfiguredModels {
   fallbackModels: readonly string[];
 }
 
-/** An atomic snapshot: a reload makes a new one, running calls keep theirs. */
+/** Immutable snapshot: a reload creates a new one, running calls keep the old one. */
 export interface ModelDirectory {
   providers: ReadonlyMap<string, ActiveProvider>;
   catalog(): Catalog;
   routes: ConfiguredModels;
-  /** Ids and types of providers: what requests may name. */
+  /** Provider ids and types that requests may name. */
   slugs: ReadonlySet<string>;
 }
 
-/** Asks the upstream that a name points at where the name is not known yet. Throws `model_not_found`. */
+/** Finds a model; discovers the models of its provider if it is unknown. Throws `model_not_found`. */
 export async function findModel(models: ModelDirectory, name: string): Promise<CatalogModel> {
   const known = models.catalog().find(name);
   if (known) return known;
@@ -83,7 +83,7 @@ export async function findModel(models: ModelDirectory, name: string): Promise<C
 }
 
 /**
- * One endpoint of a model, without a choice: of several that the configuration gives the first that can be reached.
+ * The endpoint of a model at its own provider, without a routing decision.
  * Throws `model_not_found` for a name that is neither an alias nor `<provider>/<model_id>` of a known provider and model.
  */
 export async function endpointOf(models: ModelDirectory, name: string): Promise<Pick<Endpoint, 'provider' | 'model'>> {

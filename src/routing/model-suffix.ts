@@ -1,4 +1,4 @@
-/** Wishes in the name of a model: `:floor`, `:nitro`, `:exacto`, and `:<provider>`. */
+/** Model name suffixes: `:floor`, `:nitro`, `:exacto` and `:<provider>`. */
 
 import type { RoutingPolicy } from './policy.ts';
 import type { ProviderSlugs } from './slugs.ts';
@@ -11,11 +11,11 @@ const SUFFIXES: Record<string, Partial<RoutingPolicy>> = {
 
 export interface NamedModel {
   name: string;
-  /** What the suffix wishes; stands above the rest of the policy. */
+  /** Policy fields set by the suffix; they override the rest of the policy. */
   overrides: Partial<RoutingPolicy>;
 }
 
-/** A name that is known as it stands has no suffix, and neither has one whose end means nothing. */
+/** A known model name is never split, nor is a name with an unknown suffix. */
 export function splitModelName(text: string, isKnown: (name: string) => boolean, slugs: ProviderSlugs): NamedModel {
   const colon = text.lastIndexOf(':');
   if (colon <= 0 || isKnown(text)) return { name: text, overrides: {} };

@@ -1,4 +1,4 @@
-/** From the spellings of the `provider` object to the one policy: OpenRouter's, both of Ofox, and ZenMux's. */
+/** Parser of the `provider` object in the dialects of OpenRouter, Ofox (both generations) and ZenMux. */
 
 import { GatewayError } from '../core/errors.ts';
 import { problems } from '../core/json/check.ts';
@@ -7,7 +7,7 @@ import type { PercentileLimits, PriceName, RoutingPolicy, Selector, SortKey } fr
 import { providerSchema } from './policy-schema.ts';
 import type { ProviderSlugs } from './slugs.ts';
 
-/** What `routing` and `primary_factor` sort by; the others leave the order to priorities and weights. */
+/** Sort key of `routing` and `primary_factor`; other values keep the order by priority and weight. */
 const SORT_FACTORS: Record<string, SortKey> = {
   cost: 'price',
   price: 'price',
@@ -18,14 +18,14 @@ const SORT_FACTORS: Record<string, SortKey> = {
 };
 
 export interface PolicyInput {
-  /** The `provider` object as it came. */
+  /** The `provider` object as received. */
   provider: Json;
-  /** Where it stood, for errors: `provider`, or the name of a header. */
+  /** Its origin, for errors: `provider` or the name of a header. */
   at: string;
   slugs: ProviderSlugs;
 }
 
-/** Throws `invalid_request` naming the field and what is allowed there. */
+/** Throws `invalid_request` naming the invalid field and the allowed values. */
 export function policyOf({ provider, at, slugs }: PolicyInput): RoutingPolicy {
   check(provider, at);
   const given: Json = Object.fromEntries(Object.entries(provider).filter(([, value]) => value !== null));
@@ -58,7 +58,7 @@ export function policyOf({ provider, at, slugs }: PolicyInput): RoutingPolicy {
   };
 }
 
-/** OpenRouter's `exacto` puts quality before price: of what it looks at, throughput is what is measured here. */
+/** OpenRouter's `exacto` ranks by quality; of its criteria, only throughput is measured here. */
 function sortOf(name: SortKey | 'exacto' | undefined): SortKey | undefined {
   return name === 'exacto' ? 'throughput' : name;
 }
@@ -79,7 +79,7 @@ function routingOf(
   if (typeof routing === 'string') return { sort: SORT_FACTORS[routing] };
   const providers = routing.providers ? selectors(routing.providers) : undefined;
   const sort = SORT_FACTORS[routing.primary_factor ?? routing.type];
-  // A list to choose from where the choice is made by something else, else a list in order.
+  // With a sort key the list is a set to choose from, else it is an order.
   const pool = sort !== undefined || routing.type === 'round_robin';
   return pool ? { only: providers, sort } : { order: providers };
 }
@@ -90,7 +90,7 @@ interface Fallback {
   providers: Selector[];
 }
 
-/** A flag, as text too, models, or the name of one model or provider. */
+/** A boolean (or its text), a list of models, or the name of a model or provider. */
 function fallbackOf(fallback: Json, at: string, slugs: ProviderSlugs): Fallback {
   if (fallback === undefined) return { allowed: true, providers: [] };
   if (Array.isArray(fallback)) return { allowed: true, models: fallback, providers: [] };

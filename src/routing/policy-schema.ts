@@ -1,4 +1,4 @@
-/** The `provider` object in all spellings that are understood, as a schema. */
+/** Schema of the `provider` object in all supported dialects. */
 
 import { type TSchema, Type } from 'typebox';
 import { PERCENTILES, PRICES } from './policy.ts';
@@ -20,7 +20,7 @@ const Price = Type.Union([
 ]);
 const Sort = Type.Enum(['price', 'throughput', 'latency', 'exacto']);
 
-/** Each group as its house has it; names that mean the same in two houses stand once. */
+/** Grouped by dialect; a field that two dialects share appears once. */
 export const providerSchema = Type.Object(
   {
     ...optional(['order', 'only', 'ignore', 'models', 'quantizations'], Names),

@@ -1,8 +1,8 @@
-/** Which endpoints a request may use and in what order, whatever spelling it came in. */
+/** Routing policy: which endpoints a request may use and in what order, independent of the dialect. */
 
 import type { Json } from '../core/json/json.ts';
 
-/** What endpoints can be sorted by. */
+/** Sort keys of endpoints. */
 export type SortKey = 'price' | 'latency' | 'throughput';
 
 export const PERCENTILES = ['p50', 'p75', 'p90', 'p99'] as const;
@@ -15,48 +15,48 @@ export type PriceName = (typeof PRICES)[number];
 
 /** Providers, or endpoints of them, as a request names them: `anthropic`, `anthropic/claude-sonnet-4-6`, `together/fp8`. */
 export interface Selector {
-  /** What the request says, for messages. */
+  /** As written in the request, for messages. */
   text: string;
   /** The id of a provider or of a type of provider. */
   provider: string;
-  /** An upstream model or a quantization; where it is neither, the whole provider is meant. */
+  /** An upstream model or a quantization; if neither matches, the whole provider is selected. */
   variant?: string;
 }
 
-/** What a request demands to be done with its data; only endpoints that are known to do so satisfy it. */
+/** Data policy requirements; only endpoints known to satisfy them are used. */
 export interface DataDemands {
-  /** Nothing is kept. */
+  /** Zero data retention. */
   zdr?: boolean;
-  /** Nothing is trained on. */
+  /** No training on requests. */
   noTraining?: boolean;
-  /** Its text may be used to train other models. */
+  /** Output may be used to train other models. */
   distillable?: boolean;
 }
 
 export interface RoutingPolicy {
   /** Tried first, in this order. */
   order: Selector[];
-  /** Nothing else is tried. */
+  /** Only these are tried. */
   only?: Selector[];
   ignore: Selector[];
-  /** False: one attempt at the best endpoint. */
+  /** If false, only one attempt is made, at the best endpoint. */
   allowFallbacks: boolean;
   sort?: SortKey;
-  /** Endpoints of all models are sorted as one list instead of model by model. */
+  /** Sort the endpoints of all models as one list instead of model by model. */
   acrossModels: boolean;
-  /** Endpoints that would have to leave out a field are not used. */
+  /** Exclude endpoints that would have to drop a field. */
   requireParameters: boolean;
   /** USD per million tokens, but `request` and `image` per piece. */
   maxPrice: Partial<Record<PriceName, number>>;
-  /** Seconds to the first byte; slower endpoints come later. */
+  /** Seconds to the first byte; slower endpoints rank lower. */
   preferredLatency?: PercentileLimits;
-  /** Output tokens a second; slower endpoints come later. */
+  /** Output tokens per second; slower endpoints rank lower. */
   preferredThroughput?: PercentileLimits;
-  /** Models to try after the one that was asked for. Absent leaves it to the configuration. */
+  /** Models to try after the requested one; absent selects those of the configuration. */
   fallbackModels?: string[];
   /** The only provider. */
   pin?: Selector;
-  /** By provider: members added to the body that this provider gets. */
+  /** Extra body fields by provider. */
   options: Record<string, Record<string, Json>>;
   quantizations?: string[];
   dataPolicy: DataDemands;

@@ -1,4 +1,4 @@
-/** The members that a client wants the body of one provider to have besides. */
+/** Provider options: extra body fields that a client sets for one provider. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
@@ -7,10 +7,10 @@ import { refuseModelMembers } from '../core/model-members.ts';
 import { protocolOf } from '../protocols/index.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** What would let an option reach what a key may not, or change how the answer is read. */
+/** Fields that would bypass key restrictions or change how the response is read. */
 const RESERVED_FIELDS = ['model', 'models', 'stream', 'streamoptions'];
 
-/** Throws `invalid_request` for options that no request may have, and `permission_denied` for those this key may not use. */
+/** Throws `invalid_request` for reserved options, and `permission_denied` for those this key may not use. */
 export function checkOptions({ options, provider, dialect }: Endpoint, isRestricted: boolean): void {
   if (!options) return;
   const path = pathOf(provider);
@@ -21,7 +21,7 @@ export function checkOptions({ options, provider, dialect }: Endpoint, isRestric
   if (isRestricted) refuseModelMembers(options, `${path}.`);
 }
 
-/** Adds the options to the body for their provider. Throws `invalid_request` for one that is there already. */
+/** Adds the options to the body; returns whether there were any. Throws `invalid_request` for a field that is already set. */
 export function addOptions(body: Json, { options, provider }: Endpoint): boolean {
   if (!options) return false;
   const present = new Set(Object.keys(body).map(fold));

@@ -1,4 +1,4 @@
-/** Puts the candidates of a request in the order in which they are tried, and says why the others are left out. */
+/** Ranking: orders the candidates of a request and explains the exclusion of the others. */
 
 import { type Candidate, selected, totalPrice } from './candidate.ts';
 import type { CircuitBreaker, Cooldown } from './circuit-breaker.ts';
@@ -7,13 +7,13 @@ import type { LatencyStatistics } from './latency-statistics.ts';
 import { PERCENTILES, type Percentile, type PercentileLimits, type RoutingPolicy } from './policy.ts';
 import { rendezvousScore } from './rendezvous.ts';
 
-/** What is known at the moment of the choice. */
+/** State of endpoints and of the conversation at the time of the decision. */
 export interface RankingContext {
   breaker: Pick<CircuitBreaker, 'cooldown' | 'failedRecently'>;
-  /** Of answers of the kind that is asked for. */
+  /** Statistics of streamed or of whole responses, as requested. */
   statistics: Pick<LatencyStatistics, 'latency' | 'throughput'>;
   conversation: string;
-  /** The candidate that holds the conversation's state. Read where there is a choice. */
+  /** Sticky binding: the candidate that last answered the conversation. Read only if there is a choice. */
   readonly holder?: string;
 }
 
@@ -43,7 +43,7 @@ export function rank<Any extends Candidate>(
   }
   const sorted = sort(allowed, policy, context);
   const available = sorted.filter(({ id }) => !context.breaker.cooldown(id));
-  // Where all rest, asking is better than refusing: the first may have recovered.
+  // If all are in cooldown, try the best one anyway: it may have recovered.
   const ready = available.length > 0 ? available : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
   for (const candidate of sorted) {
@@ -53,17 +53,17 @@ export function rank<Any extends Candidate>(
 }
 
 function exclusionReason({ id }: Candidate, { breaker }: RankingContext): string {
-  const rest = breaker.cooldown(id);
-  return rest ? cooldownReason(rest) : 'fallbacks are not allowed';
+  const cooldown = breaker.cooldown(id);
+  return cooldown ? cooldownReason(cooldown) : 'fallbacks are not allowed';
 }
 
-/** In the words of a trace. */
-export function cooldownReason(rest: Cooldown): string {
-  if (rest.milliseconds === undefined) return `it is being tried after ${rest.cause}`;
-  return `it rests for ${Math.ceil(rest.milliseconds / 1000)} s after ${rest.cause}`;
+/** Text for the trace. */
+export function cooldownReason(cooldown: Cooldown): string {
+  if (cooldown.milliseconds === undefined) return `it is being probed after ${cooldown.cause}`;
+  return `it is in cooldown for ${Math.ceil(cooldown.milliseconds / 1000)} s after ${cooldown.cause}`;
 }
 
-/** Lists of numbers compare from the first that differs, lower first. */
+/** Sorts by a list of keys, compared lexicographically, lower first. */
 function sort<Any extends Candidate>(
   candidates: readonly Any[],
   policy: RoutingPolicy,
@@ -100,7 +100,7 @@ function orderPositions<Any extends Candidate>(
   return places;
 }
 
-/** What is not measured yet comes first, or it never would be; what has no price comes last. */
+/** Endpoints without measurements come first, so that they get some; those without a price come last. */
 function sortKeys(candidate: Candidate, { sort: by }: RoutingPolicy, { statistics }: RankingContext): [number, number] {
   switch (by) {
     case 'price':
@@ -132,10 +132,10 @@ function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: R
   );
 }
 
-/** USD per million tokens below which a price makes no more difference. */
+/** USD per million tokens; lower prices count as this. */
 const MIN_PRICE_USD = 0.01;
 
-/** By configuration where it says anything, else cheaper endpoints get more: the inverse square of the price. */
+/** Configured weights, else the inverse square of the price. */
 function weightsOf(candidates: readonly Candidate[]): Map<Candidate, number> {
   const configured = candidates.some(({ weight }) => weight !== undefined);
   const prices = candidates.map(totalPrice);

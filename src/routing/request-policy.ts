@@ -1,4 +1,4 @@
-/** The routing policy of a request, wherever it stands: in the body, in a header, in the name of the model. */
+/** Routing policy of a request, merged from its body and header. */
 
 import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json, read } from '../core/json/json.ts';
@@ -9,13 +9,13 @@ import type { ProviderSlugs } from './slugs.ts';
 export const POLICY_HEADER = 'x-polygate-provider';
 
 export interface PolicySources {
-  /** The body, where the protocol has a place for the extension. */
+  /** The body, if the protocol allows the extension. */
   body?: Json;
   header: string | string[] | undefined;
   slugs: ProviderSlugs;
 }
 
-/** The header's fields stand above the body's. Throws `invalid_request` naming the field at fault. */
+/** Header fields override body fields. Throws `invalid_request` naming the invalid field. */
 export function readPolicy({ body, header, slugs }: PolicySources): RoutingPolicy {
   const { provider: inBody, models } = body ?? {};
   if (inBody == null && models == null && header === undefined) return NO_POLICY;

@@ -1,21 +1,21 @@
-/** Bounds how many requests are tried again, so that an outage does not double the load on what still works. */
+/** Retry budget: bounds retries, so that an outage does not double the load on the remaining endpoints. */
 
 import { monotonicNow } from '../core/clock.ts';
 
 export interface RetryBudget {
-  /** A request began. */
+  /** Called for every request. */
   deposit(): void;
-  /** True when one more attempt may be made; it is then spent. */
+  /** True if the budget allows a retry, which is then spent. */
   tryWithdraw(): boolean;
 }
 
-/** Requests that earn one more attempt. */
+/** Requests that earn one retry. */
 const REQUESTS_PER_RETRY = 10;
-/** Attempts that are always there after a while without failures; one comes back in a second. */
+/** Retries available after a time without failures; refills by one per second. */
 const RESERVE_RETRIES = 10;
 const MAX_RETRIES = 100;
 
-/** Counted in requests, so that the sums are exact. */
+/** Counts in requests instead of fractions of retries, so that sums are exact. */
 export function createRetryBudget(now: () => number = monotonicNow): RetryBudget {
   let earned = RESERVE_RETRIES * REQUESTS_PER_RETRY;
   let refilled = now();

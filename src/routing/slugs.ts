@@ -1,9 +1,9 @@
-/** The names that requests have for providers: ids and types of this gateway, and what other houses call the same. */
+/** Provider slugs: ids, types and well-known aliases that requests may use for providers. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { Selector } from './policy.ts';
 
-/** Other houses' names, by ours. */
+/** Our ids by the names that other gateways use. */
 const PROVIDER_ALIASES: Record<string, string> = {
   gemini: 'google',
   'google-ai-studio': 'google',
@@ -14,7 +14,7 @@ const PROVIDER_ALIASES: Record<string, string> = {
   togetherai: 'together',
 };
 
-/** Reads names of providers; `known` are the ids and types that mean something here. */
+/** `known` are the ids and types of the configured providers. */
 export function createProviderSlugs(known: ReadonlySet<string>) {
   function providerOf(text: string): string | undefined {
     const name = text.toLowerCase();
@@ -23,7 +23,7 @@ export function createProviderSlugs(known: ReadonlySet<string>) {
     return own !== undefined && known.has(own) ? own : undefined;
   }
 
-  /** Throws `invalid_request` naming `param` for a name that means nothing here. */
+  /** Throws `invalid_request` naming `param` for an unknown provider. */
   function selector(text: string, param: string): Selector {
     const slash = text.indexOf('/');
     const provider = providerOf(slash < 0 ? text : text.slice(0, slash));

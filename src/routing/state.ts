@@ -1,4 +1,4 @@
-/** What the gateway knows of its endpoints from the calls it made; outlives a reload of the configuration. */
+/** Routing state: circuit breakers, statistics, retry budget and bindings; survives a reload of the configuration. */
 
 import { monotonicNow } from '../core/clock.ts';
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
@@ -14,10 +14,10 @@ export interface RoutingState {
 }
 
 export interface RoutingStateOptions {
-  /** Milliseconds that an endpoint rests after failures. */
+  /** Initial cooldown in milliseconds. */
   cooldown: () => number;
   now?: () => number;
-  /** Hears of an endpoint, `<provider>/<upstream model>#<credential>`, that goes to rest. */
+  /** Called when the circuit of an endpoint, `<provider>/<upstream model>#<credential>`, opens. */
   onCooldown?(id: string): void;
 }
 
@@ -30,7 +30,7 @@ export function createRoutingState({ cooldown, now = monotonicNow, onCooldown }:
   };
 }
 
-/** Answers that stream and answers in one piece have each their own speed. */
+/** Streamed and whole responses are measured separately. */
 export function statisticsKey(id: string, stream: boolean): string {
   return stream ? `${id} streamed` : id;
 }

@@ -1,4 +1,4 @@
-/** The whole decision about a call as text that fits a header: no keys, no addresses. */
+/** Routing trace: the decision and the attempts of a call, encoded for a response header without keys or addresses. */
 
 import type { Attempt } from './attempt.ts';
 import { endpointName, totalPrice } from './candidate.ts';
@@ -9,9 +9,9 @@ export interface TracedCandidate {
   endpoint: string;
   model: string;
   credential?: number;
-  /** USD for a million tokens each way. */
+  /** USD for a million input and a million output tokens. */
   price?: number;
-  /** Why it is not tried; absent when it is. */
+  /** Reason for its exclusion; absent if it is tried. */
   left_out?: string;
 }
 
@@ -19,10 +19,10 @@ export interface RoutingTrace {
   requested: string;
   model: string;
   policy: object;
-  /** Those that are tried first, in their order. */
+  /** Ranked candidates first, then the excluded ones. */
   candidates: TracedCandidate[];
   attempts: Attempt[];
-  /** Candidates that were too many to be named here. */
+  /** Number of candidates omitted for length. */
   omitted?: number;
 }
 
@@ -47,10 +47,10 @@ function traceCandidate(candidate: EndpointCandidate, reason?: string): TracedCa
   return { endpoint: endpointName(candidate), model, credential, price: totalPrice(candidate), left_out: reason };
 }
 
-/** Clients give up on answers whose headers are too long. */
+/** Many clients refuse longer headers. */
 const MAX_TRACE_CHARACTERS = 6000;
 
-/** One line of ASCII. The last candidates are left out where they are too many, and then the policy. */
+/** One line of ASCII. Omits the last candidates, then the policy, if it is too long. */
 export function encodeTrace(trace: RoutingTrace): string {
   for (let count = trace.candidates.length; count >= 0; count = count === 0 ? -1 : Math.floor(count / 2)) {
     const omitted = trace.candidates.length - count;

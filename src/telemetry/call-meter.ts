@@ -1,13 +1,13 @@
-/** What calls take, as metrics of OpenTelemetry's conventions for generative AI. */
+/** Metrics of model calls, by OpenTelemetry's conventions for generative AI. */
 
 import type { Attributes, Meter } from '@opentelemetry/api';
 import { providerName } from './conventions.ts';
 import { createLabelLimiter } from './label-limiter.ts';
 import type { AttemptFacts, CallFacts, RequestObserver } from './observer.ts';
 
-/** Different models; the others are one. */
+/** Different models in labels; the rest share one label. */
 const MAX_MODEL_LABELS = 200;
-/** The boundaries that the conventions name. */
+/** Histogram boundaries of the conventions. */
 const TOKEN_BUCKETS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
 const DURATION_BUCKETS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_TOKEN_BUCKETS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];

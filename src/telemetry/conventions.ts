@@ -1,10 +1,10 @@
-/** Facts in the words of OpenTelemetry's conventions for generative AI. */
+/** Attributes of OpenTelemetry's conventions for generative AI. */
 
 import type { Attributes } from '@opentelemetry/api';
 import type { Usage } from '../core/chat.ts';
 import type { AttemptFacts, CallFacts } from './observer.ts';
 
-/** Providers that the conventions call otherwise than we do. */
+/** Names in the conventions of providers that have another id here. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   google: 'gcp.gemini',
   mistral: 'mistral_ai',
@@ -16,7 +16,7 @@ export function providerName(id: string): string {
   return Object.hasOwn(PROVIDER_NAMES, id) ? (PROVIDER_NAMES[id] as string) : id;
 }
 
-/** What is known before the answer. */
+/** Attributes of the request. */
 export function requestAttributes(call: CallFacts, { provider, upstreamModel }: AttemptFacts): Attributes {
   return {
     'gen_ai.operation.name': call.operation,
@@ -25,7 +25,7 @@ export function requestAttributes(call: CallFacts, { provider, upstreamModel }: 
   };
 }
 
-/** What the answer says of itself, as far as it does. */
+/** Attributes of the response, as far as known. */
 export function answerAttributes({ usage, finish, responseModel }: CallFacts): Attributes {
   return {
     ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
@@ -34,7 +34,7 @@ export function answerAttributes({ usage, finish, responseModel }: CallFacts): A
   };
 }
 
-/** Cached tokens are among the input's, reasoning among the output's, there and here. */
+/** As in the conventions, input includes cached tokens and output includes reasoning. */
 function usageAttributes(usage: Partial<Usage> = {}): Attributes {
   const attributes: Attributes = {};
   for (const [name, member] of Object.entries(USAGE_ATTRIBUTES)) {

@@ -1,9 +1,9 @@
-/** Keeps the number of a label's values small, whatever the world sends. */
+/** Label limiter: bounds the number of different values of a metric label. */
 
-/** What stands for all values beyond the limit. */
+/** Replaces all values beyond the limit. */
 export const OTHER_LABEL = 'other';
 
-/** The value itself, for the first `limit` different ones. */
+/** Returns the value itself for the first `limit` different values. */
 export function createLabelLimiter(limit: number): (value: string) => string {
   const known = new Set<string>();
   return (value) => {

@@ -1,4 +1,4 @@
-/** The gateway's figures in the format of Prometheus. Labels have few values, and none of them names a key. */
+/** Prometheus metrics. Labels have a bounded number of values, and none of them names a key. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Usage } from '../core/chat.ts';
@@ -8,26 +8,25 @@ import type { CallFacts, RequestFacts, RequestObserver, TelemetryEvents } from '
 export interface MetricsOptions {
   /** Whether the store can be written to. */
   storeWritable(): Promise<boolean>;
-  /** Records of use that wait to be written. */
+  /** Usage records that wait to be written. */
   usageWaiting?(): number;
-  /** Records of use that could not be kept. */
+  /** Usage records that were lost. */
   usageLost?(): number;
-  /** Records of use that the store refused and that are set aside. */
+  /** Usage records that the store refused. */
   usageRefused?(): number;
 }
 
 export interface Metrics {
   observer: RequestObserver;
   events: TelemetryEvents;
-  /** All figures of this moment. */
+  /** The current values in the Prometheus text format. */
   text(): Promise<string>;
   contentType: string;
 }
 
-/** Different models in labels; the others are one. */
+/** Different models in labels; the rest share one label. */
 const MAX_MODEL_LABELS = 200;
 const MAX_PROVIDER_LABELS = 100;
-/** In seconds. */
 const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export function createMetrics(options: MetricsOptions): Metrics {
@@ -50,7 +49,7 @@ function createInstruments(registry: Registry) {
   const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Histogram({ name: `polygate_${name}`, help, labelNames, buckets: DURATION_BUCKETS_S, registers: [registry] });
   return {
-    requests: counter('requests_total', 'Requests by route and how they ended.', [
+    requests: counter('requests_total', 'Requests by route and outcome.', [
       'route',
       'protocol',
       'status_class',
@@ -58,35 +57,24 @@ function createInstruments(registry: Registry) {
     ]),
     inFlight: new Gauge({
       name: 'polygate_requests_in_flight',
-      help: 'Requests that are being answered.',
+      help: 'Requests in flight.',
       registers: [registry],
     }),
-    seconds: histogram('request_seconds', 'From the head of a request to the end of its answer.', [
+    seconds: histogram('request_seconds', 'Duration from the request head to the end of the response.', [
       'route',
       'protocol',
     ]),
-    firstByte: histogram('first_byte_seconds', 'From a call to the first byte of the answer.', ['provider', 'model']),
-    attempts: counter('upstream_attempts_total', 'Requests to upstreams by how they ended.', [
-      'provider',
-      'model',
-      'outcome',
-    ]),
-    attemptSeconds: histogram('upstream_attempt_seconds', 'From a request to an upstream to the end of its answer.', [
-      'provider',
-    ]),
-    fallbacks: counter('fallbacks_total', 'Calls that went on to another endpoint, by the provider they left.', [
-      'provider',
-    ]),
-    cooldowns: counter('cooldowns_total', 'Times that an endpoint was left alone after failures.', [
-      'provider',
-      'model',
-    ]),
+    firstByte: histogram('first_byte_seconds', 'Time to the first byte of the response.', ['provider', 'model']),
+    attempts: counter('upstream_attempts_total', 'Requests to upstreams by outcome.', ['provider', 'model', 'outcome']),
+    attemptSeconds: histogram('upstream_attempt_seconds', 'Duration of requests to upstreams.', ['provider']),
+    fallbacks: counter('fallbacks_total', 'Fallbacks to another endpoint, by the provider that failed.', ['provider']),
+    cooldowns: counter('cooldowns_total', 'Cooldowns of endpoints after failures.', ['provider', 'model']),
     tokens: counter('tokens_total', 'Tokens by kind.', ['provider', 'model', 'kind']),
-    cost: counter('cost_usd_total', 'What answers cost, in USD.', ['provider', 'model']),
-    videos: counter('video_tasks_total', 'Video tasks by the status they came to.', ['status']),
+    cost: counter('cost_usd_total', 'Cost of responses in USD.', ['provider', 'model']),
+    videos: counter('video_tasks_total', 'Video tasks by the status they reached.', ['status']),
     unmirrored: counter('video_mirror_failures_total', 'Finished videos that could not be mirrored.'),
-    unknownStatuses: counter('video_unknown_statuses_total', 'Answers with a status that is not known.', ['provider']),
-    webhooks: counter('webhook_attempts_total', 'Deliveries of webhooks by outcome.', ['outcome']),
+    unknownStatuses: counter('video_unknown_statuses_total', 'Responses with an unknown task status.', ['provider']),
+    webhooks: counter('webhook_attempts_total', 'Webhook delivery attempts by outcome.', ['outcome']),
     model: createLabelLimiter(MAX_MODEL_LABELS),
     provider: createLabelLimiter(MAX_PROVIDER_LABELS),
   };
@@ -160,7 +148,7 @@ function createEventCounters(instruments: Instruments): TelemetryEvents {
   };
 }
 
-/** Asked for when somebody looks. */
+/** Gauges are read at each scrape. */
 function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost, usageRefused }: MetricsOptions): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
@@ -171,17 +159,17 @@ function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost,
         this.set(await read());
       },
     });
-  gauge('store_writable', '1 while the store can be written to.', async () => Number(await storeWritable()));
-  if (usageWaiting) gauge('usage_records_waiting', 'Records of use that wait to be written.', usageWaiting);
+  gauge('store_writable', '1 if the store is writable.', async () => Number(await storeWritable()));
+  if (usageWaiting) gauge('usage_records_waiting', 'Usage records that wait to be written.', usageWaiting);
   if (usageRefused) {
-    gauge('usage_records_refused', 'Records of use that the store refused since the start.', usageRefused);
+    gauge('usage_records_refused', 'Usage records that the store refused since the start.', usageRefused);
   }
-  if (usageLost) gauge('usage_records_lost', 'Records of use that could not be kept since the start.', usageLost);
+  if (usageLost) gauge('usage_records_lost', 'Usage records lost since the start.', usageLost);
 }
 
 let processMetrics: Registry | undefined;
 
-/** Memory, CPU, garbage collection and the lag of the event loop, from the first look on; one for the whole process. */
+/** Memory, CPU, garbage collection and event loop lag, collected once for the whole process. */
 function processRegistry(): Registry {
   if (processMetrics) return processMetrics;
   processMetrics = new Registry();

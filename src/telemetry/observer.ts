@@ -1,9 +1,9 @@
-/** What telemetry hears of requests and of what happens beside them: typed facts, never what was said or who may say it. */
+/** Observer interfaces of telemetry: typed facts about requests and events, never content or keys. */
 
 import type { Usage } from '../core/chat.ts';
 import type { ErrorCode } from '../core/errors.ts';
 
-/** Follows requests, each from its head to its end. */
+/** Observes requests from their head to their end. */
 export interface RequestObserver {
   begin(head: RequestHead): RequestObservation;
 }
@@ -11,36 +11,36 @@ export interface RequestObserver {
 export interface RequestHead {
   requestId: string;
   method: string;
-  /** Of the caller's trace, as W3C Trace Context writes them. */
+  /** W3C Trace Context headers of the caller. */
   traceparent?: string;
   tracestate?: string;
 }
 
 export interface RequestObservation {
-  /** An upstream is about to be asked; the headers go along. */
+  /** Called before a request to an upstream; returns headers to add to it. */
   attemptStarting(): Record<string, string>;
-  /** Once, for a request that was routed to a model, when it is over. Its attempts are in the order of `attempt`. */
+  /** Called once when a model call has ended. Its attempts are in the order of `attemptStarting`. */
   callEnded(call: CallFacts): void;
-  /** Once, after everything else. */
+  /** Called once, last. */
   requestEnded(end: RequestFacts): void;
 }
 
-/** A request for a model. All times are milliseconds. */
+/** A model call. Times are in milliseconds. */
 export interface CallFacts {
   protocol: string;
   /** Its name in OpenTelemetry's conventions. */
   operation: string;
   stream: boolean;
-  /** The gateway's name of the model that was asked for. */
+  /** The gateway's name of the requested model. */
   model: string;
   status: 'complete' | 'failed' | 'refused' | 'client-closed';
   attempts: AttemptFacts[];
   usage?: Partial<Usage>;
   /** In 1e-12 USD. */
   cost?: bigint;
-  /** The upstream's own word for why the answer ended. */
+  /** Finish reason as the upstream spelled it. */
   finish?: string;
-  /** The upstream's own name of the model that answered. */
+  /** The upstream's name of the model that answered. */
   responseModel?: string;
   error?: ErrorCode;
   milliseconds: number;
@@ -51,7 +51,7 @@ export interface AttemptFacts {
   provider: string;
   /** The gateway's name of the model. */
   model: string;
-  /** The provider's name of it. */
+  /** The provider's name of the model. */
   upstreamModel: string;
   /** The upstream's HTTP status. */
   status?: number;
@@ -61,30 +61,30 @@ export interface AttemptFacts {
 }
 
 export interface RequestFacts {
-  /** Which of our routes it was, e.g. `inference.complete`. */
+  /** Name of the route, e.g. `inference.complete`. */
   route: string;
   protocol: string;
-  /** The HTTP status; absent when the client left before there was one. */
+  /** The HTTP status; absent if the client disconnected before there was one. */
   status?: number;
   outcome: CallFacts['status'];
   error?: ErrorCode;
   milliseconds: number;
 }
 
-/** What happens beside requests. */
+/** Events outside of requests. */
 export interface TelemetryEvents {
-  /** A video task has come to a status. */
+  /** A video task reached a status. */
   videoStatusChanged(status: string): void;
   /** The mirror gave up on a finished video. */
   videoMirrorFailed(): void;
-  /** An upstream says a status of a task that no adapter knows. */
+  /** An upstream reported a task status that its adapter does not know. */
   unknownVideoStatus(provider: string): void;
   webhookAttempted(outcome: string): void;
-  /** An endpoint failed and is left alone for a while. */
+  /** An endpoint failed and entered its cooldown. */
   endpointCooledDown(provider: string, model: string): void;
 }
 
-/** Several as one; headers of the later ones win. */
+/** Combines observers; headers of later ones win. */
 export function combineObservers(watches: readonly RequestObserver[]): RequestObserver {
   return {
     begin(head) {

@@ -1,4 +1,4 @@
-/** Traces and metrics for an OpenTelemetry collector, by its conventions for generative AI. Loaded only where one is configured. */
+/** OpenTelemetry export: traces and metrics over OTLP. Loaded only if a collector is configured. */
 
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -11,10 +11,10 @@ import { combineObservers, type RequestObserver } from './observer.ts';
 import { createSpanObserver } from './spans.ts';
 
 export interface OpenTelemetryOptions {
-  /** Where the collector takes OTLP over HTTP, without a slash at the end. */
+  /** Base URL of the collector (OTLP over HTTP), without a trailing slash. */
   endpoint: string;
   headers: Record<string, Secret>;
-  /** Trace context is passed on to upstreams. */
+  /** Whether trace context is sent to upstreams. */
   propagate: boolean;
   version: string;
   log: { warn(details: object, text: string): void };
@@ -22,13 +22,11 @@ export interface OpenTelemetryOptions {
 
 export interface OpenTelemetry {
   observer: RequestObserver;
-  /** Sends what is left. */
+  /** Sends the remaining data. */
   close(): Promise<void>;
 }
 
-/** Milliseconds for one export. */
 const EXPORT_TIMEOUT_MS = 10_000;
-/** Milliseconds between two exports of metrics. */
 const METRICS_INTERVAL_MS = 30_000;
 
 export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
@@ -58,7 +56,7 @@ interface Exporter<Batch> {
   export(batch: Batch, done: (result: { code: number; error?: Error }) => void): void;
 }
 
-/** The first failure of a row is told, and the recovery from it. */
+/** Logs the first of several consecutive failures. */
 function logExportFailures<Batch>(exporter: Exporter<Batch>, what: string, { log }: OpenTelemetryOptions): void {
   const send = exporter.export.bind(exporter);
   let failing = false;

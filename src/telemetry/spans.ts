@@ -1,4 +1,4 @@
-/** A span for each request, and one below it for each request to an upstream. */
+/** Trace spans: a server span for each request, with a client span for each attempt. */
 
 import {
   type Context,
@@ -49,7 +49,7 @@ export function createSpanObserver(tracer: Tracer, { propagate }: { propagate: b
   };
 }
 
-/** The caller's trace goes on. */
+/** Continues the trace of the caller. */
 function parentContext(head: RequestHead): Context {
   const parent = parseTraceparent(head.traceparent);
   if (!parent) return ROOT_CONTEXT;
@@ -104,7 +104,7 @@ function finish(
     ...(status !== undefined && { 'http.response.status_code': status }),
   });
   const code = error ?? (outcome === 'client-closed' ? 'client_closed' : undefined);
-  // What is the caller's own fault is no error of the server.
+  // A client error does not mark the server span as failed.
   if (code !== undefined && (status === undefined || status >= 500 || outcome === 'failed')) markFailed(server, code);
   else if (code !== undefined) server.setAttribute('error.type', code);
   server.end();

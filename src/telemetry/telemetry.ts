@@ -1,4 +1,4 @@
-/** All that watches the gateway: its figures always, a collector where one is configured. */
+/** Telemetry: metrics always, OpenTelemetry export if a collector is configured. */
 
 import type { Secret } from '../security/secret.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
@@ -6,9 +6,9 @@ import { combineObservers, type RequestObserver } from './observer.ts';
 import { traceContextForwarder } from './trace-context.ts';
 
 export interface TelemetryOptions extends MetricsOptions {
-  /** A collector of OpenTelemetry. */
+  /** An OpenTelemetry collector. */
   otlp?: { endpoint: string; headers: Record<string, Secret> };
-  /** Trace context is passed on to upstreams. */
+  /** Whether trace context is sent to upstreams. */
   propagate: boolean;
   version: string;
   log: { warn(details: object, text: string): void };
@@ -17,11 +17,11 @@ export interface TelemetryOptions extends MetricsOptions {
 export interface Telemetry {
   metrics: Metrics;
   observer: RequestObserver;
-  /** Sends what is left. */
+  /** Sends the remaining data. */
   close(): Promise<void>;
 }
 
-/** What talks to a collector is loaded only for one. */
+/** Loads the OpenTelemetry packages only if a collector is configured. */
 export async function openTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { otlp, propagate, version, log } = options;
   const metrics = createMetrics(options);

@@ -1,6 +1,6 @@
 /**
- * Which of a provider's credentials a call uses. State of a model (signatures, encrypted reasoning, cached prompts) is bound
- * to the account that made it, so a conversation stays with one credential as long as that is healthy.
+ * Credential selection for a provider with several keys. Model state (signatures, encrypted reasoning, cached prompts)
+ * belongs to an account, so a conversation keeps its credential while that is healthy.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,25 +11,25 @@ import type { GatewayError } from '../core/errors.ts';
 export interface Credential {
   /** Names it without telling it: a digest of its value. */
   id: string;
-  /** Counts from 1 in the order of the configuration. */
+  /** Number in the configuration, from 1. */
   number: number;
   value: CredentialValue;
-  /** Hears of the failure of a call that used it. */
+  /** Called when a call with this credential failed. */
   failed(error: GatewayError): void;
-  /** Milliseconds that it still rests; 0 when it may be used. */
+  /** Remaining cooldown in milliseconds; 0 if it may be used. */
   cooldown(): number;
 }
 
 export interface Credentials {
-  /** The credential of a conversation: always the same among the healthy ones, evenly spread over conversations. */
+  /** The credential of a conversation: stable among the healthy ones, evenly distributed. */
   pick(conversation: string): Credential;
-  /** By its id; undefined when it is no longer configured. */
+  /** The credential with this id; undefined if it is no longer configured. */
   find(id: string): Credential | undefined;
   /** All of them, healthy ones first. */
   all(): Credential[];
 }
 
-/** Milliseconds that a credential rests, by the upstream's status; a limit that says how long rests that long. */
+/** Cooldown in milliseconds by the upstream's status; a `retry-after` overrides it. */
 const COOLDOWN_MS: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
 
 /** Without values there is one credential, which is none. */
@@ -96,7 +96,7 @@ function identityOf(value: CredentialValue): string {
   }
 }
 
-/** Rendezvous hashing: when one credential rests, only its own conversations move. */
+/** Rendezvous hashing: when a credential is in cooldown, only its own conversations move. */
 function weight(conversation: string, index: number): string {
   return createHash('sha256').update(`${index} ${conversation}`).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** The HTTP client to upstreams: pushes bytes, obeys deadlines, stops at once when told to. */
+/** HTTP client to upstreams: streaming with backpressure, deadlines and abort. */
 
 import { Agent, type Dispatcher } from 'undici';
 import { systemClock } from '../core/clock.ts';
@@ -6,32 +6,32 @@ import { GatewayError } from '../core/errors.ts';
 import type { LocalUpstream } from '../core/provider.ts';
 import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
 
-/** All in milliseconds. */
+/** Timeouts in milliseconds. */
 export interface Deadlines {
   connect: number;
-  /** From sending the request to the first byte of the answer's body. */
+  /** From sending the request to the first byte of the response body. */
   firstByte: number;
-  /** Between two chunks of the answer. */
+  /** Idle timeout between two chunks of the response. */
   idle: number;
   total: number;
 }
 
 export interface UpstreamRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Absolute; for a local upstream only its path counts. */
+  /** Absolute; a local upstream uses only its path. */
   url: string;
   headers: Record<string, string>;
   body?: Buffer;
   local?: LocalUpstream;
-  /** A new connection for it alone: one that has been idle may break just as it is used, and then nobody knows what arrived. */
+  /** Use a new connection: an idle keep-alive connection may close while it is reused, and it is unknown what arrived. */
   freshConnection?: boolean;
-  /** Milliseconds until the end of the answer, where they are fewer than the deadline's. */
+  /** Total timeout in milliseconds, if shorter than the deadline. */
   total?: number;
 }
 
-/** Hears of an answer as it comes: `head` once, `data` any number of times, then `end` or `fail` once. */
+/** Response events: `head` once, `data` any number of times, then `end` or `fail` once. */
 export interface UpstreamReceiver {
-  /** A connection stands and the request goes out; what fails before that was never sent. */
+  /** Connected and sending; a request that fails before this was never sent. */
   sent?(): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
@@ -39,7 +39,7 @@ export interface UpstreamReceiver {
   fail(error: GatewayError): void;
 }
 
-/** A running request. After `abort` the receiver hears nothing more. */
+/** A running request. After `abort` no more events are sent to the receiver. */
 export interface UpstreamExchange {
   pause(): void;
   resume(): void;
@@ -51,7 +51,7 @@ export interface UpstreamClient {
   close(): Promise<void>;
 }
 
-/** How a transport reports: the same as a receiver, and the error as it was thrown. */
+/** A request on the network or at a local upstream. */
 interface Transport {
   pause(): void;
   resume(): void;
@@ -72,7 +72,7 @@ export function createUpstreamClient(
 ): UpstreamClient {
   const common = { connect: { timeout: deadlines.connect }, headersTimeout: 0, bodyTimeout: 0 };
   const shared = new Agent({ ...common, keepAliveTimeout: 10_000, pipelining: 1 });
-  // Undici's word for connections that are closed after a request.
+  // In undici, `pipelining: 0` closes the connection after each request.
   const single = new Agent({ ...common, pipelining: 0 });
   return {
     send: (request, receiver) =>
@@ -83,7 +83,7 @@ export function createUpstreamClient(
   };
 }
 
-/** Runs a transport under the deadlines and makes sure that the receiver hears exactly one ending. */
+/** Runs a transport under the deadlines; the receiver gets exactly one `end` or `fail`. */
 function supervise(
   request: UpstreamRequest,
   receiver: UpstreamReceiver,
@@ -215,7 +215,7 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
   };
 }
 
-/** Nothing that is read of an upstream's headers has a meaning when it comes twice. */
+/** None of the headers that the gateway reads may occur twice, so the first value is used. */
 function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]));
 }

@@ -135,7 +135,7 @@ test('every candidate that is not tried has a reason', () => {
     [
       ['c', 'it is in ignore'],
       ['d', 'it is not ready'],
-      ['b', 'it is being tried after overloaded'],
+      ['b', 'it is being probed after overloaded'],
     ],
   );
 });
