@@ -14,7 +14,10 @@ export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   /** Throws `StoreUnavailable` when the engine cannot do it now: nothing has changed then, or nobody can know. */
   call<Name extends StoreOperationName>(name: Name, parameters: ParametersOf<Name>): Promise<ResultOf<Name>>;
-  /** Unix milliseconds that all gateways on this store agree on. */
+  /**
+   * Unix milliseconds of the store's own clock. Where gateways share a database it is the server's: never ahead of it, and
+   * behind it by a round trip at most, so that nothing happens early and gateways differ by no more.
+   */
   now(): number;
   /** Whether a write would succeed now. */
   health(): Promise<StoreHealth>;

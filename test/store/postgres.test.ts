@@ -212,3 +212,15 @@ async function accepts(port: number): Promise<boolean> {
     socket.destroy();
   }
 }
+
+test('its time is never ahead of the server’s, though questions and answers take long', async (context) => {
+  const { store, url } = await opened(context);
+  const server = new Client({ connectionString: url });
+  await server.connect();
+  for (let look = 0; look < 50; look++) {
+    const before = store.now();
+    const { rows } = await server.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now');
+    assert.ok(before <= Number(rows[0]?.now));
+  }
+  await server.end();
+});

@@ -38,7 +38,7 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     usage: createPool(url.reveal(), CONNECTIONS.usage),
   };
   const clock = createServerClock(async () => {
-    const text = 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) AS now';
+    const text = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
     const { rows } = await ask(pools.state, text);
     return Number(rows[0]?.now);
   });
