@@ -56,9 +56,9 @@ export interface ExpectedTask {
 }
 
 /** Milliseconds after which the store may be back. */
-const RECORDER_PAUSE = 1000;
+const RETRY_AFTER_MS = 1000;
 /** What has no known price needs a budget of which anything is left. */
-const LEAST = 1n;
+const UNKNOWN_COST_RESERVATION = 1n;
 
 export function createAdmissionControl({ recorder, limits, store, now }: AdmissionControlOptions): AdmissionControl {
   return {
@@ -69,11 +69,11 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
     async open(call, key, route, onSettled = () => undefined) {
       if (!recorder.ready) {
         const message = 'The gateway cannot write down what requests use; try again in a moment.';
-        throw new GatewayError('unavailable', message, { retryAfter: RECORDER_PAUSE });
+        throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
       }
       const free = call.operation.name === 'count-tokens';
-      const expect = once(() => expectedUsageOf(call));
-      const most = once(() => reservationOf(call, route, expect()));
+      const expect = memoize(() => expectedUsageOf(call));
+      const most = memoize(() => reservationOf(call, route, expect()));
       const {
         headers,
         cost,
@@ -98,13 +98,13 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         ...{ id: call.requestId, startedAt: now(), keyId: key.id, model: route.requested },
         ...{ protocolIn: call.protocol.id, stream: call.stream },
       };
-      const account = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settle });
+      const account = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits });
       // A budget that costs nothing to keep needs no limit.
       const limitOf = cost ? most().limitsFor(cost) : undefined;
       return { account, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
     },
 
-    async reserve(key, { id, model, createdAt, cost = LEAST }) {
+    async reserve(key, { id, model, createdAt, cost = UNKNOWN_COST_RESERVATION }) {
       const { headers, settle } = await limits.admit({ key, model, tokens: 0, cost });
       const { budgets = {} } = key.settings;
       if (cost === 0n || Object.keys(budgets).length === 0) {
@@ -124,7 +124,7 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
   };
 }
 
-function once<Value>(make: () => Value): () => Value {
+function memoize<Value>(make: () => Value): () => Value {
   let made: { value: Value } | undefined;
   return () => {
     made ??= { value: make() };

@@ -12,14 +12,14 @@ export interface ListedModel {
 }
 
 /** By vendor, then by upstream id; slugs without the vendor too. */
-let loaded: Map<string, Map<string, CatalogEntry>> | undefined;
+let cachedEntries: Map<string, Map<string, CatalogEntry>> | undefined;
 
 function entriesOf(vendor: string): ReadonlyMap<string, CatalogEntry> {
-  loaded ??= load();
-  return loaded.get(vendor) ?? new Map();
+  cachedEntries ??= loadEntries();
+  return cachedEntries.get(vendor) ?? new Map();
 }
 
-function load(): Map<string, Map<string, CatalogEntry>> {
+function loadEntries(): Map<string, Map<string, CatalogEntry>> {
   const entries: CatalogEntry[] = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
   const vendors = new Map<string, Map<string, CatalogEntry>>();
   for (const entry of entries) {
@@ -35,32 +35,34 @@ function load(): Map<string, Map<string, CatalogEntry>> {
   return vendors;
 }
 
-const VIDEOS = new URL('./videos/', import.meta.url);
+const VIDEO_ENTRIES_FOLDER = new URL('./videos/', import.meta.url);
 
 /** With their vendor, which is the name of the file. */
 function videoEntries(): [vendor: string, entry: CatalogEntry][] {
-  return readdirSync(VIDEOS)
+  return readdirSync(VIDEO_ENTRIES_FOLDER)
     .filter((file) => file.endsWith('.json'))
     .flatMap((file) => {
-      const entries: CatalogEntry[] = JSON.parse(readFileSync(new URL(file, VIDEOS), 'utf8'));
+      const entries: CatalogEntry[] = JSON.parse(readFileSync(new URL(file, VIDEO_ENTRIES_FOLDER), 'utf8'));
       return entries.map((entry): [string, CatalogEntry] => [file.slice(0, -'.json'.length), entry]);
     });
 }
 
-function named(provider: string, entry: CatalogEntry): CatalogEntry {
+function withProviderSlug(provider: string, entry: CatalogEntry): CatalogEntry {
   return { ...entry, canonicalSlug: `${provider}/${entry.canonicalSlug ?? entry.id}` };
 }
 
 /** The models of `vendor` under the name that the operator gave the provider; empty when none are bundled. */
 export function bundledModels(provider: string, vendor = provider): CatalogModel[] {
-  return [...entriesOf(vendor).values()].map((entry) => catalogModel(provider, named(provider, entry), vendor));
+  return [...entriesOf(vendor).values()].map((entry) =>
+    catalogModel(provider, withProviderSlug(provider, entry), vendor),
+  );
 }
 
 /** A model as the operator describes it; what is left out comes from the vendor's bundled model of the same upstream id. */
 export function customModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
   const bundled = entriesOf(vendor).get(entry.upstreamId ?? entry.id);
   if (!bundled) return catalogModel(provider, entry, vendor);
-  const known = { ...named(provider, bundled), ...defined(entry) };
+  const known = { ...withProviderSlug(provider, bundled), ...defined(entry) };
   if (entry.pricing && !entry.priceTiers) delete known.priceTiers;
   return catalogModel(provider, known, vendor);
 }

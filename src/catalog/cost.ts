@@ -6,7 +6,7 @@ import { priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount } from '../core/usage-bounds.ts';
 
 /** Prices of several kinds of tokens; where a model has no price for a kind, the kinds after it are asked. */
-const KINDS = {
+const PRICE_NAMES = {
   input: ['prompt'],
   cached: ['input_cache_read', 'prompt'],
   cachedAudio: ['input_audio_cache', 'input_cache_read', 'audio', 'prompt'],
@@ -22,14 +22,14 @@ const KINDS = {
   requests: ['request'],
 } satisfies Record<string, string[]>;
 
-type Kind = keyof typeof KINDS;
+type TokenKind = keyof typeof PRICE_NAMES;
 
 /** Zero for models without prices. Every count is charged once, as the most special kind it belongs to. */
 export function costOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): bigint {
   const prices = pricesAt(model, usage.input);
   let cost = 0n;
   for (const [kind, count] of Object.entries(countsOf(usage)))
-    cost += priceOfPieces(boundCount(count) ?? 0, priceOf(prices, kind as Kind));
+    cost += priceOfPieces(boundCount(count) ?? 0, priceOf(prices, kind as TokenKind));
   return boundCost(cost);
 }
 
@@ -42,29 +42,29 @@ export function pricesAt(
   return Object.assign({}, pricing, ...reached.map((tier) => tier.pricing));
 }
 
-function priceOf(prices: Pricing, kind: Kind): string {
-  const name = KINDS[kind].find((candidate) => prices[candidate] !== undefined);
+function priceOf(prices: Pricing, kind: TokenKind): string {
+  const name = PRICE_NAMES[kind].find((candidate) => prices[candidate] !== undefined);
   return name === undefined ? '0' : (prices[name] as string);
 }
 
 /** The parts of `input` and `output` taken apart. Upstreams that report a part larger than the whole are charged for the part. */
-function countsOf(usage: Usage): Record<Kind, number> {
+function countsOf(usage: Usage): Record<TokenKind, number> {
   const { cached = 0, cacheWrite = 0, cacheWrite1h = 0, reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage;
   const cachedAudio = Math.min(usage.cachedAudio ?? 0, cached);
-  const audioInput = rest(usage.audioInput ?? 0, cachedAudio);
+  const audioInput = remainder(usage.audioInput ?? 0, cachedAudio);
   const others = cached + cacheWrite + audioInput;
   // Images that do not fit beside the cached tokens are among them.
-  const images = rest(usage.imageInput ?? 0, usage.cachedImage ?? 0);
-  const imageInput = Math.min(images, rest(usage.input, others));
+  const images = remainder(usage.imageInput ?? 0, usage.cachedImage ?? 0);
+  const imageInput = Math.min(images, remainder(usage.input, others));
   return {
-    input: rest(usage.input, others + imageInput),
-    cached: rest(cached, cachedAudio),
+    input: remainder(usage.input, others + imageInput),
+    cached: remainder(cached, cachedAudio),
     cachedAudio,
-    cacheWrite: rest(cacheWrite, cacheWrite1h),
+    cacheWrite: remainder(cacheWrite, cacheWrite1h),
     cacheWrite1h,
     audioInput,
     imageInput,
-    output: rest(usage.output, reasoning + audioOutput + imageOutput),
+    output: remainder(usage.output, reasoning + audioOutput + imageOutput),
     reasoning,
     audioOutput,
     imageOutput,
@@ -73,6 +73,6 @@ function countsOf(usage: Usage): Record<Kind, number> {
   };
 }
 
-function rest(whole: number, parts: number): number {
+function remainder(whole: number, parts: number): number {
   return Math.max(0, whole - parts);
 }

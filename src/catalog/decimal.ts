@@ -2,58 +2,58 @@
 
 import { withoutEnd } from '../core/text.ts';
 
-const NUMBER = /^(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
+const NUMBER_PATTERN = /^(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** A double prints at most 15 digits that are all meant; more are the noise of someone's arithmetic. */
-const MEANT_DIGITS = 15;
+const MAX_SIGNIFICANT_DIGITS = 15;
 
 /** Money is counted in units of 1e-12 USD. */
 const MONEY_DECIMALS = 12;
 
 /** A non-negative number as plain digits without exponent or needless zeros; undefined for anything else. */
-export function decimal(value: unknown): string | undefined {
-  return shift(value, 0);
+export function exactDecimal(value: unknown): string | undefined {
+  return shiftDecimal(value, 0);
 }
 
 /** The number with its point moved `places` to the right (left when negative). */
-export function shift(value: unknown, places: number): string | undefined {
+export function shiftDecimal(value: unknown, places: number): string | undefined {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
-  const match = NUMBER.exec(text);
+  const match = NUMBER_PATTERN.exec(text);
   if (!match) return undefined;
   const [, whole = '', fraction = '', exponent = '0'] = match;
   if (whole + fraction === '') return undefined;
-  return plain(whole + fraction, Number(exponent) - fraction.length + places);
+  return plainDecimal(whole + fraction, Number(exponent) - fraction.length + places);
 }
 
 /** A price in USD per token as sources give it, without the noise of binary arithmetic. */
-export function price(value: unknown): string | undefined {
-  const exact = decimal(value);
-  return exact === undefined ? undefined : withoutNoise(exact);
+export function exactPrice(value: unknown): string | undefined {
+  const exact = exactDecimal(value);
+  return exact === undefined ? undefined : roundNoise(exact);
 }
 
 /** A price in USD per million tokens as one per token. */
 export function pricePerToken(perMillion: unknown): string | undefined {
-  const exact = shift(perMillion, -6);
-  return exact === undefined ? undefined : withoutNoise(exact);
+  const exact = shiftDecimal(perMillion, -6);
+  return exact === undefined ? undefined : roundNoise(exact);
 }
 
 /** Twice the number. */
-export function double(value: string): string {
+export function doubleDecimal(value: string): string {
   const [whole = '', fraction = ''] = value.split('.');
-  return plain(String(BigInt(whole + fraction) * 2n), -fraction.length);
+  return plainDecimal(String(BigInt(whole + fraction) * 2n), -fraction.length);
 }
 
-function withoutNoise(value: string): string {
+function roundNoise(value: string): string {
   const [whole = '', fraction = ''] = value.split('.');
   const digits = (whole + fraction).replace(/^0+/, '');
-  if (digits.length <= MEANT_DIGITS || fraction.length <= MONEY_DECIMALS) return value;
+  if (digits.length <= MAX_SIGNIFICANT_DIGITS || fraction.length <= MONEY_DECIMALS) return value;
   const cut = fraction.length - MONEY_DECIMALS;
   const unit = 10n ** BigInt(cut);
-  return plain(String((BigInt(whole + fraction) + unit / 2n) / unit), -MONEY_DECIMALS);
+  return plainDecimal(String((BigInt(whole + fraction) + unit / 2n) / unit), -MONEY_DECIMALS);
 }
 
 /** `digits` times ten to the power of `exponent`. */
-function plain(digits: string, exponent: number): string {
+function plainDecimal(digits: string, exponent: number): string {
   if (exponent >= 0) return (digits + '0'.repeat(exponent)).replace(/^0+(?=\d)/, '');
   const padded = digits.padStart(1 - exponent, '0');
   const whole = padded.slice(0, exponent).replace(/^0+(?=\d)/, '');

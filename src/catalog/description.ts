@@ -2,7 +2,7 @@
 
 import type { CatalogModel, Modality } from '../core/model.ts';
 
-const READS: Record<Modality, string> = {
+const MODALITY_NOUNS: Record<Modality, string> = {
   text: 'text',
   image: 'images',
   file: 'files',
@@ -16,21 +16,21 @@ const ABILITIES: [parameter: string, ability: string][] = [
   ['structured_outputs', 'answer in JSON that follows a schema'],
 ];
 
-type Facts = Pick<
+type DescribedFacts = Pick<
   CatalogModel,
   'name' | 'contextLength' | 'inputModalities' | 'outputModalities' | 'supportedParameters'
 >;
 
-export function describe(model: Facts): string {
-  const reads = joined(model.inputModalities.map((modality) => READS[modality]));
-  const writes = joined(model.outputModalities.map((modality) => READS[modality]));
+export function describeModel(model: DescribedFacts): string {
+  const reads = joinWords(model.inputModalities.map((modality) => MODALITY_NOUNS[modality]));
+  const writes = joinWords(model.outputModalities.map((modality) => MODALITY_NOUNS[modality]));
   const context =
     model.contextLength > 0 ? ` in a context of ${model.contextLength.toLocaleString('en-US')} tokens` : '';
   const abilities = ABILITIES.filter(([parameter]) => model.supportedParameters.includes(parameter));
-  const can = abilities.length === 0 ? '' : ` It can ${joined(abilities.map(([, ability]) => ability))}.`;
+  const can = abilities.length === 0 ? '' : ` It can ${joinWords(abilities.map(([, ability]) => ability))}.`;
   return `${model.name} reads ${reads} and writes ${writes}${context}.${can}`;
 }
 
-function joined(words: string[]): string {
+function joinWords(words: string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

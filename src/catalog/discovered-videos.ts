@@ -4,7 +4,7 @@ import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities } from '../core/video.ts';
 import { listedModel } from './bundled.ts';
-import { price, shift } from './decimal.ts';
+import { exactPrice, shiftDecimal } from './decimal.ts';
 import type { CatalogEntry } from './entry.ts';
 
 /** Reads `{data: [{id, supported_durations, ...}]}`. */
@@ -30,20 +30,25 @@ function entryOf(provider: string, model: Json): CatalogEntry {
 }
 
 /** More references than any model takes: OpenRouter's list doesn't say how many. */
-const MANY = 16;
+const MAX_UNLISTED_REFERENCES = 16;
 
 function referencesOf(limits: Json): VideoAbilities['references'] {
-  if (!isObject(limits)) return { image: MANY, video: MANY, audio: MANY };
-  return Object.fromEntries(TYPES.map((type) => [type, limits[type]]).filter(([, limit]) => isLength(limit)));
+  if (!isObject(limits))
+    return { image: MAX_UNLISTED_REFERENCES, video: MAX_UNLISTED_REFERENCES, audio: MAX_UNLISTED_REFERENCES };
+  return Object.fromEntries(
+    REFERENCE_TYPES.map((type) => [type, limits[type]]).filter(([, limit]) => isPositiveInteger(limit)),
+  );
 }
 
-const TYPES: readonly ReferenceType[] = ['image', 'video', 'audio'];
+const REFERENCE_TYPES: readonly ReferenceType[] = ['image', 'video', 'audio'];
 
 function abilitiesOf(model: Json): VideoAbilities {
   const frames = textsOf(model.supported_frame_images)?.filter(isFrame);
   const own = ['creativity', 'upscale_factor'].filter((name) => model[name] !== null && model[name] !== undefined);
   return defined({
-    durations: Array.isArray(model.supported_durations) ? model.supported_durations.filter(isLength) : undefined,
+    durations: Array.isArray(model.supported_durations)
+      ? model.supported_durations.filter(isPositiveInteger)
+      : undefined,
     resolutions: textsOf(model.supported_resolutions),
     aspectRatios: textsOf(model.supported_aspect_ratios),
     sizes: textsOf(model.supported_sizes),
@@ -52,14 +57,14 @@ function abilitiesOf(model: Json): VideoAbilities {
     audio: model.generate_audio === true ? true : undefined,
     seed: model.seed === true ? true : undefined,
     negativePrompt: model.negative_prompt === true ? true : undefined,
-    count: isLength(model.max_n) ? model.max_n : undefined,
+    count: isPositiveInteger(model.max_n) ? model.max_n : undefined,
     // What a maker behind the router takes for itself travels in `provider`.
     passthrough: ['provider', 'previous_job_id', ...own],
     prices: pricesOf(model.pricing_skus),
   });
 }
 
-const PER_SECOND = [
+const PER_SECOND_PRICE_PATTERNS = [
   // Our own names.
   /^per-video-second(?:-(?<resolution>\d+[pkPK]))?(?<audio>-audio)?$/,
   /^(?:text_to_video_)?duration_seconds(?<audio>_with_audio)?(?:_without_audio)?(?:_(?<resolution>\d+[pkPK]))?$/,
@@ -72,7 +77,7 @@ function pricesOf(skus: Json): Record<string, string> | undefined {
   const prices: Record<string, string> = {};
   for (const [name, given] of Object.entries(skus)) {
     const own = priceName(name);
-    const amount = price(own?.cents ? shift(given, -2) : given);
+    const amount = exactPrice(own?.cents ? shiftDecimal(given, -2) : given);
     if (own && amount !== undefined) prices[own.name] = amount;
   }
   const token = prices['per-video-token-audio'];
@@ -81,18 +86,18 @@ function pricesOf(skus: Json): Record<string, string> | undefined {
 }
 
 function priceName(sku: string): { name: string; cents: boolean } | undefined {
-  for (const pattern of PER_SECOND) {
+  for (const pattern of PER_SECOND_PRICE_PATTERNS) {
     const groups = pattern.exec(sku)?.groups;
     if (!groups) continue;
     const { resolution, audio, cents } = groups;
     const name = `per-video-second${resolution ? `-${resolution.toLowerCase()}` : ''}${audio ? '-audio' : ''}`;
     return { name, cents: cents !== undefined };
   }
-  const own = OTHERS.get(sku);
+  const own = OTHER_PRICE_NAMES.get(sku);
   return own === undefined ? undefined : { name: own, cents: false };
 }
 
-const OTHERS = new Map([
+const OTHER_PRICE_NAMES = new Map([
   ['per-video', 'per-video'],
   ['per-video-token', 'per-video-token'],
   ['per-video-token-audio', 'per-video-token-audio'],
@@ -109,7 +114,7 @@ function textsOf(value: Json): string[] | undefined {
   return texts.length > 0 ? texts : undefined;
 }
 
-function isLength(value: unknown): value is number {
+function isPositiveInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 

@@ -5,7 +5,7 @@ import type { CatalogModel, Modality, Pricing } from '../core/model.ts';
 import { listedModel } from './bundled.ts';
 import { pricePerToken } from './decimal.ts';
 import type { CatalogEntry } from './entry.ts';
-import { modalities, openRouterPrices } from './facts.ts';
+import { openRouterPrices, parseModalities } from './facts.ts';
 import type { Abilities } from './parameters.ts';
 import { isReachable } from './rules.ts';
 
@@ -29,11 +29,21 @@ function canChat(model: Json): boolean {
   if (Array.isArray(model.supportedGenerationMethods))
     return model.supportedGenerationMethods.includes('generateContent');
   if (typeof model.capabilities?.completion_chat === 'boolean') return model.capabilities.completion_chat;
-  return !NO_CHAT.has(model.type ?? model.capabilities?.type);
+  return !NON_CHAT_TYPES.has(model.type ?? model.capabilities?.type);
 }
 
 /** What other servers call the kinds of models that don't chat. */
-const NO_CHAT = new Set(['embedding', 'embeddings', 'image', 'audio', 'rerank', 'moderation', 'tts', 'asr', 'video']);
+const NON_CHAT_TYPES = new Set([
+  'embedding',
+  'embeddings',
+  'image',
+  'audio',
+  'rerank',
+  'moderation',
+  'tts',
+  'asr',
+  'video',
+]);
 
 function entryOf(provider: string, model: Json): CatalogEntry {
   const server = soleProvider(model);
@@ -64,7 +74,7 @@ function entryOf(provider: string, model: Json): CatalogEntry {
         model.model_spec?.maxCompletionTokens,
     ),
     inputModalities: inputsOf(model),
-    outputModalities: modalities(model.architecture?.output_modalities ?? model.output_modalities),
+    outputModalities: parseModalities(model.architecture?.output_modalities ?? model.output_modalities),
     tokenizer: text(model.architecture?.tokenizer),
     instructType: text(model.architecture?.instruct_type),
     ...pricesOf(model),
@@ -80,7 +90,7 @@ function soleProvider(model: Json): Json {
 }
 
 function inputsOf(model: Json): Modality[] | undefined {
-  const given = modalities(model.architecture?.input_modalities ?? model.input_modalities);
+  const given = parseModalities(model.architecture?.input_modalities ?? model.input_modalities);
   const { capabilities } = model;
   if (given || !isObject(capabilities)) return given;
   const vision = capabilities.vision ?? capabilities.image_input?.supported;

@@ -1,7 +1,7 @@
 /** From what is said of a model, however little, to a full catalog model. */
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
-import { describe } from './description.ts';
+import { describeModel } from './description.ts';
 import { readByServer, rulesFor } from './rules.ts';
 
 /** Facts about one model; what is left out gets a cautious default. `id` is the upstream's, without the provider. */
@@ -22,7 +22,7 @@ const TOKENIZERS: Record<string, string> = {
   cohere: 'Cohere',
 };
 
-const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
+const SNAPSHOT_DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /** `vendor` is the provider whose rules and customs apply when `provider` is but the operator's name for it. */
 export function catalogModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
@@ -43,10 +43,10 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
     provider,
     upstreamId: entry.upstreamId ?? entry.id,
     canonicalSlug: entry.canonicalSlug ?? id,
-    description: entry.description ?? describe(facts),
+    description: entry.description ?? describeModel(facts),
     created,
-    ownedBy: entry.ownedBy ?? (entry.id.includes('/') ? makerOf(entry.id) : vendor),
-    version: entry.version ?? SNAPSHOT.exec(entry.id)?.[1] ?? dateOf(created),
+    ownedBy: entry.ownedBy ?? (entry.id.includes('/') ? vendorOf(entry.id) : vendor),
+    version: entry.version ?? SNAPSHOT_DATE.exec(entry.id)?.[1] ?? dateOf(created),
     maxOutput: entry.maxOutput ?? contextLength,
     tokenizer: entry.tokenizer ?? (chats ? TOKENIZERS[vendor] : undefined) ?? 'Other',
     instructType: entry.instructType ?? null,
@@ -76,6 +76,6 @@ function dateOf(created: number): string {
 }
 
 /** The `anthropic` of `~anthropic/claude-opus-latest`. */
-function makerOf(id: string): string {
+function vendorOf(id: string): string {
   return id.slice(0, id.indexOf('/')).replace('~', '');
 }

@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../core/model.ts';
-import { price } from './decimal.ts';
+import { exactPrice } from './decimal.ts';
 
 const MODALITIES: Record<string, Modality> = {
   text: 'text',
@@ -14,7 +14,7 @@ const MODALITIES: Record<string, Modality> = {
 };
 
 /** Ours in a fixed order; kinds we don't know (`embeddings`) are left out, so that nothing may remain. */
-export function modalities(value: Json): Modality[] | undefined {
+export function parseModalities(value: Json): Modality[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const found = new Set(value.map((name) => MODALITIES[name]));
   return [...new Set(Object.values(MODALITIES))].filter((modality) => found.has(modality));
@@ -44,17 +44,17 @@ export function openRouterPrices(value: Json): { pricing: Pricing; priceTiers?: 
   const tiers: PriceTier[] = (Array.isArray(value.overrides) ? value.overrides : [])
     .filter((tier: Json) => isObject(tier) && Number(tier.min_prompt_tokens) > 0)
     .map((tier: Json) => ({ minPromptTokens: Number(tier.min_prompt_tokens), pricing: knownPrices(tier) }));
-  return { pricing: knownPrices(value), ...(tiers.length > 0 && { priceTiers: risingTiers(tiers) }) };
+  return { pricing: knownPrices(value), ...(tiers.length > 0 && { priceTiers: sortedTiers(tiers) }) };
 }
 
-export function risingTiers(tiers: PriceTier[]): PriceTier[] {
+export function sortedTiers(tiers: PriceTier[]): PriceTier[] {
   return tiers.toSorted((one, other) => one.minPromptTokens - other.minPromptTokens);
 }
 
 function knownPrices(value: Json): Pricing {
   const pricing: Pricing = {};
   for (const key of PRICE_KEYS) {
-    const exact = price(value[key]);
+    const exact = exactPrice(value[key]);
     if (exact !== undefined) pricing[key] = exact;
   }
   return pricing;

@@ -10,7 +10,7 @@ export interface Abilities {
 }
 
 /** What a provider's own endpoint takes besides what all do. */
-const OWN: Record<string, string[]> = {
+const PROVIDER_PARAMETERS: Record<string, string[]> = {
   openai: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'seed'],
   anthropic: ['top_k'],
   google: ['top_k', 'frequency_penalty', 'presence_penalty', 'seed'],
@@ -21,7 +21,7 @@ const OWN: Record<string, string[]> = {
 };
 
 /** JSON without a schema; the others have it only with one. */
-const JSON_MODE = new Set(['openai', 'google', 'deepseek', 'mistral', 'xai', 'cohere']);
+const JSON_MODE_PROVIDERS = new Set(['openai', 'google', 'deepseek', 'mistral', 'xai', 'cohere']);
 
 /** Sorted by name. */
 export function supportedParameters(provider: string, id: string, abilities: Abilities): string[] {
@@ -32,9 +32,9 @@ export function supportedParameters(provider: string, id: string, abilities: Abi
     'temperature',
     'top_p',
     'stop',
-    ...(OWN[provider] ?? []),
+    ...(PROVIDER_PARAMETERS[provider] ?? []),
     ...(abilities.tools ? ['tools', 'tool_choice'] : []),
-    ...(schema || JSON_MODE.has(provider) ? ['response_format'] : []),
+    ...(schema || JSON_MODE_PROVIDERS.has(provider) ? ['response_format'] : []),
     ...(schema ? ['structured_outputs'] : []),
     ...(abilities.reasoning && rules.reasoning !== 'none' ? ['reasoning'] : []),
   ];

@@ -15,44 +15,44 @@ interface ProviderRules {
   reads?: Modality[];
 }
 
-let loaded: Record<string, ProviderRules> | undefined;
+let cachedRules: Record<string, ProviderRules> | undefined;
 
-function ofProvider(provider: string): ProviderRules {
-  loaded ??= JSON.parse(readFileSync(new URL('./rules.json', import.meta.url), 'utf8')) as Record<
+function providerRules(provider: string): ProviderRules {
+  cachedRules ??= JSON.parse(readFileSync(new URL('./rules.json', import.meta.url), 'utf8')) as Record<
     string,
     ProviderRules
   >;
-  return lookUp(loaded, provider) ?? {};
+  return lookUp(cachedRules, provider) ?? {};
 }
 
 /** `id` is the upstream's, without the provider. A new object every time. */
 export function rulesFor(provider: string, id: string): ModelRules {
-  const entries = ofProvider(provider).rules ?? [];
+  const entries = providerRules(provider).rules ?? [];
   return Object.assign({}, ...entries.filter(({ models }) => matchesAny(models, id)).map(({ rules }) => rules));
 }
 
 /** The modalities that the provider's server accepts for every model. */
 export function readByServer(provider: string): readonly Modality[] {
-  return ofProvider(provider).reads ?? [];
+  return providerRules(provider).reads ?? [];
 }
 
 /** Whether chat, messages or content generation can be asked of this id at all, as far as its name is known. */
 export function isReachable(provider: string, id: string): boolean {
-  return !matchesAny(ofProvider(provider).unreachable ?? [], id);
+  return !matchesAny(providerRules(provider).unreachable ?? [], id);
 }
 
-const patterns = new Map<string, RegExp>();
+const compiledGlobs = new Map<string, RegExp>();
 
 /** `*` stands for any characters, none too; everything else for itself. */
-export function matches(glob: string, id: string): boolean {
-  let pattern = patterns.get(glob);
+export function matchesPattern(glob: string, id: string): boolean {
+  let pattern = compiledGlobs.get(glob);
   if (!pattern) {
     pattern = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`);
-    patterns.set(glob, pattern);
+    compiledGlobs.set(glob, pattern);
   }
   return pattern.test(id);
 }
 
 function matchesAny(globs: readonly string[], id: string): boolean {
-  return globs.some((glob) => matches(glob, id));
+  return globs.some((glob) => matchesPattern(glob, id));
 }

@@ -5,8 +5,8 @@ import type { Config } from '../config/resolved.ts';
 import { defined } from '../core/defined.ts';
 import { merged } from '../core/json/merge.ts';
 import { openSecrets } from '../gateway/encryption.ts';
-import { hasJournal } from '../keys/import.ts';
-import { distinct, fixedKeys } from '../keys/known.ts';
+import { hasJournal } from '../keys/import-journal.ts';
+import { distinctKeys, indexConfiguredKeys } from '../keys/key-index.ts';
 import { type CreatedKey, type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import type { Author } from '../store/audit-rows.ts';
 import { hasStore, openStore } from '../store/open.ts';
@@ -29,13 +29,13 @@ interface OpenedKeys {
 
 const AUTHOR: Author = { actor: 'command line' };
 
-/** Works while a gateway runs on the same store. Throws `not_found` if there is no store, unless `makes` creates one. */
+/** Works while a gateway runs on the same store. Throws `not_found` if there is no store, unless `createIfMissing` creates one. */
 export async function withKeys<Result>(
   config: Config,
   work: (opened: OpenedKeys) => Promise<Result>,
-  makes = hasJournal(config.data),
+  createIfMissing = hasJournal(config.data),
 ): Promise<Result> {
-  const store = await openStore({ ...config, role: 'guest', makes });
+  const store = await openStore({ ...config, role: 'guest', createIfMissing });
   try {
     const secrets = async () => (await openSecrets({ config, store })).webhooks;
     const newWebhookSecret = async (owner: string) => (await secrets()).generateFirst(owner);
@@ -50,7 +50,7 @@ export async function withKeys<Result>(
 
 /** Keys of the configuration and, if there is a store, of the store. */
 export async function allKeys(config: Config): Promise<Key[]> {
-  if (!hasStore(config) && !hasJournal(config.data)) return distinct(fixedKeys(config.keys));
+  if (!hasStore(config) && !hasJournal(config.data)) return distinctKeys(indexConfiguredKeys(config.keys));
   return withKeys(config, ({ keys }) => keys.list());
 }
 

@@ -10,7 +10,7 @@ import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
-import { closeDataFolder } from '../store/private-folder.ts';
+import { restrictDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
 import { banner } from './banner.ts';
 import { assertNotExposed } from './exposure.ts';
@@ -34,7 +34,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = createLog(standardError());
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
-  const warnings = [...startWarnings(config), ...closeDataFolder(config.data).map(looseModeWarning)];
+  const warnings = [...startWarnings(config), ...restrictDataFolder(config.data).map(looseModeWarning)];
   const store = await openStore({ ...config, role: 'owner' });
   const keys = await openKeyStore({
     store,
@@ -46,7 +46,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const existingKeys = await keys.list();
   const gateway = await start({ config, keys, store, log, version }, existingKeys);
   for (const warning of warnings) log.warn(warning);
-  keys.follow();
+  keys.startRefreshing();
   const watcher = watchConfig({
     source,
     onChange: (next) => reload(next, { gateway, keys, log }),

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/resolved.ts';
-import { isVoid } from '../store/lost.ts';
+import { isMissingOrEmpty } from '../store/lost-store.ts';
 
 /** Lower ports need root on most systems. */
 const FIRST_UNPRIVILEGED_PORT = 1024;
@@ -22,7 +22,11 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
   if (isRootUnnecessary(config, machine)) {
     warnings.push('The gateway runs as root and needs not to: run it as a user of its own that owns the data folder.');
   }
-  if (!config.postgres && !isVoid(join(config.data, 'state.db')) && isVoid(join(config.data, 'usage.db'))) {
+  if (
+    !config.postgres &&
+    !isMissingOrEmpty(join(config.data, 'state.db')) &&
+    isMissingOrEmpty(join(config.data, 'usage.db'))
+  ) {
     warnings.push('usage.db is missing or empty beside state.db: budgets begin anew, and reports are empty.');
   }
   return warnings;

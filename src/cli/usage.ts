@@ -7,7 +7,7 @@ import { GatewayError } from '../core/errors.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { type ReportRow, readReportQuery, reportUse } from '../usage/report.ts';
+import { type ReportRow, readReportQuery, reportUsage } from '../usage/report.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -32,7 +32,7 @@ export async function showUsage(options: UsageOptions): Promise<void> {
   const store = await openStore({ ...config, role: 'guest' });
   try {
     const names = await keyNames(store, config);
-    const report = await reportUse(store, query, options.key === undefined ? undefined : findKeyId(options.key, names));
+    const report = await reportUsage(store, query, options.key === undefined ? undefined : findKeyId(options.key, names));
     const data = report.data.map((row) => withKeyName(row, names));
     if (options.json) printJson({ ...report, data });
     else {

@@ -9,7 +9,7 @@ export interface ByteCollector {
 }
 
 /** A chunk of one byte costs a hundred bytes as an object of its own: so many of them are merged. */
-const MERGED_CHUNKS = 1024;
+const MERGE_AFTER_CHUNKS = 1024;
 
 export function createByteCollector(): ByteCollector {
   let merged: Buffer[] = [];
@@ -19,7 +19,7 @@ export function createByteCollector(): ByteCollector {
   return {
     add(chunk) {
       size += chunk.length;
-      if (chunks.push(chunk) < MERGED_CHUNKS) return;
+      if (chunks.push(chunk) < MERGE_AFTER_CHUNKS) return;
       merged.push(Buffer.concat(chunks));
       chunks = [];
     },

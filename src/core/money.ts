@@ -2,9 +2,9 @@
 
 import { withoutEnd } from './text.ts';
 
-const DECIMALS = 12;
-const UNIT = 10n ** BigInt(DECIMALS);
-const DECIMAL = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2}))?$/;
+const MONEY_DECIMALS = 12;
+const UNITS_PER_USD = 10n ** BigInt(MONEY_DECIMALS);
+const DECIMAL_PATTERN = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /** What fits into a store's integer: about nine million USD. */
 const MAX_MONEY = 2n ** 63n - 1n;
@@ -18,55 +18,55 @@ interface Scaled {
 
 /** Rounded half away from zero. Throws RangeError for what is no number or no sum that can be kept. */
 export function moneyOf(decimal: string): bigint {
-  return times(UNIT, decimal);
+  return multiplyMoney(UNITS_PER_USD, decimal);
 }
 
 /** Without exponent and needless zeros: `3.2`, `0`. */
 export function decimalOf(money: bigint): string {
   const sign = money < 0n ? '-' : '';
-  const digits = String(money < 0n ? -money : money).padStart(DECIMALS + 1, '0');
-  const fraction = withoutEnd(digits.slice(-DECIMALS), '0');
-  const whole = digits.slice(0, -DECIMALS);
+  const digits = String(money < 0n ? -money : money).padStart(MONEY_DECIMALS + 1, '0');
+  const fraction = withoutEnd(digits.slice(-MONEY_DECIMALS), '0');
+  const whole = digits.slice(0, -MONEY_DECIMALS);
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`);
 }
 
 /** `factor` is a decimal, e.g. a number of seconds or tokens; rounded half away from zero. Throws RangeError as above. */
-export function times(money: bigint, factor: string): bigint {
-  const result = scaledBy(money, factor);
+export function multiplyMoney(money: bigint, factor: string): bigint {
+  const result = multiplyExact(money, factor);
   if (result > MAX_MONEY || result < -MAX_MONEY) throw new RangeError(`${factor} is beyond what can be counted.`);
   return result;
 }
 
 /** What `count` pieces cost at a decimal price; as large as it gets. Throws RangeError for what is no number. */
 export function priceOfPieces(count: number, price: string): bigint {
-  return scaledBy(BigInt(count) * UNIT, price);
+  return multiplyExact(BigInt(count) * UNITS_PER_USD, price);
 }
 
-function scaledBy(money: bigint, factor: string): bigint {
-  const { digits, places } = scaled(factor);
+function multiplyExact(money: bigint, factor: string): bigint {
+  const { digits, places } = parseScaled(factor);
   const product = money * digits;
-  return places <= 0 ? product * 10n ** BigInt(-places) : divide(product, 10n ** BigInt(places));
+  return places <= 0 ? product * 10n ** BigInt(-places) : divideRounded(product, 10n ** BigInt(places));
 }
 
-export function smallest(first: bigint, ...others: bigint[]): bigint {
+export function minBigInt(first: bigint, ...others: bigint[]): bigint {
   let least = first;
   for (const other of others) if (other < least) least = other;
   return least;
 }
 
-export function largest(first: bigint, ...others: bigint[]): bigint {
+export function maxBigInt(first: bigint, ...others: bigint[]): bigint {
   let most = first;
   for (const other of others) if (other > most) most = other;
   return most;
 }
 
-function divide(dividend: bigint, divisor: bigint): bigint {
+function divideRounded(dividend: bigint, divisor: bigint): bigint {
   const half = dividend < 0n ? -(divisor / 2n) : divisor / 2n;
   return (dividend + half) / divisor;
 }
 
-function scaled(decimal: string): Scaled {
-  const match = DECIMAL.exec(decimal);
+function parseScaled(decimal: string): Scaled {
+  const match = DECIMAL_PATTERN.exec(decimal);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match ?? [];
   if (!match || whole + fraction === '') throw new RangeError(`"${decimal}" is no decimal number.`);
   return { digits: BigInt(sign + whole + fraction), places: fraction.length - Number(exponent) };

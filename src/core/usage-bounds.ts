@@ -1,14 +1,14 @@
 /** Upper bounds of what one record of use counts and costs, whatever an upstream reports. */
 
 import type { Usage } from './chat.ts';
-import { moneyOf, smallest } from './money.ts';
+import { minBigInt, moneyOf } from './money.ts';
 
 /** A hundred times the longest context there is. */
 export const MAX_RECORD_TOKENS = 1_000_000_000;
 /** In 1e-12 USD: 5,000 USD, which a number holds exactly. */
 export const MAX_RECORD_COST = moneyOf('5000');
 
-const COUNTS = [
+const COUNT_FIELDS = [
   'cached',
   'cachedAudio',
   'cachedImage',
@@ -26,7 +26,7 @@ const COUNTS = [
 /** Whole counts within the bounds; members that are no counts are left out. */
 export function boundUsage(usage: Partial<Usage>): Partial<Usage> {
   const bounded: Partial<Usage> = { ...usage };
-  for (const name of ['input', 'output', ...COUNTS] as const) {
+  for (const name of ['input', 'output', ...COUNT_FIELDS] as const) {
     const count = boundCount(usage[name]);
     if (count === undefined) delete bounded[name];
     else bounded[name] = count;
@@ -57,5 +57,5 @@ export function plausibleCost(cost: bigint): bigint | undefined {
 }
 
 export function boundCost(cost: bigint): bigint {
-  return cost < 0n ? 0n : smallest(cost, MAX_RECORD_COST);
+  return cost < 0n ? 0n : minBigInt(cost, MAX_RECORD_COST);
 }

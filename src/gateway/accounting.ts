@@ -10,7 +10,7 @@ import { joinStore } from '../store/instance.ts';
 import type { Store } from '../store/store.ts';
 import { createRecorder, type Recorder } from '../usage/recorder.ts';
 import { recoverInterrupted } from '../usage/recovery.ts';
-import { createTrimmer, pruneRecords } from '../usage/retention.ts';
+import { createRecordTrimmer, pruneRecords } from '../usage/retention.ts';
 
 export interface AccountingOptions {
   store: Store;
@@ -57,7 +57,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
     setInterval(() => {
       work().catch((error) => log.warn({ problem: error.message }, 'accounts could not be kept tidy'));
     }, milliseconds).unref();
-  const trimmer = createTrimmer({ store, now });
+  const trimmer = createRecordTrimmer({ store, now });
   const timers = [
     every(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, now }, config().usage)),
     every(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
@@ -85,9 +85,9 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
 }
 
 /** Writes pending records before a hold is set, so that the remaining budget is exact. */
-function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'written'>): Pick<Store, 'call' | 'engine'> {
+function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'flushed'>): Pick<Store, 'call' | 'engine'> {
   const call: Store['call'] = async (name, parameters) => {
-    if (name === 'setHold') await recorder.written();
+    if (name === 'setHold') await recorder.flushed();
     return store.call(name, parameters);
   };
   return { engine: store.engine, call };
@@ -97,5 +97,5 @@ async function cleanUp({ store, log, now }: Omit<AccountingOptions, 'config'>, u
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old records of use are removed');
   await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });
-  await store.call('forgetRefused', { before: now() - usage.keep });
+  await store.call('pruneRefusedUsage', { before: now() - usage.keep });
 }

@@ -25,7 +25,7 @@ export async function openSecrets({ config, store }: { config: Config; store: St
   if (!first) throw new GatewayError('invalid_request', 'The encryption key file is empty.');
   const keys: OpenedSecrets['keys'] = [first, ...others];
   const cipher = createCipher(keys);
-  const claimedKeyId = recorded ?? (await store.call('claimEncryption', { keyId: keyId(first) }));
+  const claimedKeyId = recorded ?? (await store.call('claimEncryptionKey', { keyId: keyId(first) }));
   if (!keys.map(keyId).includes(claimedKeyId)) throw wrongKeyError();
   return { keys, webhooks: createWebhookSecrets({ store, cipher, fallback: config.callbacks.secret }) };
 }

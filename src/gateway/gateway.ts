@@ -14,7 +14,7 @@ import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
 import { createClock } from '../jobs/clock.ts';
 import type { KeyStore } from '../keys/store.ts';
-import type { FetchBytes } from '../net/fetch.ts';
+import type { FetchBytes } from '../net/guarded-client.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
 import { createRoutingState } from '../routing/state.ts';
 import { Secret } from '../security/secret.ts';

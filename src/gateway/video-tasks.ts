@@ -9,12 +9,12 @@ import type { VideoOptions } from '../http/video-options.ts';
 import { createClock } from '../jobs/clock.ts';
 import type { Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
-import { createGuardedClient, type FetchBytes } from '../net/fetch.ts';
-import { type AddressPolicy, createAddressPolicy } from '../net/policy.ts';
+import { type AddressPolicy, createAddressPolicy } from '../net/address-policy.ts';
+import { createGuardedClient, type FetchBytes } from '../net/guarded-client.ts';
 import { createLookup } from '../net/resolver.ts';
-import { createTrustedClient } from '../net/trusted.ts';
+import { createTrustedClient } from '../net/trusted-client.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
-import { type Gateways, watchGateways } from '../store/instance.ts';
+import { countGateways, type GatewayCounter } from '../store/instance.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
@@ -72,7 +72,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
   let scheduler: Scheduler | undefined;
   let stopExpiring = () => {};
   const wake = (kind: string) => scheduler?.wake(kind);
-  let gateways: Gateways | undefined;
+  let gateways: GatewayCounter | undefined;
   const videos = createVideos({
     gateways: () => gateways?.count() ?? 1,
     ...{ store, clock, log, mirror, taskObject, settings: config.videos, userAgent, wake, events: eventsOf(options) },
@@ -113,7 +113,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       await videos.start();
       scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
       stopExpiring = startHourlyCleanup(mirror, clock, log);
-      gateways = watchGateways(store, log);
+      gateways = countGateways(store, log);
     },
     async stop(grace) {
       stopExpiring();

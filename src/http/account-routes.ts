@@ -7,7 +7,7 @@ import type { Key } from '../keys/store.ts';
 import { protocols } from '../protocols/index.ts';
 import type { Store } from '../store/store.ts';
 import { encodeGeneration } from '../usage/generation.ts';
-import { readReportQuery, reportUse } from '../usage/report.ts';
+import { readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
 import { RESETS } from './admin/settings.ts';
 
@@ -46,7 +46,7 @@ async function usage(
   { store, now = Date.now }: AccountRouteOptions,
 ): Promise<object> {
   const [from, to, by] = ['from', 'to', 'by'].map((name) => query.get(name) ?? undefined);
-  return reportUse(store, readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now()), key.id);
+  return reportUsage(store, readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now()), key.id);
 }
 
 async function generation(key: Key, query: URLSearchParams, { store }: AccountRouteOptions): Promise<object> {

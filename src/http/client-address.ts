@@ -1,7 +1,7 @@
 /** Who is at the other end: the address of the socket, or what a proxy of the operator's says of it. */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { isWithin, plainAddress } from '../keys/scopes.ts';
+import { isWithin, parseClientAddress } from '../keys/scopes.ts';
 
 interface Arrival {
   socket: { remoteAddress?: string };
@@ -17,7 +17,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
     let client = socket.remoteAddress ?? '';
     for (const hop of hopsOf(headers).toReversed()) {
       if (!isWithin(trustedProxies, client)) return client;
-      client = plainAddress(hop) ? hop : '';
+      client = parseClientAddress(hop) ? hop : '';
     }
     return client;
   };

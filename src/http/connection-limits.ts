@@ -3,7 +3,7 @@
 import type { Server, ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { isWithin, plainAddress } from '../keys/scopes.ts';
+import { isWithin, parseClientAddress } from '../keys/scopes.ts';
 import { maxConnections } from './open-files.ts';
 
 export interface ConnectionLimits {
@@ -66,7 +66,7 @@ export function limitConnections(
 }
 
 function networkOf(address: string): string {
-  const bytes = plainAddress(address);
+  const bytes = parseClientAddress(address);
   if (!bytes || bytes.length === 4) return address;
   return Buffer.from(bytes.slice(0, IPV6_NETWORK_BYTES)).toString('hex');
 }

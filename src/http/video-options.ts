@@ -2,7 +2,7 @@
 
 import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
-import type { AddressPolicy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/address-policy.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import type { OpenContent } from '../videos/mirror/content.ts';

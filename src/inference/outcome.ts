@@ -5,7 +5,7 @@ import type { GatewayError } from '../core/errors.ts';
 import type { AnswerFacts } from '../core/operation.ts';
 import type { Attempt, RequestPath } from '../routing/attempt.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
-import type { RequestEnding, Served } from '../usage/meter.ts';
+import type { RequestEnding, ServingEndpoint } from '../usage/meter.ts';
 import type { UsageStatus } from '../usage/record.ts';
 
 export interface DispatchOutcome {
@@ -30,7 +30,7 @@ export interface DispatchOutcome {
   error?: GatewayError;
 }
 
-export function servedBy({ provider, model, dialect }: Endpoint): Served {
+export function servedBy({ provider, model, dialect }: Endpoint): ServingEndpoint {
   const { id, billsReportedCost } = provider;
   return { provider: id, model, protocol: dialect.protocol, ...(billsReportedCost && { billsReportedCost }) };
 }

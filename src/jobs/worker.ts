@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
-import type { ClaimedJob, QueueEnds } from '../store/operations/jobs.ts';
+import type { ClaimedJob, QueueCursors } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { JobHandler } from './job.ts';
@@ -39,7 +39,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const { kind, limits } = handler;
   const leaseMs = handler.maxRunMs + LEASE_MARGIN_MS;
   const runs = new Set<JobRun>();
-  let queueEnds: QueueEnds = {};
+  let queueEnds: QueueCursors = {};
   let state: 'idle' | 'claiming' | 'claiming-again' | 'failed' | 'stopped' = 'idle';
   let failures = 0;
   let scheduled = { at: clock.now(), interval: 0 };
@@ -96,7 +96,7 @@ export function createWorker(options: WorkerOptions): Worker {
       owner: limits.owner ?? limits.total,
       places: queueEnds,
     });
-    queueEnds = claimed.places;
+    queueEnds = claimed.cursors;
     for (const job of claimed.jobs) startRun(job, now + leaseMs);
   }
 

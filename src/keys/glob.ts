@@ -1,7 +1,7 @@
 /** Patterns of model ids, in which `*` stands for any characters. */
 
 /** Linear in the length of the text, whatever the pattern. */
-export function matches(glob: string, text: string): boolean {
+export function matchesGlob(glob: string, text: string): boolean {
   const [first = '', ...others] = glob.split('*');
   const last = others.pop();
   if (last === undefined) return text === glob;

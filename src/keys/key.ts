@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeySettings } from '../records/key-settings.ts';
-import { matches } from './glob.ts';
+import { matchesGlob } from './glob.ts';
 
 /** Begins every key, so that one is recognised where it doesn't belong. */
 const KEY_PREFIX = 'sk-pg-';
@@ -77,5 +77,5 @@ export function stateOf(key: KeyFacts, now: number): KeyState {
 
 export function keyOf(facts: KeyFacts): Key {
   const { models } = facts.settings;
-  return { ...facts, allows: (model) => models === undefined || models.some((glob) => matches(glob, model)) };
+  return { ...facts, allows: (model) => models === undefined || models.some((glob) => matchesGlob(glob, model)) };
 }

@@ -26,12 +26,12 @@ export function checkAccess({ surfaces, readOnly, cidrs }: KeySettings, { surfac
 }
 
 /** The bytes of an address; those of IPv4 where an IPv6 socket shows one. */
-export function plainAddress(text: string): Address | undefined {
+export function parseClientAddress(text: string): Address | undefined {
   return parseAddress(text.replace(/^::ffff:(?=[\d.]+$)/i, ''));
 }
 
 export function isWithin(ranges: readonly string[], text: string): boolean {
-  const address = plainAddress(text);
+  const address = parseClientAddress(text);
   return address !== undefined && ranges.some((range) => contains(parseRange(range), address));
 }
 

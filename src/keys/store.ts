@@ -8,20 +8,20 @@ import type { MaybePromise } from '../store/operation.ts';
 import type { KeyPatch, SecretRow } from '../store/operations/keys.ts';
 import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
-import { importJournal } from './import.ts';
+import { importJournal } from './import-journal.ts';
 import { digestOf, generateKey, isIntact, type Key, shownPrefix, stateOf } from './key.ts';
-import { distinct, type FixedKey, fixedKeys, type KnownKey, storedKeys } from './known.ts';
-import { createUses } from './uses.ts';
+import { distinctKeys, type IndexedKey, indexConfiguredKeys, indexStoredKeys, type StaticKey } from './key-index.ts';
+import { createLastUsedTracker } from './last-used.ts';
 
 export type { KeyPatch } from '../store/operations/keys.ts';
 export type { Key } from './key.ts';
-export type { FixedKey } from './known.ts';
+export type { StaticKey } from './key-index.ts';
 
 /** Milliseconds between two looks at the store, and between two on behalf of unknown keys. */
-const LOOK_INTERVAL = 1000;
-const DAY = 24 * 3600 * 1000;
+const REFRESH_INTERVAL_MS = 1000;
+const DEFAULT_OVERLAP_MS = 24 * 3600 * 1000;
 
-const GATEWAY: Author = { actor: 'gateway' };
+const GATEWAY_AUTHOR: Author = { actor: 'gateway' };
 
 export interface NewKey {
   name: string;
@@ -57,9 +57,9 @@ export interface KeyStore {
   /** Throws like `update`. */
   revoke(idOrName: string, author?: Author): Promise<Key>;
   /** Replaces the keys of the configuration. */
-  configure(keys: readonly FixedKey[]): void;
+  configure(keys: readonly StaticKey[]): void;
   /** Takes up within a second what other processes do to the store, until `close`. */
-  follow(): void;
+  startRefreshing(): void;
   /** Writes down when keys were last used. */
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export interface KeyStoreOptions {
   store: Store;
   /** Where earlier versions left their keys. */
   folder: string;
-  configured: readonly FixedKey[];
+  configured: readonly StaticKey[];
   now?: () => number;
   /** Makes what the webhooks of a new key are signed with, to be stored with it; without, that is made when it is needed. */
   newWebhookSecret?(owner: string): Promise<{ secret: string; stored: StoredSecret }>;
@@ -78,53 +78,53 @@ export interface KeyStoreOptions {
 
 export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> {
   const { store, folder, configured, now = store.now, newWebhookSecret, onUnreadable } = options;
-  const uses = createUses(store);
-  let fixed = fixedKeys(configured);
-  let stored: ReturnType<typeof storedKeys> = new Map();
+  const lastUsed = createLastUsedTracker(store);
+  let configuredIndex = indexConfiguredKeys(configured);
+  let storedIndex: ReturnType<typeof indexStoredKeys> = new Map();
   let version: number | undefined;
-  let lastLook = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | undefined;
+  let lastLookupAt = Number.NEGATIVE_INFINITY;
+  let refreshing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   async function refresh(): Promise<void> {
     // In this order: what changes in between is seen the next time.
-    const current = await store.call('keysVersion', {});
-    if (current === version) return;
-    stored = storedKeys(await store.call('readKeys', {}));
-    version = current;
+    const currentVersion = await store.call('keysVersion', {});
+    if (currentVersion === version) return;
+    storedIndex = indexStoredKeys(await store.call('readKeys', {}));
+    version = currentVersion;
   }
 
-  function look(): Promise<void> {
-    looking ??= refresh()
+  function refreshQuietly(): Promise<void> {
+    refreshing ??= refresh()
       .catch((error) => onUnreadable?.(error))
       .finally(() => {
-        looking = undefined;
+        refreshing = undefined;
       });
-    return looking;
+    return refreshing;
   }
 
-  function admitted(known: KnownKey | undefined): Key | undefined {
+  function activeKey(known: IndexedKey | undefined): Key | undefined {
     if (!known || now() >= known.until || stateOf(known.key, now()) !== 'active') return undefined;
-    if (known.key.origin === 'store') uses.note(known.key.id, now());
+    if (known.key.origin === 'store') lastUsed.record(known.key.id, now());
     return known.key;
   }
 
-  async function all(): Promise<Key[]> {
+  async function allKeys(): Promise<Key[]> {
     await refresh();
-    return [...distinct(fixed), ...distinct(stored)];
+    return [...distinctKeys(configuredIndex), ...distinctKeys(storedIndex)];
   }
 
-  function refuseFixedName(name: string): void {
-    if (!distinct(fixed).some((key) => key.name === name && stateOf(key, now()) === 'active')) return;
+  function requireFreeConfiguredName(name: string): void {
+    if (!distinctKeys(configuredIndex).some((key) => key.name === name && stateOf(key, now()) === 'active')) return;
     throw new GatewayError('invalid_request', `The configuration has a key named "${name}"; choose another name.`, {
       param: 'name',
     });
   }
 
   /** As it stands after a change. */
-  async function current(id: string): Promise<Key> {
+  async function keyAfterChange(id: string): Promise<Key> {
     await refresh();
-    return meant(id, distinct(stored));
+    return resolveKey(id, distinctKeys(storedIndex));
   }
 
   await importJournal(folder, store);
@@ -133,89 +133,89 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     authenticate(presented) {
       if (!isIntact(presented)) return undefined;
       const digest = digestOf(presented);
-      const key = admitted(fixed.get(digest) ?? stored.get(digest));
+      const key = activeKey(configuredIndex.get(digest) ?? storedIndex.get(digest));
       // What cannot be used takes the way of the unknown, so that nobody can tell them apart by time.
-      if (key || (!looking && Math.abs(now() - lastLook) < LOOK_INTERVAL)) return key;
-      if (!looking) lastLook = now();
-      return look().then(() => admitted(stored.get(digest)));
+      if (key || (!refreshing && Math.abs(now() - lastLookupAt) < REFRESH_INTERVAL_MS)) return key;
+      if (!refreshing) lastLookupAt = now();
+      return refreshQuietly().then(() => activeKey(storedIndex.get(digest)));
     },
 
-    async create({ name, settings = {}, expires }, author = GATEWAY) {
-      refuseFixedName(name);
+    async create({ name, settings = {}, expires }, author = GATEWAY_AUTHOR) {
+      requireFreeConfiguredName(name);
       const id = randomUUID();
-      const { text, secret } = freshSecret();
+      const { text, secret } = newSecret();
       const moment = now();
       const moments = { createdAt: moment, expiresAt: expires ?? null, revokedAt: null };
       const key = { id, name, settings: JSON.stringify(settings), ...moments };
       const webhook = await newWebhookSecret?.(id);
       const change = { key, secret, webhookSecret: webhook?.stored, author, now: moment };
       await store.call('createKey', change);
-      return { key: await current(id), secret: text, ...(webhook && { webhookSecret: webhook.secret }) };
+      return { key: await keyAfterChange(id), secret: text, ...(webhook && { webhookSecret: webhook.secret }) };
     },
 
-    async update(idOrName, patch, author = GATEWAY) {
-      const { id } = meant(idOrName, await all());
-      if (patch.name !== undefined) refuseFixedName(patch.name);
+    async update(idOrName, patch, author = GATEWAY_AUTHOR) {
+      const { id } = resolveKey(idOrName, await allKeys());
+      if (patch.name !== undefined) requireFreeConfiguredName(patch.name);
       await store.call('updateKey', { id, patch, author, now: now() });
-      return current(id);
+      return keyAfterChange(id);
     },
 
-    async rotate(idOrName, overlap = DAY, author = GATEWAY) {
-      const { id } = meant(idOrName, await all());
-      const { text, secret } = freshSecret();
+    async rotate(idOrName, overlap = DEFAULT_OVERLAP_MS, author = GATEWAY_AUTHOR) {
+      const { id } = resolveKey(idOrName, await allKeys());
+      const { text, secret } = newSecret();
       const moment = now();
       await store.call('rotateKey', { id, secret, until: moment + overlap, author, now: moment });
-      return { key: await current(id), secret: text };
+      return { key: await keyAfterChange(id), secret: text };
     },
 
-    async revoke(idOrName, author = GATEWAY) {
-      const { id } = meant(idOrName, await all());
+    async revoke(idOrName, author = GATEWAY_AUTHOR) {
+      const { id } = resolveKey(idOrName, await allKeys());
       await store.call('revokeKey', { id, author, now: now() });
-      return current(id);
+      return keyAfterChange(id);
     },
 
-    list: all,
-    find: async (idOrName) => meant(idOrName, await all(), { fixedToo: true }),
+    list: allKeys,
+    find: async (idOrName) => resolveKey(idOrName, await allKeys(), { allowConfigured: true }),
 
     async identify(secret) {
       await refresh();
       const digest = digestOf(secret);
-      return (fixed.get(digest) ?? stored.get(digest))?.key;
+      return (configuredIndex.get(digest) ?? storedIndex.get(digest))?.key;
     },
 
     configure(keys) {
-      fixed = fixedKeys(keys);
+      configuredIndex = indexConfiguredKeys(keys);
     },
 
-    follow() {
+    startRefreshing() {
       timer ??= setInterval(() => {
-        void look();
-        uses.write().catch((error) => onUnreadable?.(error));
-      }, LOOK_INTERVAL).unref();
+        void refreshQuietly();
+        lastUsed.flush().catch((error) => onUnreadable?.(error));
+      }, REFRESH_INTERVAL_MS).unref();
     },
 
     async close() {
       clearInterval(timer);
-      await looking;
-      await uses.write().catch((error) => onUnreadable?.(error));
+      await refreshing;
+      await lastUsed.flush().catch((error) => onUnreadable?.(error));
     },
   };
 }
 
-function freshSecret(): { text: string; secret: SecretRow } {
+function newSecret(): { text: string; secret: SecretRow } {
   const text = generateKey();
   return { text, secret: { digest: digestOf(text), prefix: shownPrefix(text) } };
 }
 
 /** By id, else by name: the one that is not revoked, where there is one. */
-function meant(idOrName: string, keys: Key[], { fixedToo = false } = {}): Key {
+function resolveKey(idOrName: string, keys: Key[], { allowConfigured = false } = {}): Key {
   const byId = keys.filter((key) => key.id === idOrName);
   const byName = keys.filter((key) => key.name === idOrName);
   const found =
     byId.length > 0 ? byId : byName.some((key) => !key.revoked) ? byName.filter((key) => !key.revoked) : byName;
   const [key, another] = found;
   if (!key) throw new GatewayError('not_found', `There is no key with the id or name "${idOrName}".`);
-  if (key.origin === 'configuration' && !fixedToo) {
+  if (key.origin === 'configuration' && !allowConfigured) {
     throw new GatewayError('invalid_request', `The key "${idOrName}" stands in the configuration; change it there.`);
   }
   if (another) {

@@ -1,12 +1,12 @@
 /** What a key may use at most: requests and tokens by the minute, requests at once, money by the day, week, month and in all. */
 
 import { GatewayError } from '../core/errors.ts';
-import { decimalOf, largest, moneyOf, smallest } from '../core/money.ts';
+import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
 import { type KeySettings, type Limits, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
-import { createHoldings, type Holdings } from './holdings.ts';
-import { createMinute, type Minute, type Standing } from './minute.ts';
-import type { Holding, Quota } from './quota.ts';
-import { limitsOf, ownLimits, type Subject } from './subjects.ts';
+import { createMinuteWindow, type MinuteWindow, type WindowState } from './minute-window.ts';
+import type { HeldLimit, Quota } from './quota.ts';
+import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
+import { keySubject, type LimitSubject, limitSubjects } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
@@ -49,7 +49,7 @@ export interface LimitKeeper {
    * Takes what is limited beside the slots of `enter`. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing
    * taken.
    */
-  admit(wish: AdmissionRequest): Promise<Admission>;
+  admit(request: AdmissionRequest): Promise<Admission>;
   /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
   releaseIdle(): Promise<void>;
   /** Drops what is kept of budgets whose day, week or month is over. */
@@ -58,34 +58,36 @@ export interface LimitKeeper {
   readonly size: number;
 }
 
-interface Used {
+interface UsedAmounts {
   requests: number;
   tokens: number;
   cost: bigint;
 }
 
-type Settle = (used: Used) => void;
+type SettleFunction = (used: UsedAmounts) => void;
 
-interface Money {
+interface MoneyReservation {
   cost: bigint;
-  settle: Settle;
+  settle: SettleFunction;
 }
 
 export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): LimitKeeper {
-  const minutes = new Map<string, Minute>();
-  const holdings = new Map<string, Holdings>();
+  const minutes = new Map<string, MinuteWindow>();
+  const holdings = new Map<string, ReservationPool>();
 
-  function minute(subject: string): Minute {
-    return getOrCreate(minutes, subject, () => createMinute({ subject, quota, now }));
+  function minute(subject: string): MinuteWindow {
+    return getOrCreate(minutes, subject, () => createMinuteWindow({ subject, quota, now }));
   }
 
-  function holding(of: Holding, slice: bigint): Holdings {
-    return getOrCreate(holdings, `${of.subject} ${of.limit}`, () => createHoldings({ holding: of, quota, slice }));
+  function holding(of: HeldLimit, slice: bigint): ReservationPool {
+    return getOrCreate(holdings, `${of.subject} ${of.limit}`, () =>
+      createReservationPool({ holding: of, quota, slice }),
+    );
   }
 
-  async function admitAtOnce({ name, words, limits }: Subject): Promise<() => void> {
+  async function admitConcurrent({ name, words, limits }: LimitSubject): Promise<() => void> {
     const most = limits.concurrentRequests;
-    if (most === undefined) return nothing;
+    if (most === undefined) return noop;
     const slots = holding({ subject: `${name} concurrent`, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
     const slot = await slots.admit(1n);
     if (slot) return () => slot.settle(0n);
@@ -95,19 +97,19 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   }
 
   async function admitByMinute(
-    subject: Subject,
+    subject: LimitSubject,
     kind: 'requests' | 'tokens',
-    wish: AdmissionRequest,
-  ): Promise<Settle | undefined> {
+    request: AdmissionRequest,
+  ): Promise<SettleFunction | undefined> {
     const { name, words, limits } = subject;
     const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
     if (limit === undefined) return undefined;
     const counter = minute(`${name} ${kind}`);
     // What is larger than the whole limit gets a minute of its own.
-    const amount = kind === 'requests' ? 1 : Math.min(wish.tokens, limit);
+    const amount = kind === 'requests' ? 1 : Math.min(request.tokens, limit);
     if (!(await counter.admit(amount, limit))) {
       throw new GatewayError('rate_limit_exceeded', `${words} may use ${limit} ${kind} a minute; wait for the next.`, {
-        retryAfter: counter.standing(limit).reset,
+        retryAfter: counter.state(limit).reset,
       });
     }
     const at = counter.at();
@@ -115,15 +117,15 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   }
 
   /** `most`: what is reserved of the periods before, for no period needs to hold more. */
-  async function admitMoney(
-    wish: AdmissionRequest,
+  async function admitBudget(
+    request: AdmissionRequest,
     period: Period,
     most: bigint | undefined,
-  ): Promise<Money | undefined> {
-    const { key } = wish;
+  ): Promise<MoneyReservation | undefined> {
+    const { key } = request;
     const text = key.settings.budgets?.[period];
     if (text === undefined) return undefined;
-    const cost = most ?? wish.cost;
+    const cost = most ?? request.cost;
     const startsAt = periodStart(period, now());
     const limit = moneyOf(text);
     const budget = { keyId: key.id, period, startsAt };
@@ -131,49 +133,49 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     const money = holding({ subject: `${key.id} ${period} ${startsAt}`, limit, budget }, slice);
     const whole = await money.admit(cost);
     if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
-    const share = shareOf(money.left, wish.leastCost, cost);
+    const share = partialReservation(money.left, request.leastCost, cost);
     const part = share === undefined ? undefined : await money.admit(share);
     if (part && share !== undefined) return { cost: share, settle: (used) => part.settle(used.cost) };
     const left = decimalOf(money.left > 0n ? money.left : 0n);
     const words = period === 'total' ? 'in all' : `a ${period}`;
     throw new GatewayError(
       'insufficient_quota',
-      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(wish.leastCost ?? cost)} USD.`,
+      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(request.leastCost ?? cost)} USD.`,
     );
   }
 
-  function headersOf(subjects: Subject[]): Record<string, string> {
-    const standings = (kind: 'requests' | 'tokens') =>
+  function rateLimitHeadersOf(subjects: LimitSubject[]): Record<string, string> {
+    const states = (kind: 'requests' | 'tokens') =>
       subjects.flatMap(({ name, limits }) => {
         const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
-        return limit === undefined ? [] : [minute(`${name} ${kind}`).standing(limit)];
+        return limit === undefined ? [] : [minute(`${name} ${kind}`).state(limit)];
       });
-    return { ...describe('requests', standings('requests')), ...describe('tokens', standings('tokens')) };
+    return { ...rateLimitFields('requests', states('requests')), ...rateLimitFields('tokens', states('tokens')) };
   }
 
   function forgetEnded(): void {
-    for (const name of holdings.keys()) if (endedPeriod(name, now())) holdings.delete(name);
+    for (const name of holdings.keys()) if (isPeriodOver(name, now())) holdings.delete(name);
   }
 
   return {
-    rateLimitHeaders: (key, model) => headersOf(limitsOf(key, model, defaults())),
+    rateLimitHeaders: (key, model) => rateLimitHeadersOf(limitSubjects(key, model, defaults())),
 
-    enter: (key) => admitAtOnce(ownLimits(key, defaults())),
+    enter: (key) => admitConcurrent(keySubject(key, defaults())),
 
     async admit(wish) {
-      const subjects = limitsOf(wish.key, wish.model, defaults());
-      const settles: Settle[] = [];
+      const subjects = limitSubjects(wish.key, wish.model, defaults());
+      const settles: SettleFunction[] = [];
       let cost: bigint | undefined;
-      const settle: Settle = (used) => {
+      const settle: SettleFunction = (used) => {
         for (const one of settles.splice(0)) one(used);
       };
       try {
-        for (const subject of subjects.slice(1)) settles.push(await admitAtOnce(subject));
-        for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', wish)) ?? nothing);
-        for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', wish)) ?? nothing);
+        for (const subject of subjects.slice(1)) settles.push(await admitConcurrent(subject));
+        for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', wish)) ?? noop);
+        for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', wish)) ?? noop);
         for (const period of PERIODS) {
-          const money = await admitMoney(wish, period, cost);
-          settles.push(money?.settle ?? nothing);
+          const money = await admitBudget(wish, period, cost);
+          settles.push(money?.settle ?? noop);
           cost = money?.cost ?? cost;
         }
       } catch (error) {
@@ -181,7 +183,7 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
         throw error;
       }
       const bound = cost === undefined ? {} : { cost };
-      return { headers: headersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
+      return { headers: rateLimitHeadersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
     },
 
     async releaseIdle() {
@@ -197,12 +199,12 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   };
 }
 
-function nothing(): void {}
+function noop(): void {}
 
 /** Half of what is left, so that others under way find some too; undefined where less than `least` is left. */
-function shareOf(left: bigint, least: bigint | undefined, most: bigint): bigint | undefined {
+function partialReservation(left: bigint, least: bigint | undefined, most: bigint): bigint | undefined {
   if (least === undefined || least > left || least > most) return undefined;
-  return smallest(most, largest(least, left / 2n));
+  return minBigInt(most, maxBigInt(least, left / 2n));
 }
 
 function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
@@ -214,13 +216,13 @@ function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => V
 }
 
 /** Budgets of periods that are over are not asked for again. */
-function endedPeriod(name: string, now: number): boolean {
+function isPeriodOver(name: string, now: number): boolean {
   const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+) \d+$/.exec(name) ?? [];
   return startsAt !== undefined && Number(startsAt) < periodStart(period as Period, now);
 }
 
 /** Of several limits the one that ends first. */
-function describe(kind: string, standings: Standing[]): Record<string, string> {
+function rateLimitFields(kind: string, standings: WindowState[]): Record<string, string> {
   const [tightest] = standings.toSorted((one, other) => one.remaining - other.remaining);
   if (!tightest) return {};
   return {

@@ -11,7 +11,7 @@ export interface Window {
   limit: number;
 }
 
-export interface Holding {
+export interface HeldLimit {
   subject: string;
   limit: bigint;
   /** What counts against the limit beside holdings. */
@@ -22,9 +22,9 @@ export interface Quota {
   /** A share of a limit that is worth a question to the store. */
   slice(limit: number): number;
   /** Takes up to `want` of a window; `owed` is taken in any case. `taken` is what all have taken. */
-  take(window: Window, want: number, owed: number): Promise<{ granted: number; taken: number }>;
+  take(window: Window, want: number, alreadyUsed: number): Promise<{ granted: number; taken: number }>;
   /** Sets what this gateway holds to as much of `want` as is left. */
-  hold(holding: Holding, want: bigint): Promise<{ granted: bigint; spent: bigint; others: bigint }>;
+  hold(holding: HeldLimit, want: bigint): Promise<{ granted: bigint; spent: bigint; others: bigint }>;
 }
 
 export interface QuotaOptions {
@@ -33,7 +33,7 @@ export interface QuotaOptions {
 }
 
 /** Gateways on one database take a limit in so many parts, so that several of them get some. */
-const PARTS = 20;
+const SLICES_PER_LIMIT = 20;
 
 export function createQuota({ store, instance }: QuotaOptions): Quota {
   const hold: Quota['hold'] = (holding, want) => store.call('setHold', { ...holding, instance, want });
@@ -41,9 +41,9 @@ export function createQuota({ store, instance }: QuotaOptions): Quota {
     return { slice: (limit) => limit, take: async ({ limit }) => ({ granted: limit, taken: 0 }), hold };
   }
   return {
-    slice: (limit) => Math.max(1, Math.floor(limit / PARTS)),
-    take: ({ subject, at, limit }, want, owed) =>
-      store.call('takeAllowance', { subject, windowAt: at, limit, want, owed }),
+    slice: (limit) => Math.max(1, Math.floor(limit / SLICES_PER_LIMIT)),
+    take: ({ subject, at, limit }, want, alreadyUsed) =>
+      store.call('takeAllowance', { subject, windowAt: at, limit, want, alreadyUsed }),
     hold,
   };
 }

@@ -11,7 +11,7 @@ export interface Range {
   bits: number;
 }
 
-const IPV6 = 16;
+const IPV6_BYTES = 16;
 
 /** The bytes of a canonical dotted quad or of any spelling of IPv6; undefined for all else, zone ids included. */
 export function parseAddress(text: string): Address | undefined {
@@ -59,16 +59,16 @@ function parseIpv4(text: string): Address | undefined {
 function parseIpv6(text: string): Address | undefined {
   const [left = '', right, ...more] = text.split('::');
   if (more.length > 0) return undefined;
-  const head = groups(left, right === undefined);
-  const tail = groups(right ?? '', true);
+  const head = parseGroups(left, right === undefined);
+  const tail = parseGroups(right ?? '', true);
   if (!head || !tail) return undefined;
-  const missing = IPV6 - head.length - tail.length;
+  const missing = IPV6_BYTES - head.length - tail.length;
   if (right === undefined ? missing !== 0 : missing < 2) return undefined;
   return Uint8Array.from([...head, ...new Array(missing).fill(0), ...tail]);
 }
 
 /** The bytes of groups between colons, of which the last may be a dotted quad where the address ends. */
-function groups(text: string, isEnd: boolean): number[] | undefined {
+function parseGroups(text: string, isEnd: boolean): number[] | undefined {
   if (text === '') return [];
   const bytes: number[] = [];
   const parts = text.split(':');

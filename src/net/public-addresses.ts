@@ -4,8 +4,8 @@ import { type Address, contains, parseRange } from './ip-address.ts';
 
 export { type Address, contains, parseAddress, parseRange, type Range } from './ip-address.ts';
 
-const IPV4 = 4;
-const IPV6 = 16;
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
 
 export function sameAddress(one: Address, other: Address): boolean {
   return contains({ start: one, bits: one.length * 8 }, other);
@@ -52,7 +52,7 @@ const NAT64 = parseRange('64:ff9b::/96');
 
 /** Whether an address belongs to the public internet; one that carries an IPv4 address is judged by that too. */
 export function isPublic(address: Address): boolean {
-  if (address.length === IPV4) return !SPECIAL_IPV4.some((range) => contains(range, address));
+  if (address.length === IPV4_BYTES) return !SPECIAL_IPV4.some((range) => contains(range, address));
   if (contains(NAT64, address)) return isPublic(embeddedIpv4(address));
   if (!contains(GLOBAL_UNICAST, address) || SPECIAL_IPV6.some((range) => contains(range, address))) return false;
   return !isIsatap(address) || isPublic(embeddedIpv4(address));
@@ -65,5 +65,5 @@ function isIsatap(address: Address): boolean {
 }
 
 function embeddedIpv4(address: Address): Address {
-  return address.subarray(IPV6 - IPV4);
+  return address.subarray(IPV6_BYTES - IPV4_BYTES);
 }

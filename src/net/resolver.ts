@@ -1,32 +1,32 @@
 /** From a URL to the addresses its connection may use: one look-up, and every address it gives is checked. */
 
 import { lookup as lookupInSystem, Resolver } from 'node:dns/promises';
-import { FetchFailure, failureOf, isLocal } from './failure.ts';
-import { createGate } from './gate.ts';
-import { type AddressPolicy, canonicalName } from './policy.ts';
+import { type AddressPolicy, canonicalName } from './address-policy.ts';
+import { literalAddress } from './check-url.ts';
+import { FetchFailure, isLocalFailure, toFetchFailure } from './fetch-failure.ts';
 import { parseAddress } from './public-addresses.ts';
-import { literalAddress } from './url.ts';
+import { createSemaphore } from './semaphore.ts';
 
 /** All addresses of a name in both families; none when the name doesn't exist. */
 export type Lookup = (name: string, signal: AbortSignal) => Promise<string[]>;
 
 /** No name needs more; each is tried when the one before doesn't answer. */
-const MAX_PER_FAMILY = 4;
+const MAX_ADDRESSES_PER_FAMILY = 4;
 
-const NO_SUCH_NAME = new Set(['ENODATA', 'ENOTFOUND']);
+const NOT_FOUND_CODES = new Set(['ENODATA', 'ENOTFOUND']);
 
 /** Look-ups at once, all clients together. */
-const dnsGate = createGate(32);
+const dnsSemaphore = createSemaphore(32);
 
 /**
  * Asks name servers (`ip:port`, the system's if there are none) without the thread pool that files and other look-ups
  * share, without hosts file and search domains.
  */
 export function createResolverLookup(servers: readonly string[]): Lookup {
-  return (name, signal) => dnsGate(() => ask(name, servers, signal), signal);
+  return (name, signal) => dnsSemaphore(() => queryServers(name, servers, signal), signal);
 }
 
-async function ask(name: string, servers: readonly string[], signal: AbortSignal): Promise<string[]> {
+async function queryServers(name: string, servers: readonly string[], signal: AbortSignal): Promise<string[]> {
   const resolver = new Resolver({ timeout: 1500, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);
   const cancel = () => resolver.cancel();
@@ -35,7 +35,7 @@ async function ask(name: string, servers: readonly string[], signal: AbortSignal
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     return answers.flatMap((answer) => {
       if (answer.status === 'fulfilled') return answer.value;
-      if (NO_SUCH_NAME.has(answer.reason.code)) return [];
+      if (NOT_FOUND_CODES.has(answer.reason.code)) return [];
       throw answer.reason;
     });
   } finally {
@@ -76,26 +76,26 @@ export async function resolveChecked(
   signal.throwIfAborted();
   const name = canonicalName(url.hostname);
   const isLiteral = literalAddress(url) !== undefined;
-  const answered = isLiteral ? [name.replace(/^\[|\]$/g, '')] : await orAborted(lookup(name, signal), signal);
+  const answered = isLiteral ? [name.replace(/^\[|\]$/g, '')] : await withAbort(lookup(name, signal), signal);
   if (answered.length === 0) throw new FetchFailure('dns');
   for (const text of answered) {
     const address = parseAddress(text);
     if (!address || !(policy.allowsHost(name) || policy.allowsAddress(address))) throw new FetchFailure('blocked');
   }
   const isIpv6 = (text: string) => text.includes(':');
-  const ipv4 = answered.filter((text) => !isIpv6(text)).slice(0, MAX_PER_FAMILY);
-  return [...ipv4, ...answered.filter(isIpv6).slice(0, MAX_PER_FAMILY)];
+  const ipv4 = answered.filter((text) => !isIpv6(text)).slice(0, MAX_ADDRESSES_PER_FAMILY);
+  return [...ipv4, ...answered.filter(isIpv6).slice(0, MAX_ADDRESSES_PER_FAMILY)];
 }
 
 /** Not every look-up can be cancelled, but the caller's time is bounded all the same. */
-async function orAborted(answer: Promise<string[]>, signal: AbortSignal): Promise<string[]> {
+async function withAbort(answer: Promise<string[]>, signal: AbortSignal): Promise<string[]> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = () => reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await Promise.race([answer, aborted]);
   } catch (cause) {
-    throw isLocal(cause) ? failureOf(cause) : new FetchFailure('dns', undefined, cause);
+    throw isLocalFailure(cause) ? toFetchFailure(cause) : new FetchFailure('dns', undefined, cause);
   } finally {
     signal.removeEventListener('abort', stop);
   }

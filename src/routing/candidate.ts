@@ -1,6 +1,6 @@
 /** Candidate: an endpoint under consideration for a request. */
 
-import { shift } from '../catalog/decimal.ts';
+import { shiftDecimal } from '../catalog/decimal.ts';
 import type { Pricing } from '../core/model.ts';
 import type { PriceName, Selector } from './policy.ts';
 
@@ -59,7 +59,7 @@ export function priceOf({ pricing }: Pick<Candidate, 'pricing'>, name: PriceName
   const perPiece = name === 'request' || name === 'image';
   const price = pricing[name];
   if (price === undefined) return name === 'prompt' || name === 'completion' ? undefined : 0;
-  return Number(shift(price, perPiece ? 0 : 6));
+  return Number(shiftDecimal(price, perPiece ? 0 : 6));
 }
 
 /** USD for a million input and a million output tokens. */

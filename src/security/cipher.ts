@@ -12,7 +12,7 @@ export interface CiphertextLocation {
 
 export interface Cipher {
   /** `v1:<key id>:<nonce>:<ciphertext>:<tag>`, the last three in base64url. */
-  encrypt(text: string, place: CiphertextLocation): string;
+  encrypt(text: string, location: CiphertextLocation): string;
   /** Throws `unavailable`, in words for the operator, when the key is not there or the text was changed or moved. */
   decrypt(envelope: string, place: CiphertextLocation): string;
   /** The id of the key that encrypts now. */
@@ -39,24 +39,24 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
     encrypt(text, place) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, currentKey, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(bound(place));
+      cipher.setAAD(additionalData(place));
       const parts = [nonce, Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]), cipher.getAuthTag()];
       return ['v1', currentId, ...parts.map((part) => part.toString('base64url'))].join(':');
     },
     decrypt(envelope, place) {
       const [version, id = '', ...parts] = envelope.split(':');
       const key = known.get(id);
-      if (version !== 'v1' || parts.length !== 3) throw unreadable('it has an unknown form');
+      if (version !== 'v1' || parts.length !== 3) throw decryptionError('it has an unknown form');
       if (!key)
-        throw unreadable(`it was encrypted with the key ${id}, which belongs in encryption.key or previous_keys`);
+        throw decryptionError(`it was encrypted with the key ${id}, which belongs in encryption.key or previous_keys`);
       const [nonce, text, tag] = parts.map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer, Buffer];
       try {
         const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
-        decipher.setAAD(bound(place));
+        decipher.setAAD(additionalData(place));
         decipher.setAuthTag(tag);
         return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');
       } catch (cause) {
-        throw unreadable('it was changed or moved', cause);
+        throw decryptionError('it was changed or moved', cause);
       }
     },
     keyId: currentId,
@@ -69,10 +69,10 @@ export function keyId(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }
 
-function bound({ table, id, column }: CiphertextLocation): Buffer {
+function additionalData({ table, id, column }: CiphertextLocation): Buffer {
   return Buffer.from(`${table}|${id}|${column}`);
 }
 
-function unreadable(reason: string, cause?: unknown): GatewayError {
+function decryptionError(reason: string, cause?: unknown): GatewayError {
   return new GatewayError('unavailable', `A stored secret cannot be decrypted: ${reason}.`, { cause });
 }

@@ -1,7 +1,7 @@
 /** A credential that shows itself only on request: printing, logging or serialising one gives its mask. */
 
-const SHOWN = 4;
-const SHORTEST_SHOWN = 12;
+const MASK_CHARACTERS = 4;
+const MIN_PARTIALLY_SHOWN_CHARACTERS = 12;
 
 export class Secret {
   readonly #value: string;
@@ -16,7 +16,7 @@ export class Secret {
 
   /** The first four characters of a secret long enough to spare them. */
   mask(): string {
-    return this.#value.length < SHORTEST_SHOWN ? '…' : `${this.#value.slice(0, SHOWN)}…`;
+    return this.#value.length < MIN_PARTIALLY_SHOWN_CHARACTERS ? '…' : `${this.#value.slice(0, MASK_CHARACTERS)}…`;
   }
 
   toString(): string {

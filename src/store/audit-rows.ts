@@ -1,8 +1,8 @@
-/** Rows of the audit log inside the transactions of operations: they stand exactly when the change does. */
+/** Audit log rows, inserted in the transaction of the change that they describe. */
 
 import type { Transaction } from './operation.ts';
 
-/** Who changes something. */
+/** Author of a change. */
 export interface Author {
   actor: 'admin' | 'command line' | 'gateway';
   requestId?: string;
@@ -14,14 +14,14 @@ export interface AuditEntry {
   at: number;
   /** Such as `key.create`. */
   action: string;
-  /** The id of what is changed. */
+  /** Id of the changed object. */
   subject: string;
-  /** What is different afterwards; never a secret. */
+  /** Changed values; never a secret. */
   before?: object;
   after?: object;
 }
 
-/** Writers wait for each other here, so that the log has one order. */
+/** Locks the row of the audit counter, so that all writers agree on one order. */
 export async function addAudit(transaction: Transaction, entry: AuditEntry): Promise<void> {
   const { author, at, action, subject, before, after } = entry;
   const [counted] = await transaction.all(
@@ -29,7 +29,11 @@ export async function addAudit(transaction: Transaction, entry: AuditEntry): Pro
      ON CONFLICT (subject) DO UPDATE SET value = version.value + 1 RETURNING value`,
   );
   const row = {
-    ...{ id: Number(counted?.value), at, action, subject, actor: author.actor },
+    id: Number(counted?.value),
+    at,
+    action,
+    subject,
+    actor: author.actor,
     before: before ? JSON.stringify(before) : null,
     after: after ? JSON.stringify(after) : null,
     request_id: author.requestId ?? null,

@@ -1,4 +1,4 @@
-/** Whether the store works, found out by using it. */
+/** Store health check: one small write in each database. */
 
 import type { Store, StoreHealth } from './store.ts';
 import { StoreUnavailable } from './unavailable.ts';

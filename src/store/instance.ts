@@ -1,4 +1,4 @@
-/** This gateway among those that share the store: they know of each other that they are alive. */
+/** Instance registry: heartbeats of the gateways that share a store. */
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -6,61 +6,66 @@ import type { Store } from './store.ts';
 
 export interface Instance {
   readonly id: string;
-  /** Gives back what it holds. */
+  /** Stops the heartbeat and releases the holds of this instance. */
   close(): Promise<void>;
 }
 
-/** Milliseconds between two signs of life, and until silence means death. */
-const BEAT = 5_000;
-const LIFE = 30_000;
-/** By how much a clock that was set is off at least. */
-const JUMP = 1_000;
+/** Interval between two heartbeats. */
+const HEARTBEAT_INTERVAL_MS = 5_000;
+/** Time without a heartbeat after which an instance counts as dead. */
+const INSTANCE_TTL_MS = 30_000;
+/** Smallest step of the wall clock that counts as a clock change. */
+const MIN_CLOCK_JUMP_MS = 1_000;
 
 export async function joinStore(store: Store, log: Pick<Logger, 'warn'>): Promise<Instance> {
   const id = randomUUID();
-  const alone = store.engine === 'sqlite';
-  const beat = () => store.call('heartbeat', { id, now: store.now(), until: store.now() + LIFE, alone });
-  if (alone) await keepDelays(store, log);
-  await beat();
+  const exclusive = store.engine === 'sqlite';
+  const sendHeartbeat = () =>
+    store.call('heartbeat', { id, now: store.now(), until: store.now() + INSTANCE_TTL_MS, exclusive });
+  if (exclusive) await preserveJobDelays(store, log);
+  await sendHeartbeat();
   const timer = setInterval(() => {
-    beat().catch((error) => log.warn({ problem: error.message }, 'no sign of life could be given'));
-  }, BEAT).unref();
+    sendHeartbeat().catch((error) => log.warn({ problem: error.message }, 'the heartbeat could not be written'));
+  }, HEARTBEAT_INTERVAL_MS).unref();
   return {
     id,
     async close() {
       clearInterval(timer);
-      // Alone it leaves its last sign of life, by which the next one knows the clock.
-      await (alone ? beat() : store.call('leave', { id })).catch(() => {});
+      // The only instance leaves its last heartbeat, from which the next start detects a clock change.
+      await (exclusive ? sendHeartbeat() : store.call('removeInstance', { id })).catch(() => {});
     },
   };
 }
 
-/** Where the clock was set back while no gateway ran, jobs keep their delays; the embedded store has no clock of its own. */
-async function keepDelays(store: Store, log: Pick<Logger, 'warn'>): Promise<void> {
+/**
+ * If the clock was set back while no gateway ran, moves the due times of jobs by the same amount. The embedded store has no
+ * clock of its own.
+ */
+async function preserveJobDelays(store: Store, log: Pick<Logger, 'warn'>): Promise<void> {
   const now = store.now();
-  const by = (await store.call('lastHeartbeat', {})) - LIFE - now;
-  if (by < JUMP) return;
+  const by = (await store.call('lastHeartbeat', {})) - INSTANCE_TTL_MS - now;
+  if (by < MIN_CLOCK_JUMP_MS) return;
   log.warn({ by }, 'the clock was set back while no gateway ran; jobs keep their delays');
   await store.call('shiftJobs', { now, by });
 }
 
-export interface Gateways {
-  /** How many share the store, as far as is known; never less than one. */
+export interface GatewayCounter {
+  /** Number of live gateways on the store at the last count; at least one. */
   count(): number;
   close(): void;
 }
 
-export function watchGateways(store: Store, log: Pick<Logger, 'warn'>): Gateways {
+export function countGateways(store: Store, log: Pick<Logger, 'warn'>): GatewayCounter {
   let known = 1;
   if (store.engine === 'sqlite') return { count: () => known, close() {} };
-  const look = () =>
+  const refresh = () =>
     store.call('countInstances', { now: store.now() }).then(
       (count) => {
         known = Math.max(1, count);
       },
       (error) => log.warn({ problem: error.message }, 'other gateways could not be counted'),
     );
-  look();
-  const timer = setInterval(look, BEAT).unref();
+  refresh();
+  const timer = setInterval(refresh, HEARTBEAT_INTERVAL_MS).unref();
   return { count: () => known, close: () => clearInterval(timer) };
 }

@@ -1,9 +1,9 @@
-/** Rows of the job table inside the transactions of other operations, so that what is done and what is to be done change together. */
+/** Job rows, written in the transactions of other operations, so that a change and its follow-up job commit together. */
 
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from './operation.ts';
 
-/** A job of which somebody holds the lease. Whoever lost it changes nothing any more. */
+/** A leased job. A holder that lost its lease can no longer change the job. */
 export interface Lease {
   id: string;
   lease: string;
@@ -11,24 +11,24 @@ export interface Lease {
 
 export interface NewJob {
   kind: string;
-  /** What it is about; one job of a kind for each. */
+  /** Id of the subject; unique among the jobs of a kind. */
   ref: string;
-  /** Jobs of a lane share a limit, e.g. the host of a receiver. */
+  /** Concurrency group with its own limit, e.g. the host of a receiver. */
   lane: string;
-  /** Whose work it is, for limits per tenant. */
+  /** Tenant, for the limit per owner. */
   owner: string;
   /** Unix milliseconds. */
   dueAt: number;
 }
 
-/** Does nothing when there is such a job already. */
+/** Does nothing if the job already exists. */
 export async function addJob(transaction: Transaction, { kind, ref, lane, owner, dueAt }: NewJob): Promise<void> {
   const row = { id: randomUUID(), kind, ref, lane, owner, due_at: dueAt };
   await transaction.insert('job', [row], { ignoreDuplicates: true });
 }
 
 /** Locks the job for the rest of the transaction. False when the lease is lost. */
-export async function holdsJob(transaction: Transaction, { id, lease }: Lease): Promise<boolean> {
+export async function lockLeasedJob(transaction: Transaction, { id, lease }: Lease): Promise<boolean> {
   const sql = `SELECT id FROM job WHERE id = :id AND lease = :lease ${transaction.forUpdate}`;
   return (await transaction.all(sql, { id, lease })).length > 0;
 }
@@ -38,7 +38,7 @@ export async function finishJob(transaction: Transaction, { id, lease }: Lease):
   return (await transaction.run('DELETE FROM job WHERE id = :id AND lease = :lease', { id, lease })) > 0;
 }
 
-/** Gives the lease back. `attempts` says how many attempts had an outcome since the claim. False when the lease is lost. */
+/** Releases the lease. `attempts` is the number of attempts that had an outcome since the claim. False if the lease is lost. */
 export async function rescheduleJob(
   transaction: Transaction,
   { id, lease }: Lease,
@@ -50,13 +50,13 @@ export async function rescheduleJob(
   return (await transaction.run(sql, { id, lease, dueAt, attempts })) > 0;
 }
 
-/** From now on the job leaves room for those that had fewer attempts. */
+/** Lowers the priority of a job below those with fewer attempts. */
 export async function markLate(transaction: Transaction, id: string): Promise<void> {
   await transaction.run('UPDATE job SET late = 1 WHERE id = :id', { id });
 }
 
-/** Counts how often in a row the far end of a lane could not be reached; a lane without a row is in order. */
-export async function recordLane(
+/** Counts consecutive connection failures of a lane; a healthy lane has no row. */
+export async function recordLaneReachability(
   transaction: Transaction,
   lane: { kind: string; lane: string },
   reached: boolean,
@@ -68,8 +68,8 @@ export async function recordLane(
   await transaction.run(sql, { kind: lane.kind, lane: lane.lane });
 }
 
-/** Makes a job due at once unless somebody is at it; then its holder sees the change by itself. */
-export async function hastenJob(transaction: Transaction, kind: string, ref: string, now: number): Promise<void> {
+/** Makes a waiting job due immediately. The holder of a leased job sees the change itself. */
+export async function makeJobDue(transaction: Transaction, kind: string, ref: string, now: number): Promise<void> {
   const sql = 'UPDATE job SET due_at = :now WHERE kind = :kind AND ref = :ref AND due_at > :now';
   await transaction.run(sql, { kind, ref, now });
 }

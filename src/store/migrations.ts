@@ -1,4 +1,4 @@
-/** The schema as numbered files: `migrations/<database>/<number>-<name>.sql`, applied in order and never changed after a release. */
+/** Schema migrations: numbered files `migrations/<database>/<number>-<name>.sql`, applied in order and never changed after a release. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -6,9 +6,9 @@ import { GatewayError } from '../core/errors.ts';
 import type { Database } from './operation.ts';
 import type { Store } from './store.ts';
 
-export const MIGRATIONS = new URL('./migrations/', import.meta.url);
+export const MIGRATIONS_FOLDER = new URL('./migrations/', import.meta.url);
 
-/** Which migrations a database has had. */
+/** Table of the migrations that were applied to a database. */
 export const MIGRATION_TABLE = `CREATE TABLE IF NOT EXISTS migration (
   name text PRIMARY KEY,
   checksum text NOT NULL,
@@ -22,7 +22,7 @@ export interface Migration {
   sql: string;
 }
 
-export interface Applied {
+export interface AppliedMigration {
   name: string;
   checksum: string;
 }
@@ -33,32 +33,32 @@ const MACROS: Record<Store['engine'], Record<string, string>> = {
 };
 
 export function readMigrations(folder: URL, database: Database, engine: Store['engine']): Migration[] {
-  const own = new URL(`${database}/`, folder);
-  if (!existsSync(own)) return [];
-  const files = readdirSync(own).filter((file) => file.endsWith('.sql'));
+  const databaseFolder = new URL(`${database}/`, folder);
+  if (!existsSync(databaseFolder)) return [];
+  const files = readdirSync(databaseFolder).filter((file) => file.endsWith('.sql'));
   return files.sort().map((file) => {
-    const text = readFileSync(new URL(file, own), 'utf8').replaceAll('\r\n', '\n');
+    const text = readFileSync(new URL(file, databaseFolder), 'utf8').replaceAll('\r\n', '\n');
     const checksum = createHash('sha256').update(text).digest('hex');
     return { name: `${database}/${file}`, checksum, sql: render(text, engine) };
   });
 }
 
-/** Those that are still to be applied. Throws `unavailable` when the database was made by another program than this. */
-export function pendingMigrations(known: readonly Migration[], applied: readonly Applied[]): Migration[] {
-  const done = new Map(applied.map(({ name, checksum }) => [name, checksum]));
-  for (const name of done.keys()) {
+/** Migrations not yet applied. Throws `unavailable` if the database was created by a newer or a different program. */
+export function pendingMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  const checksums = new Map(applied.map(({ name, checksum }) => [name, checksum]));
+  for (const name of checksums.keys()) {
     if (known.some((migration) => migration.name === name)) continue;
     throw new GatewayError('unavailable', `The store was made by a newer version of this program: it has ${name}.`);
   }
   for (const { name, checksum } of known) {
-    const before = done.get(name);
-    if (before === undefined || before === checksum) continue;
+    const appliedChecksum = checksums.get(name);
+    if (appliedChecksum === undefined || appliedChecksum === checksum) continue;
     throw new GatewayError('unavailable', `The migration ${name} is not the one that the store was made with.`);
   }
-  return known.filter(({ name }) => !done.has(name));
+  return known.filter(({ name }) => !checksums.has(name));
 }
 
-/** The engine's own sections, with the macros `{int}` and `{blob}` replaced. */
+/** Keeps the sections of the engine and replaces the macros `{int}` and `{blob}`. */
 function render(text: string, engine: Store['engine']): string {
   let section = 'both';
   const lines = text.split('\n').filter((line) => {

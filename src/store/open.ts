@@ -1,48 +1,48 @@
-/** Opens the store that the configuration names: a folder, or a PostgreSQL database. */
+/** Opening of the configured store: a folder, or a PostgreSQL database. */
 
 import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../security/secret.ts';
-import { tracesOf } from './lost.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { remnantsOf } from './lost-store.ts';
+import { MIGRATIONS_FOLDER } from './migrations.ts';
 import type { Store } from './store.ts';
 
-const OPERATIONS = new URL(`./operations/index${extname(import.meta.url)}`, import.meta.url);
+const OPERATIONS_MODULE = new URL(`./operations/index${extname(import.meta.url)}`, import.meta.url);
 
 export interface OpenStoreOptions {
   /** Folder of the embedded store. */
   data: string;
-  /** URL of the database that is the store instead. */
+  /** URL of the PostgreSQL database to use instead. */
   postgres?: Secret;
-  /** What secrets are encrypted with; absent means the file in the folder. */
+  /** Source of the encryption key; absent means the file in the folder. */
   encryption?: { keys: readonly unknown[]; keyFile?: string };
-  /** A gateway is the owner of its folder; the command line is a guest that may work beside it. */
+  /** A gateway owns its folder; the command line works beside it as a guest. */
   role: 'owner' | 'guest';
-  /** Whether a folder without a store gets one; absent means only from its owner. */
-  makes?: boolean;
+  /** Whether to create a missing store; by default only the owner does. */
+  createIfMissing?: boolean;
 }
 
-/** Throws `not_found` and `unavailable` in words for the operator. */
+/** Throws `not_found` and `unavailable` with a message for the operator. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { data, postgres, encryption, role, makes = role === 'owner' } = options;
-  if (!makes && !hasStore({ data, postgres })) throw missing(data);
-  const places = { operations: OPERATIONS, migrations: MIGRATIONS };
+  const { data, postgres, encryption, role, createIfMissing = role === 'owner' } = options;
+  if (!createIfMissing && !hasStore({ data, postgres })) throw missingStoreError(data);
+  const modules = { operations: OPERATIONS_MODULE, migrations: MIGRATIONS_FOLDER };
   if (postgres) {
     const { openPostgres } = await import('./postgres/store.ts');
-    return openPostgres({ url: postgres, ...places });
+    return openPostgres({ url: postgres, ...modules });
   }
   const { openSqlite } = await import('./sqlite/store.ts');
   const ownsKeyFile = encryption === undefined || (encryption.keys.length === 0 && encryption.keyFile === undefined);
-  return openSqlite({ folder: data, role, traces: tracesOf({ folder: data, ownsKeyFile }), ...places });
+  return openSqlite({ folder: data, role, remnants: remnantsOf({ folder: data, ownsKeyFile }), ...modules });
 }
 
-/** Whether there is one to look into; a database is asked when it is opened. */
+/** Whether a store exists. A PostgreSQL database is assumed to exist until it is opened. */
 export function hasStore({ data, postgres }: Pick<OpenStoreOptions, 'data' | 'postgres'>): boolean {
   return postgres !== undefined || existsSync(join(data, 'state.db'));
 }
 
-function missing(folder: string): GatewayError {
+function missingStoreError(folder: string): GatewayError {
   return new GatewayError(
     'not_found',
     `There is no store in ${folder}. The configuration (--config, or polygate.yaml in this folder) names its place with ` +

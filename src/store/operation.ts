@@ -1,6 +1,6 @@
-/** What an operation of the store is: a few SQL statements, written once and run alike by SQLite and PostgreSQL. */
+/** Store operations: SQL transactions written once for SQLite and PostgreSQL. */
 
-/** A value that both engines take and give; booleans are 0 and 1, JSON is text, moments are Unix milliseconds. */
+/** A value that both engines support. Booleans are 0 and 1, JSON is text, timestamps are Unix milliseconds. */
 export type Value = string | number | bigint | null | Uint8Array;
 
 export type Row = Record<string, Value>;
@@ -10,26 +10,26 @@ export type MaybePromise<Result> = Result | Promise<Result>;
 /** The transaction an operation runs in. Statements name their parameters `:name`. */
 export interface Transaction {
   all(sql: string, values?: Row): MaybePromise<Row[]>;
-  /** How many rows were changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, values?: Row): MaybePromise<number>;
-  /** Inserts rows that have the same columns; those that break a uniqueness rule are left out where `ignoreDuplicates`. */
+  /** Inserts rows with the same columns. With `ignoreDuplicates`, rows that violate a unique constraint are skipped. */
   insert(table: string, rows: readonly Row[], options?: { ignoreDuplicates?: boolean }): MaybePromise<number>;
-  /** Ends a SELECT whose rows are about to be changed: `FOR UPDATE` where writers are not alone. */
+  /** Row lock at the end of a SELECT whose rows will be changed; empty where there is only one writer. */
   readonly forUpdate: '' | 'FOR UPDATE';
-  /** The same for a claim that leaves out what others hold: `FOR UPDATE SKIP LOCKED`. */
+  /** Row lock that skips rows locked by others, for claims. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED';
 }
 
 /**
- * `state`: keys, tasks, jobs, deliveries. `usage`: what requests used and what they may still use. They are two files in
- * the embedded store, each with a writer of its own, and one database in PostgreSQL.
+ * `state`: keys, tasks, jobs, deliveries. `usage`: usage records, sums and limits. The embedded store keeps them in
+ * two files, each with its own writer; in PostgreSQL they are one database.
  */
 export type Database = 'state' | 'usage';
 
-/** Parameters and results can be cloned into another thread. `run` awaits nothing but its transaction. */
+/** Parameters and results are structured-cloneable. `run` awaits only its transaction. */
 export interface StoreOperation<Parameters, Result> {
   readonly database: Database;
-  /** A reading operation runs beside transactions and sees what is committed. */
+  /** A reading operation runs outside transactions and sees committed data. */
   readonly writes: boolean;
   run(transaction: Transaction, parameters: Parameters): MaybePromise<Result>;
 }

@@ -1,25 +1,25 @@
-/** Makes the data folder of earlier versions private: what they wrote may be open to other users of the machine. */
+/** Permission repair of the data folder: files of earlier versions may be readable by other users of the machine. */
 
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 
-/** What the gateway keeps in its data folder; the rest of the folder is not its own. */
-const OWN = /^(?:(?:state|usage|lock)\.db|encryption\.key|keys\.jsonl|videos$)/;
-const OTHERS = 0o077;
+/** Names of the files and folders of the gateway in its data folder; others are left alone. */
+const GATEWAY_FILE_NAMES = /^(?:(?:state|usage|lock)\.db|encryption\.key|keys\.jsonl|videos$)/;
+const GROUP_AND_OTHERS_MODE = 0o077;
 
-/** Gives the paths that stay open because their mode cannot be changed. */
-export function closeDataFolder(folder: string): string[] {
+/** Returns the paths whose mode could not be changed. */
+export function restrictDataFolder(folder: string): string[] {
   if (process.platform === 'win32') return [];
-  const names = list(folder).filter((name) => OWN.test(name));
-  return names.flatMap((name) => closePath(join(folder, name)));
+  const names = listNames(folder).filter((name) => GATEWAY_FILE_NAMES.test(name));
+  return names.flatMap((name) => restrictPath(join(folder, name)));
 }
 
-/** A folder that is closed already shows others nothing of what is in it. */
-function closePath(path: string): string[] {
+/** A private folder is not descended into: its content is already protected. */
+function restrictPath(path: string): string[] {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (!found || (found.mode & OTHERS) === 0) return [];
-  const inner = found.isDirectory() ? list(path).flatMap((name) => closePath(join(path, name))) : [];
+  if (!found || (found.mode & GROUP_AND_OTHERS_MODE) === 0) return [];
+  const inner = found.isDirectory() ? listNames(path).flatMap((name) => restrictPath(join(path, name))) : [];
   try {
     chmodSync(path, found.isDirectory() ? PRIVATE_FOLDER : PRIVATE_FILE);
     return inner;
@@ -28,7 +28,7 @@ function closePath(path: string): string[] {
   }
 }
 
-function list(folder: string): string[] {
+function listNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

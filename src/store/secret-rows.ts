@@ -1,4 +1,4 @@
-/** Rows of webhook secrets inside the transactions of operations. */
+/** Webhook secret rows, inserted in the transactions of operations. */
 
 import type { Transaction } from './operation.ts';
 
@@ -7,7 +7,7 @@ export interface StoredSecret {
   owner: string;
   ciphertext: string;
   createdAt: number;
-  /** Unix milliseconds from which it signs, in place of those before it. */
+  /** Unix milliseconds from which this secret signs, replacing the previous one. */
   activeAt: number;
 }
 

@@ -1,4 +1,4 @@
-/** The store as the rest of the gateway sees it: named operations, each of them one transaction that is durable when it settles. */
+/** Store interface: named operations, each one transaction that is durable when its promise resolves. */
 
 import type { StoreOperation } from './operation.ts';
 import type { operations } from './operations/index.ts';
@@ -12,21 +12,21 @@ export type ResultOf<Name extends StoreOperationName> =
 
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
-  /** Throws `StoreUnavailable` when the engine cannot do it now: nothing has changed then, or nobody can know. */
+  /** Throws `StoreUnavailable` if the engine is unavailable: nothing was changed, or the outcome is unknown. */
   call<Name extends StoreOperationName>(name: Name, parameters: ParametersOf<Name>): Promise<ResultOf<Name>>;
   /**
    * Unix milliseconds of the store's own clock. Where gateways share a database it is the server's: never ahead of it, and
    * behind it by a round trip at most, so that nothing happens early and gateways differ by no more.
    */
   now(): number;
-  /** Whether a write would succeed now. */
+  /** Tries a small write. */
   health(): Promise<StoreHealth>;
-  /** Lets running operations finish. */
+  /** Waits for running operations. */
   close(): Promise<void>;
 }
 
 export interface StoreHealth {
   writable: boolean;
-  /** For the operator: why not. */
+  /** Reason, for the operator. */
   problem?: string;
 }

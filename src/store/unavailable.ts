@@ -1,17 +1,17 @@
-/** What callers get while the store's engine cannot work: full or read-only disk, lock held elsewhere, server away. */
+/** Error of an unavailable store: full or read-only disk, lock held by another process, unreachable server. */
 
 import { GatewayError } from '../core/errors.ts';
 
-/** Milliseconds after which trying again makes sense. */
-const RETRY_AFTER = 1000;
+/** Suggested delay before a retry. */
+const RETRY_AFTER_MS = 1000;
 
 export class StoreUnavailable extends GatewayError {
-  /** For the operator; the message is for clients and says nothing about our inside. */
+  /** Reason, for the operator. The message is for clients and reveals no internals. */
   readonly problem: string;
 
   constructor(problem: string, cause?: unknown) {
     super('unavailable', 'The gateway cannot reach its store at the moment; try again shortly.', {
-      retryAfter: RETRY_AFTER,
+      retryAfter: RETRY_AFTER_MS,
       cause,
     });
     this.problem = problem;

@@ -1,6 +1,6 @@
-/** A usage record as a row of the store. */
+/** Usage record row. */
 
-/** What an answer used, as it is stored. Moments are Unix milliseconds, money is in 1e-12 USD. */
+/** A stored usage record. Timestamps are Unix milliseconds, money is in 1e-12 USD. */
 export interface UsageRow {
   id: string;
   started_at: number;
@@ -29,4 +29,8 @@ export interface UsageRow {
   upstream_id: string | null;
 }
 
+/**
+ * `partial`: broke off after the first byte; `failed`: no response; `cancelled`: the client disconnected; `interrupted`: the
+ * gateway died during the request.
+ */
 export type UsageStatus = 'completed' | 'partial' | 'failed' | 'cancelled' | 'interrupted';

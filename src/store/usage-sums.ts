@@ -1,50 +1,56 @@
 /**
- * Sums of use by the hour and by budget period. They saturate at the largest integer of both engines instead of failing
- * (PostgreSQL) or becoming floating point (SQLite), and are read in two parts that cannot overflow while they are added up.
+ * Saturating sums of usage by hour and by budget period: they stop at the largest 64-bit integer instead of failing
+ * (PostgreSQL) or becoming floating point (SQLite), and are read in two parts whose sums cannot overflow.
  */
 
-import { largest, smallest } from '../core/money.ts';
+import { maxBigInt, minBigInt } from '../core/money.ts';
 import { PERIODS, periodStart } from '../records/key-settings.ts';
 import type { Row, Transaction } from './operation.ts';
 import type { UsageRow } from './usage-row.ts';
 
 const MAX_INTEGER = 2n ** 63n - 1n;
-const HOUR = 3600 * 1000;
-/** Both parts of a 64-bit integer, summed up over a billion rows, stay within 64 bits. */
-const PART = 10n ** 9n;
+const HOUR_MS = 3600 * 1000;
+/** Divisor that splits a 64-bit integer into two parts, whose sums over a billion rows fit into 64 bits. */
+const SPLIT_BASE = 10n ** 9n;
 
-const HOUR_COUNTS = [
-  ...['requests', 'failures', 'input_tokens', 'output_tokens'],
-  ...['cached_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'],
+const HOUR_COLUMNS = [
+  'requests',
+  'failures',
+  'input_tokens',
+  'output_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'cost',
 ];
 
-/** Adds what records sum up to, and takes away what `removed` records did. */
+/** Adds `added` records to the sums and subtracts `removed` ones. */
 export async function addToSums(
   transaction: Transaction,
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): Promise<void> {
   const changes = [...added.map((row) => ({ row, sign: 1 })), ...removed.map((row) => ({ row, sign: -1 }))];
-  // In one order everywhere, so that gateways that do this at once wait for each other in a line.
-  for (const row of sums(changes.map(hourOf))) await addToHour(transaction, row);
-  for (const row of sums(changes.flatMap(spendingsOf))) {
+  // Always in the same order, so that concurrent gateways cannot deadlock.
+  for (const row of totalsByKey(changes.map(hourSummand))) await addToHour(transaction, row);
+  for (const row of totalsByKey(changes.flatMap(budgetSummands))) {
     if (row.spent !== 0n) await addToBudget(transaction, row);
   }
 }
 
-/** Columns that sum up `column` exactly on both engines, for `sumOf`. */
+/** Select columns that sum up `column` exactly on both engines; read with `sumOf`. */
 export function sumColumns(column: string, name = column): string {
-  return `CAST(SUM(${column} / ${PART}) AS text) AS ${name}_high, CAST(SUM(${column} % ${PART}) AS text) AS ${name}_low`;
+  return `CAST(SUM(${column} / ${SPLIT_BASE}) AS text) AS ${name}_high, CAST(SUM(${column} % ${SPLIT_BASE}) AS text) AS ${name}_low`;
 }
 
-/** Zero over no rows. */
+/** Sum from the columns of `sumColumns`; zero without rows. */
 export function sumOf(row: Row | undefined, name: string): bigint {
   const part = (end: string) => BigInt(String(row?.[`${name}_${end}`] ?? 0));
-  return part('high') * PART + part('low');
+  return part('high') * SPLIT_BASE + part('low');
 }
 
 function addToHour(transaction: Transaction, row: Row): unknown {
-  const added = HOUR_COUNTS.map((column) => saturatingSum('usage_hour', column)).join(', ');
+  const added = HOUR_COLUMNS.map((column) => saturatingSum('usage_hour', column)).join(', ');
   const columns = Object.keys(row);
   const sql = `INSERT INTO usage_hour (${columns.join(', ')}) VALUES (${columns.map((name) => `:${name}`).join(', ')})
     ON CONFLICT (hour, key_id, model, provider) DO UPDATE SET ${added}`;
@@ -57,14 +63,14 @@ function addToBudget(transaction: Transaction, row: Row): unknown {
   return transaction.run(sql, row);
 }
 
-/** No branch that is evaluated can overflow. */
+/** Assignment that saturates: no evaluated branch can overflow. */
 function saturatingSum(table: string, column: string): string {
   const [old, more] = [`${table}.${column}`, `excluded.${column}`];
   const room = `${MAX_INTEGER} - CASE WHEN ${more} > 0 THEN ${more} ELSE 0 END`;
   return `${column} = CASE WHEN ${old} > ${room} THEN ${MAX_INTEGER} ELSE ${old} + ${more} END`;
 }
 
-interface Change {
+interface SignedRow {
   row: UsageRow;
   /** 1 or -1. */
   sign: number;
@@ -75,10 +81,10 @@ interface Summand {
   counts: Record<string, number | bigint>;
 }
 
-function hourOf({ row, sign }: Change): Summand {
+function hourSummand({ row, sign }: SignedRow): Summand {
   return {
     key: {
-      hour: Math.floor(row.started_at / HOUR),
+      hour: Math.floor(row.started_at / HOUR_MS),
       key_id: row.key_id,
       model: `${row.endpoint_provider}/${row.endpoint_model}`,
       provider: row.endpoint_provider,
@@ -96,27 +102,29 @@ function hourOf({ row, sign }: Change): Summand {
   };
 }
 
-function spendingsOf({ row: { key_id, started_at, cost }, sign }: Change): Summand[] {
+function budgetSummands({ row: { key_id, started_at, cost }, sign }: SignedRow): Summand[] {
   return PERIODS.map((period) => ({
     key: { key_id, period, starts_at: periodStart(period, started_at) },
     counts: { spent: BigInt(sign) * cost },
   }));
 }
 
-/** One row for each key, by keys. */
-function sums(summands: readonly Summand[]): Row[] {
+/** One row for each distinct key, sorted by key. */
+function totalsByKey(summands: readonly Summand[]): Row[] {
   const totals = new Map<string, Summand>();
   for (const { key, counts } of summands) {
     const name = JSON.stringify(Object.values(key));
     const total = totals.get(name);
     if (!total) totals.set(name, { key, counts: { ...counts } });
-    else for (const [count, value] of Object.entries(counts)) total.counts[count] = plus(total.counts[count], value);
+    else
+      for (const [count, value] of Object.entries(counts))
+        total.counts[count] = saturatingAdd(total.counts[count], value);
   }
   const sorted = [...totals].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return sorted.map(([, { key, counts }]) => ({ ...key, ...counts }));
 }
 
-function plus(one: number | bigint | undefined, other: number | bigint): number | bigint {
+function saturatingAdd(one: number | bigint | undefined, other: number | bigint): number | bigint {
   if (typeof other === 'number') return Number(one ?? 0) + other;
-  return largest(-MAX_INTEGER, smallest(MAX_INTEGER, BigInt(one ?? 0) + other));
+  return maxBigInt(-MAX_INTEGER, minBigInt(MAX_INTEGER, BigInt(one ?? 0) + other));
 }

@@ -1,11 +1,11 @@
-/** Rows of the video tables as the tasks, attempts and entries they stand for, and back. */
+/** Mapping between video table rows and tasks, attempts and ledger entries. */
 
 import type { TaskErrorCode } from '../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../records/video-task.ts';
 import { addJob, type NewJob } from './job-rows.ts';
 import type { Row, Transaction, Value } from './operation.ts';
 
-/** The request with its media is read only where it is needed. */
+/** Columns of a task without its request, whose media can be large. */
 export const TASK_COLUMNS = `id, owner, model, prompt, details, status, phase, version, progress, cancel_requested, assets,
   memory, seconds, CAST(cost AS text) AS cost, error, error_code, callback_url, created_at, updated_at, deadline_at,
   settled_at, media_expires_at`;
@@ -36,7 +36,7 @@ export function taskOf(row: Row): VideoTask {
   };
 }
 
-/** What may change after the creation, without the version. */
+/** Columns that can change after creation, without the version. */
 export function changingColumns(task: VideoTask): Row {
   return {
     status: task.status,
@@ -105,7 +105,7 @@ export async function saveAttempt(transaction: Transaction, attempt: VideoAttemp
   await transaction.run(sql, attemptRow(attempt));
 }
 
-/** A task has one entry; a later figure replaces an earlier one. Each is owed to the records of use. */
+/** A task has one ledger entry; a later amount replaces an earlier one. Schedules the job that updates the usage record. */
 export async function saveLedgerEntry(transaction: Transaction, entry: LedgerEntry): Promise<void> {
   const sql = `INSERT INTO video_ledger (task_id, owner, model, provider, seconds, cost, source, created_at)
     VALUES (:taskId, :owner, :model, :provider, :seconds, :cost, :source, :createdAt)
@@ -115,7 +115,7 @@ export async function saveLedgerEntry(transaction: Transaction, entry: LedgerEnt
   await addJob(transaction, useJob(entry.taskId, entry.owner, entry.createdAt));
 }
 
-/** Carries what the ledger says of a task to the records of use, which may lie in another database. */
+/** Job that copies a ledger entry to the usage records, which may be in another database. */
 export function useJob(taskId: string, owner: string, now: number): NewJob {
   return { kind: 'video-use', ref: taskId, lane: '', owner, dueAt: now };
 }

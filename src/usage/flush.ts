@@ -1,7 +1,7 @@
 /** What one flush of the recorder writes: rows of what has begun and what is finished since the last. */
 
 import type { ParametersOf } from '../store/store.ts';
-import { type Completion, completedRow, type Intent, intendedRow } from './record.ts';
+import { type Completion, completedRow, type Intent, intentRow } from './record.ts';
 
 export interface BegunRecord {
   intent: Intent;
@@ -13,7 +13,7 @@ export interface FinishedRecord extends BegunRecord {
 }
 
 /** What waits to be written. */
-export interface Batch {
+export interface PendingBatch {
   begun: BegunRecord[];
   finished: FinishedRecord[];
   /** Ids of intents that came to nothing. */
@@ -33,39 +33,39 @@ export interface FlushOptions {
   withoutIntent: Set<string>;
 }
 
-export function emptyBatch(): Batch {
+export function emptyBatch(): PendingBatch {
   return { begun: [], finished: [], withdrawn: [] };
 }
 
-export function sizeOf({ begun, finished, withdrawn }: Batch): number {
+export function sizeOf({ begun, finished, withdrawn }: PendingBatch): number {
   return begun.length + finished.length + withdrawn.length;
 }
 
 /** What has begun and ended within one flush needs no intent. `onBroken` hears of what cannot be made a row. */
 export function flushOf(
-  { begun, finished, withdrawn }: Batch,
+  { begun, finished, withdrawn }: PendingBatch,
   { instance, strict, withoutIntent }: FlushOptions,
-  onBroken: (id: string, error: Error) => void,
+  onUnencodable: (id: string, error: Error) => void,
 ): Flush {
   const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn]);
-  const inOneFlush = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
+  const endedAtOnce = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
   const rows = <Item extends BegunRecord, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] =>
     items.flatMap((item) => {
       try {
         return [make(item)];
       } catch (error) {
-        onBroken(item.intent.id, error as Error);
+        onUnencodable(item.intent.id, error as Error);
         return [];
       }
     });
   return {
     withdrawn: withdrawn.filter((id) => !withoutIntent.delete(id)),
     begun: rows(
-      begun.filter(({ intent }) => !inOneFlush.has(intent.id)),
+      begun.filter(({ intent }) => !endedAtOnce.has(intent.id)),
       ({ intent }) => begunRow(intent, instance),
     ),
     finished: rows(finished, ({ intent, completion }) => {
-      const isIntended = strict && !inOneFlush.has(intent.id) && !withoutIntent.delete(intent.id);
+      const isIntended = strict && !endedAtOnce.has(intent.id) && !withoutIntent.delete(intent.id);
       return { row: completedRow(intent, completion), begun: isIntended };
     }),
   };
@@ -89,13 +89,13 @@ export function joinEntries(entries: readonly Entry[]): Flush {
   return flush;
 }
 
-export function requestOf(entry: Entry): string {
+export function requestIdOf(entry: Entry): string {
   if ('begun' in entry) return entry.begun.id;
   return 'finished' in entry ? entry.finished.row.id : entry.withdrawn;
 }
 
 function begunRow(intent: Intent, instance: string): Flush['begun'][number] {
-  const row = intendedRow(intent);
+  const row = intentRow(intent);
   const record = JSON.stringify({ ...row, cost: String(row.cost) });
   return { id: intent.id, instance, started_at: intent.startedAt, record };
 }

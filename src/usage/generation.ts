@@ -7,7 +7,7 @@ import { lookUp } from '../core/table.ts';
 type Row = Record<string, unknown>;
 
 /** Words of all protocols for why an answer ended, in those of chat completions. */
-const FINISHES: Record<string, string> = {
+const FINISH_REASONS: Record<string, string> = {
   stop: 'stop',
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -41,8 +41,8 @@ export function encodeGeneration(row: Row, apiType: string): Json {
     created_at: new Date(count('started_at')).toISOString(),
     streamed: row.stream === 1,
     cancelled: row.status === 'cancelled',
-    ...endOf(row),
-    ...timesOf(row),
+    ...finishFields(row),
+    ...latencyFields(row),
     tokens_prompt: count('input_tokens'),
     tokens_completion: count('output_tokens'),
     native_tokens_prompt: count('input_tokens'),
@@ -58,12 +58,12 @@ export function encodeGeneration(row: Row, apiType: string): Json {
     total_cost: cost,
     upstream_inference_cost: cost,
     is_byok: false,
-    ...UNRECORDED,
+    ...UNRECORDED_FIELDS,
   };
 }
 
 /** Of each request these facts are not kept; OpenRouter's clients require their names. */
-const UNRECORDED = {
+const UNRECORDED_FIELDS = {
   origin: '',
   data_region: 'global',
   app_id: null,
@@ -86,18 +86,18 @@ const UNRECORDED = {
 };
 
 /** An answer without an end has none to be named. */
-function endOf({ finish, status, error_code }: Row): Json {
+function finishFields({ finish, status, error_code }: Row): Json {
   const word = typeof finish === 'string' ? finish : undefined;
   return {
     status,
     error_code,
-    finish_reason: word === undefined ? null : (lookUp(FINISHES, word.toLowerCase()) ?? 'stop'),
+    finish_reason: word === undefined ? null : (lookUp(FINISH_REASONS, word.toLowerCase()) ?? 'stop'),
     native_finish_reason: word ?? null,
   };
 }
 
 /** Milliseconds. */
-function timesOf({ first_byte_ms, total_ms }: Row): Json {
+function latencyFields({ first_byte_ms, total_ms }: Row): Json {
   const first = first_byte_ms === null ? undefined : Number(first_byte_ms);
   return { latency: first ?? null, generation_time: first === undefined ? null : Number(total_ms) - first };
 }

@@ -8,7 +8,7 @@ import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
 /** Who answers a request. */
-export interface Served {
+export interface ServingEndpoint {
   provider: string;
   model: CatalogModel;
   protocol: string;
@@ -30,7 +30,7 @@ export interface RequestEnding
   extends Consumption,
     Pick<Completion, 'status' | 'errorCode' | 'firstByte' | 'upstreamId'> {
   /** The last one that was asked; absent where it is the first one. */
-  served?: Served;
+  served?: ServingEndpoint;
   attempts: number;
   /** Milliseconds. */
   total: number;
@@ -38,11 +38,11 @@ export interface RequestEnding
 
 export interface UsageMeter {
   /** A request is about to go out. Settles when that is durable, before which nothing may be sent. */
-  begin(served: Served): Promise<void>;
+  begin(served: ServingEndpoint): Promise<void>;
   /** It went out. */
   sent(): void;
   /** In 1e-12 USD; undefined where nobody knows a price. */
-  charge(served: Served, consumption: Consumption): bigint | undefined;
+  charge(served: ServingEndpoint, consumption: Consumption): bigint | undefined;
   /** Settles when the record is durable; there is none of a request that never went out. Called once. */
   close(ending: RequestEnding): Promise<void>;
 }
@@ -55,21 +55,21 @@ export interface UsageMeterOptions {
   /** Input tokens. */
   estimate(): number;
   /** Gives back what was reserved of limits. */
-  settle(used: { tokens: number; cost: bigint }): void;
+  settleLimits(used: { tokens: number; cost: bigint }): void;
 }
 
-export function openUsageMeter({ recorder, request, free, estimate, settle }: UsageMeterOptions): UsageMeter {
+export function openUsageMeter({ recorder, request, free, estimate, settleLimits }: UsageMeterOptions): UsageMeter {
   let intent: Intent | undefined;
-  let first: Served | undefined;
+  let first: ServingEndpoint | undefined;
   let begun: Promise<void> | undefined;
   let sent = false;
 
-  function charge(served: Served, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
+  function charge(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
     if (free) return 0n;
     const bounded = boundUsage(usage);
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return billed;
-    return abandoned || isCharged(bounded, finish) ? priceOf(served.model, complete(bounded, estimate)) : 0n;
+    return abandoned || isCharged(bounded, finish) ? priceOf(served.model, withEstimatedInput(bounded, estimate)) : 0n;
   }
 
   return {
@@ -77,7 +77,7 @@ export function openUsageMeter({ recorder, request, free, estimate, settle }: Us
       if (begun) return begun;
       first = served;
       intent = {
-        ...{ ...request, ...whereOf(served) },
+        ...{ ...request, ...endpointFields(served) },
         get estimate() {
           const input = free ? 0 : estimate();
           return { input, cost: free ? 0n : (priceOf(served.model, { input, output: 0 }) ?? 0n) };
@@ -93,19 +93,19 @@ export function openUsageMeter({ recorder, request, free, estimate, settle }: Us
     async close({ served = first, usage: given, ...ending }) {
       if (!intent || !served || !sent) {
         if (intent) recorder.withdraw(intent);
-        return settle({ tokens: 0, cost: 0n });
+        return settleLimits({ tokens: 0, cost: 0n });
       }
       const { finish, abandoned } = ending;
       const usage = given ?? (abandoned ? { estimated: true } : undefined);
-      const counted = usage && !free ? complete(boundUsage(usage), estimate) : undefined;
+      const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
       const cost = boundCost((usage && charge(served, { usage, finish, abandoned })) ?? 0n);
-      await recorder.finish(intent, { ...ending, ...whereOf(served), usage: counted, cost });
-      settle({ tokens: counted ? counted.input + counted.output : 0, cost });
+      await recorder.finish(intent, { ...ending, ...endpointFields(served), usage: counted, cost });
+      settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
     },
   };
 }
 
-function whereOf({ provider, model, protocol }: Served): Pick<Intent, 'endpoint' | 'protocolOut'> {
+function endpointFields({ provider, model, protocol }: ServingEndpoint): Pick<Intent, 'endpoint' | 'protocolOut'> {
   return { endpoint: { provider, model: model.upstreamId }, protocolOut: protocol };
 }
 
@@ -133,7 +133,7 @@ function priceOf(model: CatalogModel, usage: Usage): bigint | undefined {
   }
 }
 
-function complete(usage: Partial<Usage>, estimate: () => number): Usage {
+function withEstimatedInput(usage: Partial<Usage>, estimate: () => number): Usage {
   const { input, output = 0 } = usage;
   if (input !== undefined) return { ...usage, input, output };
   return { ...usage, input: estimate(), output, estimated: true };

@@ -41,9 +41,9 @@ export interface Completion {
   upstreamId?: string;
 }
 
-const LONGEST_NAME = 300;
+const MAX_NAME_CHARACTERS = 300;
 
-export function intendedRow(intent: Intent): UsageRow {
+export function intentRow(intent: Intent): UsageRow {
   const { endpoint, protocolOut, estimate } = intent;
   const usage = { input: estimate.input, output: 0, estimated: true };
   return completedRow(intent, {
@@ -63,7 +63,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     id: intent.id,
     started_at: intent.startedAt,
     key_id: intent.keyId,
-    model: plain(intent.model),
+    model: storableText(intent.model),
     endpoint_provider: endpoint.provider,
     endpoint_model: endpoint.model,
     protocol_in: intent.protocolIn,
@@ -71,14 +71,14 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     stream: Number(intent.stream),
     status: completion.status,
     error_code: completion.errorCode ?? null,
-    finish: plain(completion.finish),
+    finish: storableText(completion.finish),
     estimated: Number(usage?.estimated === true),
     attempts: completion.attempts,
     ...counts(usage),
     cost: boundCost(completion.cost),
     first_byte_ms: completion.firstByte === undefined ? null : Math.round(completion.firstByte),
     total_ms: Math.round(completion.total),
-    upstream_id: plain(completion.upstreamId),
+    upstream_id: storableText(completion.upstreamId),
   };
 }
 
@@ -95,10 +95,10 @@ function counts(usage: Usage | undefined) {
 }
 
 /** Clients and upstreams may name things by anything; PostgreSQL keeps no text with NUL in it. */
-function plain(text: string): string;
-function plain(text: string | undefined): string | null;
-function plain(text: string | undefined): string | null {
-  return text === undefined ? null : text.slice(0, LONGEST_NAME).replaceAll('\0', '');
+function storableText(text: string): string;
+function storableText(text: string | undefined): string | null;
+function storableText(text: string | undefined): string | null {
+  return text === undefined ? null : text.slice(0, MAX_NAME_CHARACTERS).replaceAll('\0', '');
 }
 
 /** An upstream's count may be anything. */

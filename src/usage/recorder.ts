@@ -7,9 +7,18 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { type Batch, emptyBatch, entriesOf, type Flush, flushOf, joinEntries, requestOf, sizeOf } from './flush.ts';
+import {
+  emptyBatch,
+  entriesOf,
+  type Flush,
+  flushOf,
+  joinEntries,
+  type PendingBatch,
+  requestIdOf,
+  sizeOf,
+} from './flush.ts';
 import type { Completion, Intent } from './record.ts';
-import { setAside } from './refused.ts';
+import { setAsideRecord } from './refused-records.ts';
 
 export interface RecorderOptions {
   store: Pick<Store, 'call'>;
@@ -32,7 +41,7 @@ export interface Recorder {
   /** Settles when the record is durable; at once when batched. */
   finish(intent: Intent, completion: Completion): Promise<void>;
   /** Settles when what is finished so far is written, or cannot be for now. */
-  written(): Promise<void>;
+  flushed(): Promise<void>;
   /** Records that are to be written. */
   readonly waiting: number;
   /** Records that could not be kept. */
@@ -43,18 +52,24 @@ export interface Recorder {
   close(patience: number): Promise<void>;
 }
 
-const CAPACITY = 20_000;
+const MAX_PENDING_RECORDS = 20_000;
 /** Milliseconds that a record may wait for others where nobody waits for it. */
-const GATHERING = 50;
+const BATCH_DELAY_MS = 50;
 /** Milliseconds between two tries, doubling up to the second. */
-const PAUSE = 100;
-const LONGEST_PAUSE = 5_000;
+const MIN_RETRY_DELAY_MS = 100;
+const MAX_RETRY_DELAY_MS = 5_000;
 
-export function createRecorder({ store, instance, durability, log, capacity = CAPACITY }: RecorderOptions): Recorder {
+export function createRecorder({
+  store,
+  instance,
+  durability,
+  log,
+  capacity = MAX_PENDING_RECORDS,
+}: RecorderOptions): Recorder {
   const strict = durability === 'strict';
   let waiting = emptyBatch();
   let running: Promise<void> | undefined;
-  let gathering: NodeJS.Timeout | undefined;
+  let batchTimer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   let failing = false;
   let closing = false;
@@ -66,8 +81,8 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   const size = () => sizeOf(waiting);
 
   function flush(): void {
-    clearTimeout(gathering);
-    gathering = undefined;
+    clearTimeout(batchTimer);
+    batchTimer = undefined;
     running ??= run().finally(() => {
       running = undefined;
       if (size() === 0 || closing) return;
@@ -77,7 +92,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
   }
 
   function flushSoon(): void {
-    gathering ??= setTimeout(flush, GATHERING).unref();
+    batchTimer ??= setTimeout(flush, BATCH_DELAY_MS).unref();
   }
 
   async function run(): Promise<void> {
@@ -98,7 +113,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
 
   /** Settles when everything is written or set aside, or when it is given up at the end. */
   async function persist(flush: Flush, onDelay: () => void): Promise<void> {
-    for (let pause = PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
       try {
         await store.call('recordUsage', flush);
         failing = false;
@@ -109,7 +124,7 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
         failing = true;
         onDelay();
         if (closing) return;
-        await new Promise((resolve) => setTimeout(resolve, pause).unref());
+        await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
       }
     }
   }
@@ -126,11 +141,13 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
       }
       return;
     }
-    const request = requestOf(only);
+    const request = requestIdOf(only);
     if (!('finished' in only)) {
       if ('begun' in only) withoutIntent.add(request);
       log.error({ request, problem: problem.message, entry: only }, 'the store refused to note a request');
-    } else if (await setAside({ store, log }, { id: request, record: only.finished.row, problem: problem.message })) {
+    } else if (
+      await setAsideRecord({ store, log }, { id: request, record: only.finished.row, problem: problem.message })
+    ) {
       refused += 1;
     } else lost += 1;
   }
@@ -172,22 +189,22 @@ export function createRecorder({ store, instance, durability, log, capacity = CA
       last = add((done) => waiting.finished.push({ intent, completion, done }), strict ? flush : flushSoon);
       return strict ? last : Promise.resolve();
     },
-    written() {
+    flushed() {
       if (size() > 0) flush();
       return last;
     },
     async close(patience) {
-      const enough = new Promise<void>((resolve) => setTimeout(resolve, patience).unref());
+      const timedOut = new Promise<void>((resolve) => setTimeout(resolve, patience).unref());
       let late = false;
       while ((running || size() > 0) && !late) {
         flush();
-        late = (await Promise.race([running?.then(() => false), enough.then(() => true)])) === true;
+        late = (await Promise.race([running?.then(() => false), timedOut.then(() => true)])) === true;
       }
       closing = true;
     },
   };
 }
 
-function release({ begun, finished }: Batch): void {
+function release({ begun, finished }: PendingBatch): void {
   for (const { done } of [...begun, ...finished]) done();
 }

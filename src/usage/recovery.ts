@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { setAside } from './refused.ts';
+import { setAsideRecord } from './refused-records.ts';
 
 export interface RecoveryOptions {
   store: Pick<Store, 'call' | 'now'>;
@@ -11,7 +11,7 @@ export interface RecoveryOptions {
 }
 
 /** Intents that are looked at one by one in one go. */
-const CHUNK = 1000;
+const RECOVERY_BATCH_SIZE = 1000;
 
 /** Those that the store refuses are set aside, so that they hold up nobody. Throws `StoreUnavailable`. */
 export async function recoverInterrupted({ store, log }: RecoveryOptions): Promise<void> {
@@ -28,9 +28,9 @@ async function recoverAll({ store, log }: RecoveryOptions): Promise<number> {
   }
   let recovered = 0;
   for (;;) {
-    const intents = await store.call('orphanedIntents', { now, limit: CHUNK });
+    const intents = await store.call('orphanedIntents', { now, limit: RECOVERY_BATCH_SIZE });
     for (const { id, record } of intents) recovered += await recoverOne({ store, log }, { now, id, record });
-    if (intents.length < CHUNK) return recovered;
+    if (intents.length < RECOVERY_BATCH_SIZE) return recovered;
   }
 }
 
@@ -42,7 +42,7 @@ async function recoverOne(
     return await store.call('recoverUsage', { now, id });
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    await setAside({ store, log }, { id, record, problem: (error as Error).message });
+    await setAsideRecord({ store, log }, { id, record, problem: (error as Error).message });
     return 0;
   }
 }

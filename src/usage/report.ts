@@ -46,43 +46,44 @@ export interface UsageReport {
   total: Counts;
 }
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const USUAL_SPAN = 30 * DAY;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DEFAULT_SPAN_MS = 30 * DAY_MS;
 /** Longer lists are for several questions. */
-const LONGEST_HOURLY = 366 * DAY;
+const MAX_HOURLY_SPAN_MS = 366 * DAY_MS;
 const DATE_CHARACTERS = 10;
-const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+const ISO_MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-export interface Asked {
+export interface ReportParameters {
   from?: string | undefined;
   to?: string | undefined;
   by?: string | undefined;
 }
 
 /** Throws `invalid_request` naming the parameter. Moments without a zone are UTC; without any it is the last 30 days by the day. */
-export function readReportQuery(asked: Asked, allowed: readonly Grouping[], now: number): ReportQuery {
-  const to = Math.ceil((asked.to === undefined ? now + 1 : moment('to', asked.to)) / HOUR) * HOUR;
-  const usual = Math.floor((to - USUAL_SPAN) / DAY) * DAY;
-  const from = asked.from === undefined ? usual : Math.floor(moment('from', asked.from) / HOUR) * HOUR;
+export function readReportQuery(parameters: ReportParameters, allowed: readonly Grouping[], now: number): ReportQuery {
+  const to = Math.ceil((parameters.to === undefined ? now + 1 : parseMoment('to', parameters.to)) / HOUR_MS) * HOUR_MS;
+  const defaultFrom = Math.floor((to - DEFAULT_SPAN_MS) / DAY_MS) * DAY_MS;
+  const from =
+    parameters.from === undefined ? defaultFrom : Math.floor(parseMoment('from', parameters.from) / HOUR_MS) * HOUR_MS;
   if (from >= to) throw invalid('from', 'must be before to');
-  const names = (asked.by ?? 'day').split(',').filter((name) => name !== '');
+  const names = (parameters.by ?? 'day').split(',').filter((name) => name !== '');
   const by = names.map((name) => {
     const found = allowed.find((one) => one === name);
     if (found === undefined) throw invalid('by', `must be a list of ${allowed.join(', ')}, not "${name}"`);
     return found;
   });
-  if (by.includes('hour') && to - from > LONGEST_HOURLY) throw invalid('from', 'must be within a year by the hour');
+  if (by.includes('hour') && to - from > MAX_HOURLY_SPAN_MS) throw invalid('from', 'must be within a year by the hour');
   return { from, to, by: [...new Set(by)] };
 }
 
 /** Without a key it is of all keys together. */
-export async function reportUse(
+export async function reportUsage(
   store: Pick<Store, 'call'>,
   { from, to, by }: ReportQuery,
   keyId?: string,
 ): Promise<UsageReport> {
-  const span = { from: from / HOUR, to: to / HOUR };
+  const span = { from: from / HOUR_MS, to: to / HOUR_MS };
   const [rows, [total = {}]] = await Promise.all([
     store.call('usageSums', { ...span, by, keyId }),
     store.call('usageSums', { ...span, by: [], keyId }),
@@ -99,8 +100,8 @@ function groupOf(row: Row, by: readonly Grouping[]): Partial<ReportRow> {
 }
 
 function nameOf(grouping: Grouping, value: unknown): string {
-  if (grouping === 'day') return new Date(Number(value) * DAY).toISOString().slice(0, 10);
-  return grouping === 'hour' ? new Date(Number(value) * HOUR).toISOString() : String(value);
+  if (grouping === 'day') return new Date(Number(value) * DAY_MS).toISOString().slice(0, 10);
+  return grouping === 'hour' ? new Date(Number(value) * HOUR_MS).toISOString() : String(value);
 }
 
 function countsOf(row: Row): Counts {
@@ -117,8 +118,8 @@ function countsOf(row: Row): Counts {
   };
 }
 
-function moment(param: string, text: string): number {
-  const [matches, , , , zone] = MOMENT.exec(text) ?? [];
+function parseMoment(param: string, text: string): number {
+  const [matches, , , , zone] = ISO_MOMENT.exec(text) ?? [];
   const zoned = zone === undefined && text.length > DATE_CHARACTERS ? `${text}Z` : text;
   const value = matches === undefined ? Number.NaN : Date.parse(zoned);
   if (Number.isNaN(value)) throw invalid(param, 'must be an ISO date or time such as 2026-11-21 or 2026-11-21T08:00Z');

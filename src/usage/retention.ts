@@ -15,55 +15,56 @@ export interface RecordRetention {
   maxSize: number;
 }
 
-const DAY = 24 * 3600 * 1000;
+const DAY_MS = 24 * 3600 * 1000;
 /** Bytes of a record with its indexes, as measured on SQLite with ids of the usual length. */
-const RECORD_SIZE = 335;
+const RECORD_BYTES = 335;
 /** Records that go in one transaction. */
-const CHUNK = 5000;
+const PRUNE_BATCH_SIZE = 5000;
 /** Share of the records that fit, recorded since the last look, that makes the next one worth its scan. */
-const WORTHWHILE = 0.01;
+const MIN_GROWTH_RATIO = 0.01;
 
 /** Removes what is too old or too much, in whole days, and of today the oldest. Resolves to how many records went. */
 export async function pruneRecords(
   { store, now }: RecordRetentionOptions,
   { keep, maxSize }: RecordRetention,
 ): Promise<number> {
-  const today = Math.floor(now() / DAY);
-  const oldest = Math.floor((now() - keep) / DAY);
-  const most = Math.floor(maxSize / RECORD_SIZE);
-  const fitting = firstFitting(await store.call('usageByDay', {}), most);
+  const today = Math.floor(now() / DAY_MS);
+  const oldest = Math.floor((now() - keep) / DAY_MS);
+  const maxRecords = Math.floor(maxSize / RECORD_BYTES);
+  const fitting = firstFittingDay(await store.call('usageByDay', {}), maxRecords);
   const day = Math.min(today, Math.max(oldest, fitting));
-  const pruned = await untilNone(() => store.call('pruneUsage', { day, most: CHUNK }));
-  return fitting > today ? pruned + (await trimRecords(store, most)) : pruned;
+  const pruned = await repeatUntilNone(() => store.call('pruneUsage', { day, limit: PRUNE_BATCH_SIZE }));
+  return fitting > today ? pruned + (await trimRecords(store, maxRecords)) : pruned;
 }
 
-export interface Trimmer {
+export interface RecordTrimmer {
   /** Keeps to the size amid a day, where enough was recorded since the last time to make it worth a look. */
   trim(maxSize: number): Promise<number>;
 }
 
-export function createTrimmer({ store, now }: RecordRetentionOptions): Trimmer {
-  let seen = 0;
+export function createRecordTrimmer({ store, now }: RecordRetentionOptions): RecordTrimmer {
+  let totalAtLastTrim = 0;
   return {
     async trim(maxSize) {
-      const most = Math.floor(maxSize / RECORD_SIZE);
+      const maxRecords = Math.floor(maxSize / RECORD_BYTES);
       const days = await store.call('usageByDay', {});
       const total = days.reduce((sum, { records }) => sum + Number(records), 0);
       const [latest] = days;
-      const isToday = Number(latest?.day) === Math.floor(now() / DAY);
-      if (!isToday || Number(latest?.records) <= most || total - seen < most * WORTHWHILE) return 0;
-      seen = total;
-      return trimRecords(store, most);
+      const isToday = Number(latest?.day) === Math.floor(now() / DAY_MS);
+      if (!isToday || Number(latest?.records) <= maxRecords || total - totalAtLastTrim < maxRecords * MIN_GROWTH_RATIO)
+        return 0;
+      totalAtLastTrim = total;
+      return trimRecords(store, maxRecords);
     },
   };
 }
 
-async function trimRecords(store: Pick<Store, 'call'>, most: number): Promise<number> {
-  const before = await store.call('newestSince', { most });
-  return before === undefined ? 0 : untilNone(() => store.call('trimUsage', { before, most: CHUNK }));
+async function trimRecords(store: Pick<Store, 'call'>, maxRecords: number): Promise<number> {
+  const before = await store.call('newestSince', { keep: maxRecords });
+  return before === undefined ? 0 : repeatUntilNone(() => store.call('trimUsage', { before, limit: PRUNE_BATCH_SIZE }));
 }
 
-async function untilNone(remove: () => Promise<number>): Promise<number> {
+async function repeatUntilNone(remove: () => Promise<number>): Promise<number> {
   let removed = 0;
   for (;;) {
     const gone = await remove();
@@ -73,11 +74,11 @@ async function untilNone(remove: () => Promise<number>): Promise<number> {
 }
 
 /** The first day from which on all records fit; `days` are the last one first. */
-function firstFitting(days: Record<string, unknown>[], most: number): number {
+function firstFittingDay(days: Record<string, unknown>[], maxRecords: number): number {
   let records = 0;
   for (const day of days) {
     records += Number(day.records);
-    if (records > most) return Number(day.day) + 1;
+    if (records > maxRecords) return Number(day.day) + 1;
   }
   return Number.NEGATIVE_INFINITY;
 }

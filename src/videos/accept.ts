@@ -27,7 +27,7 @@ export async function accept(step: TaskStep, ref: VideoRef): Promise<StepResult>
   if (result && !result.changed && result.attempt.state !== 'accepted' && isTerminal(result.task.status)) {
     const attempt = { ...result.attempt, ...accepted };
     const booking = costReconciliationJob(result.task, laneOf(attempt), now);
-    await context.store.call('bookVideoLater', { attempt, job: booking });
+    await context.store.call('scheduleCostReconciliation', { attempt, job: booking });
   }
   return 'over';
 }

@@ -52,7 +52,7 @@ function notify(
 ): void {
   if (settlement) wake('video-use');
   if (settlement?.delivery) wake('webhook');
-  if (settlement?.booking) wake('video-booking');
+  if (settlement?.reconciliation) wake('video-booking');
   if (job && 'hasten' in job) wake('video');
   if (task.status !== before.status) events?.videoStatusChanged(task.status);
   const isUnmirrored = task.status === 'completed' && task.assets.some(({ kept }) => !kept);

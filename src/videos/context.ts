@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Provider } from '../core/provider.ts';
 import type { VideoApi } from '../core/video.ts';
-import type { FetchBytes } from '../net/fetch.ts';
+import type { FetchBytes } from '../net/guarded-client.ts';
 import type { VideoAttempt } from '../records/video-task.ts';
 import type { ActiveProvider } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';

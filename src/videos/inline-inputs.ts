@@ -3,8 +3,8 @@
 import { GatewayError } from '../core/errors.ts';
 import { sniffMime } from '../core/mime.ts';
 import type { VideoInput, VideoRequest } from '../core/video.ts';
-import { FetchFailure } from '../net/failure.ts';
-import type { FetchBytes } from '../net/fetch.ts';
+import { FetchFailure } from '../net/fetch-failure.ts';
+import type { FetchBytes } from '../net/guarded-client.ts';
 
 /** Per input. */
 const MAX_FETCHED_BYTES = 20 * 1024 * 1024;

@@ -4,8 +4,8 @@ import { GatewayError } from '../core/errors.ts';
 import { MAX_MEDIA_TYPE_CHARACTERS } from '../core/lengths.ts';
 import { registeredType, sniffBase64 } from '../core/mime.ts';
 import type { ReferenceType, VideoInput } from '../core/video.ts';
-import type { AddressPolicy } from '../net/policy.ts';
-import { checkUrl } from '../net/url.ts';
+import type { AddressPolicy } from '../net/address-policy.ts';
+import { checkUrl } from '../net/check-url.ts';
 import { refuse } from './refusal.ts';
 
 const MEBIBYTE = 1024 * 1024;

@@ -27,18 +27,19 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
     if (!loaded) return store.call('finishVideoJob', { lease });
     const { task } = loaded;
     const found = await findAccepted(context, loaded, signal);
-    if (!found) return store.call('bookVideo', { lease, task, now: clock.now() });
+    if (!found) return store.call('reconcileVideoCost', { lease, task, now: clock.now() });
     const report = await queryStatus({ context, loaded: found, signal });
     const { attempt } = found;
     const now = clock.now();
     const bill = costOfReport(found, report);
     if (bill) {
       const entry = ledgerEntry(task, attempt.provider, bill, now);
-      await store.call('bookVideo', { lease, task, attempt, entry, now });
+      await store.call('reconcileVideoCost', { lease, task, attempt, entry, now });
       return context.wake('video-use');
     }
     const isGone = report.type === 'missing' && job.attempt + 1 >= MAX_MISSING_ANSWERS;
-    if (isGone || job.attempt + 1 >= MAX_QUERIES) return store.call('bookVideo', { lease, task, attempt, now });
+    if (isGone || job.attempt + 1 >= MAX_QUERIES)
+      return store.call('reconcileVideoCost', { lease, task, attempt, now });
     const dueAt = now + (job.attempt < QUICK_QUERIES ? QUICK_INTERVAL_MS : INTERVAL_MS);
     await store.call('rescheduleVideoJob', { lease, dueAt, attempts: 1 });
   }

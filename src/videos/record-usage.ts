@@ -18,7 +18,7 @@ export function createUsageHandler({ store, clock }: VideoContext): JobHandler {
       const lease = { id: job.id, lease: job.lease };
       const use = await store.call('readVideoUse', { id: job.ref });
       if (!use) return store.call('finishVideoJob', { lease });
-      await store.call('recordTask', { row: usageRowOf(job.ref, use), held: use.open });
+      await store.call('recordTaskUsage', { row: usageRowOf(job.ref, use), held: use.open });
       await store.call('finishVideoUse', { lease, id: job.ref, revision: use.revision, now: clock.now() });
     },
   };

@@ -6,7 +6,7 @@ import { assertValid } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities, VideoRequest } from '../core/video.ts';
-import type { AddressPolicy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/address-policy.ts';
 import type { Creation } from './creation.ts';
 import { chooseDimensions } from './dimensions.ts';
 import { readInput } from './inputs.ts';

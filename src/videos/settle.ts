@@ -40,7 +40,7 @@ export function settle(context: VideoContext, { task, attempt }: LoadedVideo, en
           task: encodeTask(settled, context.taskObject),
         }),
       }),
-      ...(needsReconciliation && { booking: costReconciliationJob(task, laneOf(attempt), now) }),
+      ...(needsReconciliation && { reconciliation: costReconciliationJob(task, laneOf(attempt), now) }),
     },
   };
 }

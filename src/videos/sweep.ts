@@ -58,7 +58,7 @@ async function sweepMedia(context: VideoContext, now: number, signal: AbortSigna
 async function releaseStaleReservations({ store }: VideoContext, before: number, signal: AbortSignal): Promise<void> {
   for (let after = ''; ; ) {
     signal.throwIfAborted();
-    const ids = await store.call('heldTasks', { before, after, limit: BATCH_SIZE });
+    const ids = await store.call('tasksWithHold', { before, after, limit: BATCH_SIZE });
     for (const id of ids) {
       if (!(await store.call('mayCostMore', { id }))) await store.call('releaseTask', { id });
     }
@@ -73,7 +73,7 @@ export async function eraseMedia({ store, mirror }: VideoContext, { id, owner, a
   const kept = assets.flatMap((asset) => asset.kept ?? []);
   await mirror?.erase({ id, owner }, kept);
   const left = assets.map(({ kept: gone, ...asset }) => (gone ? { ...asset, expired: true } : asset));
-  await store.call('forgetVideoMedia', { id, assets: JSON.stringify(left) });
+  await store.call('eraseVideoMedia', { id, assets: JSON.stringify(left) });
 }
 
 async function inBatches(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {

@@ -1,10 +1,10 @@
 /** Callback URL check: made when a task is created. Every delivery attempt checks the address again. */
 
 import { GatewayError } from '../core/errors.ts';
-import { FetchFailure } from '../net/failure.ts';
-import type { AddressPolicy } from '../net/policy.ts';
+import type { AddressPolicy } from '../net/address-policy.ts';
+import { checkUrl } from '../net/check-url.ts';
+import { FetchFailure } from '../net/fetch-failure.ts';
 import { type Lookup, resolveChecked } from '../net/resolver.ts';
-import { checkUrl } from '../net/url.ts';
 
 const MAX_URL_CHARACTERS = 2048;
 /** Timeout of the DNS lookup. A name that cannot be resolved in time is accepted: it may resolve later. */

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Scheduler } from '../jobs/job.ts';
-import { WEBHOOK } from '../store/delivery-rows.ts';
+import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type {
   AttemptRow,
   DeliveryOutcome,
@@ -87,7 +87,7 @@ export async function replayDelivery({ store, scheduler, owner, taskId }: Replay
   const start = row && (await store.call('startReplay', { deliveryId: row.id, ...replay }));
   switch (start?.state) {
     case 'started':
-      return scheduler.wake(WEBHOOK);
+      return scheduler.wake(WEBHOOK_JOB_KIND);
     case 'in_flight':
       throw new GatewayError('delivery_in_flight', 'This webhook is being delivered at the moment; try again shortly.');
     case 'limited':

@@ -5,9 +5,9 @@ import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Job, JobHandler } from '../jobs/job.ts';
 import { retryWhileUnavailable } from '../jobs/store-retry.ts';
-import { FetchFailure } from '../net/failure.ts';
-import type { GuardedAnswer, GuardedClient } from '../net/fetch.ts';
-import { replayOf, WEBHOOK } from '../store/delivery-rows.ts';
+import { FetchFailure } from '../net/fetch-failure.ts';
+import type { GuardedClient, GuardedResponse } from '../net/guarded-client.ts';
+import { replayJobRef, WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { DeliveryAttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -50,7 +50,12 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     const { deliveryId, trigger } = parseJobRef(job);
     const { id, lease } = job;
     const attempt = { id, lease, deliveryId };
-    const begun = await store.call('beginAttempt', { ...attempt, trigger, most: MAX_ATTEMPTS, now: clock.now() });
+    const begun = await store.call('beginAttempt', {
+      ...attempt,
+      trigger,
+      maxAttempts: MAX_ATTEMPTS,
+      now: clock.now(),
+    });
     if (begun.state !== 'send') return;
     const startedAt = clock.now();
     const drained = Promise.withResolvers<void>();
@@ -86,7 +91,7 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     else log.warn({ delivery, outcome, status, nextDueAt }, 'webhook not delivered');
   }
 
-  return { kind: WEBHOOK, limits: CONCURRENCY_LIMITS, maxRunMs: timeoutMs + BODY_TIMEOUT_MS, run };
+  return { kind: WEBHOOK_JOB_KIND, limits: CONCURRENCY_LIMITS, maxRunMs: timeoutMs + BODY_TIMEOUT_MS, run };
 }
 
 interface FinishedAttempt {
@@ -97,7 +102,7 @@ interface FinishedAttempt {
 }
 
 function parseJobRef({ ref }: Job): { deliveryId: string; trigger: DeliveryTrigger } {
-  const suffix = replayOf('');
+  const suffix = replayJobRef('');
   if (ref.endsWith(suffix)) return { deliveryId: ref.slice(0, -suffix.length), trigger: 'replay' };
   return { deliveryId: ref, trigger: 'schedule' };
 }
@@ -145,7 +150,7 @@ async function send(
   }
 }
 
-async function drain(answer: GuardedAnswer): Promise<void> {
+async function drain(answer: GuardedResponse): Promise<void> {
   const timer = setTimeout(answer.close, BODY_TIMEOUT_MS);
   try {
     for await (const _chunk of answer.body);
@@ -180,7 +185,7 @@ function outcomeOfError(error: unknown): DeliveryOutcome {
 }
 
 /** Parses `Retry-After`, seconds or an HTTP date, into milliseconds from now. */
-function retryAfterOf({ headers }: GuardedAnswer, now: number): number | undefined {
+function retryAfterOf({ headers }: GuardedResponse, now: number): number | undefined {
   const text = headers['retry-after'];
   if (typeof text !== 'string') return undefined;
   const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;

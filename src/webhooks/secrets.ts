@@ -131,7 +131,7 @@ export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecrets
         const to = cipher.encrypt(decrypt(stored), ciphertextLocation(id));
         if (await store.call('replaceCiphertext', { id, from: ciphertext, to })) changed += 1;
       }
-      await store.call('moveEncryption', { keyId: cipher.keyId, changed, author, now: store.now() });
+      await store.call('setEncryptionKey', { keyId: cipher.keyId, changed, author, now: store.now() });
       return changed;
     },
   };

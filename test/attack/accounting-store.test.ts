@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
 import { Secret } from '../../src/security/secret.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import {
   type Answerer,
@@ -213,7 +213,7 @@ attack(
     });
     const answer = ask(gateway, 'bills/m', OTHER);
     await begun.promise;
-    const beside = await openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS });
+    const beside = await openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
     await sql('UPDATE instance SET heartbeat_until = 0');
     assert.equal(await beside.call('recoverUsage', { now: beside.now() }), 1);
     await beside.close();

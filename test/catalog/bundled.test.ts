@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Type } from 'typebox';
 import { bundledModels, customModel } from '../../src/catalog/bundled.ts';
-import { fileOf } from '../../src/catalog/import/merge.ts';
+import { fileText } from '../../src/catalog/import/merge.ts';
 import { isReachable } from '../../src/catalog/rules.ts';
 import { problems } from '../../src/core/json/check.ts';
 
@@ -73,7 +73,7 @@ test('every bundled model is a valid catalog model that can chat', () => {
 test('the file is as the importer writes it: sorted, one model a line, small', () => {
   const text = readFileSync(new URL('../../src/catalog/models.json', import.meta.url), 'utf8');
   const entries: { id: string }[] = JSON.parse(text);
-  assert.equal(text, fileOf(entries));
+  assert.equal(text, fileText(entries));
   assert.ok(text.length < 1_000_000);
   const ids = entries.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)].sort());

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decimal, double, price, pricePerToken, shift } from '../../src/catalog/decimal.ts';
+import { doubleDecimal, exactDecimal, exactPrice, pricePerToken, shiftDecimal } from '../../src/catalog/decimal.ts';
 
 const SCALE = 60;
 
@@ -29,14 +29,14 @@ const number = fc
 test('a shift multiplies by a power of ten exactly', () => {
   fc.assert(
     fc.property(number, fc.integer({ min: -12, max: 12 }), (text, places) => {
-      const shifted = shift(text, places) ?? '';
+      const shifted = shiftDecimal(text, places) ?? '';
       assert.equal(scaled(shifted), scaled(`${text.split('e')[0]}e${Number(text.split('e')[1] ?? 0) + places}`));
     }),
   );
 });
 
 test('the result is plain: no exponent, no needless zeros', () => {
-  fc.assert(fc.property(number, (text) => assert.match(decimal(text) ?? '', /^(0|[1-9]\d*)(\.\d*[1-9])?$/)));
+  fc.assert(fc.property(number, (text) => assert.match(exactDecimal(text) ?? '', /^(0|[1-9]\d*)(\.\d*[1-9])?$/)));
 });
 
 test('a price of up to 15 digits per million loses none per token', () => {
@@ -47,7 +47,9 @@ test('a price of up to 15 digits per million loses none per token', () => {
 });
 
 test('doubling is exact', () => {
-  fc.assert(fc.property(number, (text) => assert.equal(scaled(double(decimal(text) ?? '')), scaled(text) * 2n)));
+  fc.assert(
+    fc.property(number, (text) => assert.equal(scaled(doubleDecimal(exactDecimal(text) ?? '')), scaled(text) * 2n)),
+  );
 });
 
 test('usual prices', () => {
@@ -55,17 +57,17 @@ test('usual prices', () => {
   assert.equal(pricePerToken('10'), '0.00001');
   assert.equal(pricePerToken('0.003625'), '0.000000003625');
   assert.equal(pricePerToken(0), '0');
-  assert.equal(price('1.25e-06'), '0.00000125');
-  assert.equal(price(1.5e-7), '0.00000015');
+  assert.equal(exactPrice('1.25e-06'), '0.00000125');
+  assert.equal(exactPrice(1.5e-7), '0.00000015');
 });
 
 test('the noise of binary arithmetic is rounded to a millionth of a millionth', () => {
   assert.equal(pricePerToken(0.09999999999999999), '0.0000001');
   assert.equal(pricePerToken('3.5999999999999996'), '0.0000036');
-  assert.equal(price('0.000000049999999999999996'), '0.00000005');
+  assert.equal(exactPrice('0.000000049999999999999996'), '0.00000005');
 });
 
 test('what is not a price is none', () => {
   for (const value of ['-1', '', '.', 'free', null, undefined, {}, Number.NaN, Infinity, -0.5])
-    assert.equal(price(value), undefined);
+    assert.equal(exactPrice(value), undefined);
 });

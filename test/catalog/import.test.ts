@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { CatalogEntry } from '../../src/catalog/entry.ts';
 import { importModels } from '../../src/catalog/import/import.ts';
-import { fileOf } from '../../src/catalog/import/merge.ts';
+import { fileText } from '../../src/catalog/import/merge.ts';
 
 function sample(name: string): string {
   return readFileSync(new URL(`./samples/${name}.json`, import.meta.url), 'utf8');
@@ -28,8 +28,8 @@ for (const format of ['ruby-llm', 'openrouter', 'models-dev', 'litellm']) {
 }
 
 test('ruby-llm', () => {
-  const { entries, read, kept } = importModels(sample('ruby-llm'));
-  assert.deepEqual([read, kept], [9, 6]);
+  const { entries, read, served } = importModels(sample('ruby-llm'));
+  assert.deepEqual([read, served], [9, 6]);
   assert.deepEqual(byId(entries, 'openai/gpt-9'), {
     id: 'openai/gpt-9',
     canonicalSlug: 'openai/gpt-9-2026-02-01',
@@ -203,7 +203,7 @@ test('importing the same again changes nothing, and the file is one model a line
   const before = importModels(sample('openrouter')).entries;
   const again = importModels(sample('openrouter'), { before });
   assert.deepEqual([again.added, again.changed, again.removed], [[], [], []]);
-  const file = fileOf(again.entries);
+  const file = fileText(again.entries);
   assert.deepEqual(JSON.parse(file), again.entries);
   assert.equal(file.split('\n').length, again.entries.length + 3);
 });

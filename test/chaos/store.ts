@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Secret } from '../../src/security/secret.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import type { Row, StoreOperation } from '../../src/store/operation.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
@@ -27,12 +27,12 @@ const OPERATIONS = new URL('./operations.ts', import.meta.url);
 /** Of the gateway whose configuration lies in the folder. */
 export async function openData(folder: string, role: 'owner' | 'guest' = 'owner'): Promise<ChaosStore> {
   return withMore(
-    await openSqlite({ folder: join(folder, 'data'), role, operations: OPERATIONS, migrations: MIGRATIONS }),
+    await openSqlite({ folder: join(folder, 'data'), role, operations: OPERATIONS, migrations: MIGRATIONS_FOLDER }),
   );
 }
 
 export async function openDatabase(url: string): Promise<ChaosStore> {
-  return withMore(await openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS }));
+  return withMore(await openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS_FOLDER }));
 }
 
 function withMore(store: Store): ChaosStore {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ChatRequest, MediaPart, Part } from '../../src/core/chat.ts';
 import { inlineMedia, refusePrivateUrls } from '../../src/inference/request/media.ts';
-import { createGuardedClient, type FetchBytes } from '../../src/net/fetch.ts';
-import { createAddressPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/address-policy.ts';
+import { createGuardedClient, type FetchBytes } from '../../src/net/guarded-client.ts';
 import { startHttps, type TestServer, testCa } from '../net/servers.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n-pixels', 'latin1');

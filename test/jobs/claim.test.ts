@@ -10,7 +10,7 @@ import { type JobStore, jobs, openJobStore } from './rig.ts';
 const NOW = 1_000_000;
 
 function claim(store: Pick<JobStore, 'call'>, over: Partial<Claim> = {}): Promise<Claimed> {
-  const limits = { slots: 256, lateSlots: 256, lane: 8, owner: 32 };
+  const limits = { slots: 256, lateSlots: 256, maxPerLane: 8, maxPerOwner: 32 };
   const times = { now: NOW, until: NOW + 1000, leaseUntil: NOW + 30_000 };
   return store.call('claimJobs', { kind: 'test', lease: randomUUID(), ...times, ...limits, ...over });
 }
@@ -46,11 +46,11 @@ forEachStore((name, open) => {
     for (const lane of ['a', 'b', 'c'])
       await store.do('addJobs', { jobs: jobs(20, { lane, owner: lane, dueAt: NOW }) });
     await store.do('breakLane', { kind: 'test', lane: 'c' });
-    const both = await Promise.all([claim(store, { owner: 6 }), claim(other, { owner: 6 })]);
+    const both = await Promise.all([claim(store, { maxPerOwner: 6 }), claim(other, { maxPerOwner: 6 })]);
     const count = (lane: string) => both.flatMap(lanesOf).filter((one) => one === lane).length;
     assert.deepEqual(['a', 'b', 'c'].map(count), [6, 6, 1]);
-    assert.deepEqual((await claim(other, { owner: 6 })).jobs, []);
-    assert.equal((await claim(store, { owner: 9 })).jobs.length, 4);
+    assert.deepEqual((await claim(other, { maxPerOwner: 6 })).jobs, []);
+    assert.equal((await claim(store, { maxPerOwner: 9 })).jobs.length, 4);
   });
 
   test(`limits hold however many gateways claim at the same moment (${name})`, async (context) => {
@@ -73,7 +73,7 @@ forEachStore((name, open) => {
     assert.deepEqual(lanesOf(await claim(store, { slots: 2 })).sort(), ['busy', 'quiet']);
     await store.do('addJobs', { jobs: jobs(9, { kind: 'old', lane: 'old', dueAt: NOW - 5000 }), late: true });
     await store.do('addJobs', { jobs: jobs(9, { kind: 'old', lane: 'new', dueAt: NOW }) });
-    const claimed = await claim(store, { kind: 'old', slots: 8, lateSlots: 3, lane: 5 });
+    const claimed = await claim(store, { kind: 'old', slots: 8, lateSlots: 3, maxPerLane: 5 });
     assert.deepEqual(lanesOf(claimed).sort(), ['new', 'new', 'new', 'new', 'new', 'old', 'old', 'old']);
   });
 
@@ -83,12 +83,12 @@ forEachStore((name, open) => {
     for (const lane of ['', 'dead', 'x', 'y']) {
       await store.do('addJobs', { jobs: jobs(4, { lane, owner: 'b', dueAt: NOW }) });
     }
-    const one = () => claim(store, { slots: 1, owner: 100, places });
-    let places = {};
+    const one = () => claim(store, { slots: 1, maxPerOwner: 100, cursors });
+    let cursors = {};
     const seen: string[] = [];
     for (let turn = 0; turn < 6; turn++) {
       const claimed = await one();
-      places = claimed.places;
+      cursors = claimed.cursors;
       seen.push(...claimed.jobs.map(({ lane, owner }) => `${lane}/${owner}`));
     }
     assert.deepEqual(seen, ['/b', 'dead/a', 'dead/b', 'x/b', 'y/b', '/b']);
@@ -115,7 +115,7 @@ forEachStore((name, open) => {
     for (const [index, owner] of owners.entries()) {
       await store.do('addJobs', { jobs: jobs(2, { lane: 'busy', owner, dueAt: NOW - index * 100 }) });
     }
-    const claimed = await claim(store, { lane: 2 });
+    const claimed = await claim(store, { maxPerLane: 2 });
     const served = claimed.jobs.filter(({ lane }) => lane === 'busy').map(({ owner }) => owner);
     assert.deepEqual(served, ['f', 'e']);
   });

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type FixedKey, type KeyStore, openKeyStore } from '../../src/keys/store.ts';
+import { type KeyStore, openKeyStore, type StaticKey } from '../../src/keys/store.ts';
 import { Secret } from '../../src/security/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { forEachStore, type TestStore, temporaryData } from '../store/stores.ts';
@@ -17,7 +17,7 @@ interface Opened {
   /** A clock that tests move. */
   clock: { now: number };
   /** Another process's view with each call, where that process has a store of its own. */
-  open(configured?: FixedKey[], store?: Store): Promise<KeyStore>;
+  open(configured?: StaticKey[], store?: Store): Promise<KeyStore>;
 }
 
 forEachStore((engine, openStore) => {
@@ -25,7 +25,7 @@ forEachStore((engine, openStore) => {
     const store = await openStore(context);
     const folder = temporaryData(context);
     const clock = { now: Date.UTC(2027, 0, 1) };
-    const open = (configured: FixedKey[] = [], own: Store = store) =>
+    const open = (configured: StaticKey[] = [], own: Store = store) =>
       openKeyStore({ store: own, folder, configured, now: () => clock.now });
     return { store, folder, clock, open };
   }
@@ -135,7 +135,7 @@ forEachStore((engine, openStore) => {
       const { store, open } = await opened(context);
       const running = await open();
       const { secret } = await running.create({ name: 'doomed' });
-      running.follow();
+      running.startRefreshing();
       assert.ok(await running.authenticate(secret));
       await (await open([], await store.beside())).revoke('doomed');
       const revoked = performance.now();
@@ -194,7 +194,7 @@ forEachStore((engine, openStore) => {
   });
 
   describe(`keys of the configuration (${engine})`, () => {
-    const fixed = (key: string): FixedKey => ({ name: 'fixed', key: new Secret(key), settings: { models: ['a/*'] } });
+    const fixed = (key: string): StaticKey => ({ name: 'fixed', key: new Secret(key), settings: { models: ['a/*'] } });
 
     test('work beside the stored ones and show little', async (context) => {
       const keys = await (await opened(context)).open([fixed('0123456789abcdef')]);

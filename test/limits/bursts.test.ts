@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { moneyOf } from '../../src/core/money.ts';
-import { createHoldings } from '../../src/limits/holdings.ts';
 import { type Admission, createLimitKeeper, type LimitKeeper } from '../../src/limits/limits.ts';
-import { createMinute } from '../../src/limits/minute.ts';
+import { createMinuteWindow } from '../../src/limits/minute-window.ts';
 import { createQuota, type Quota } from '../../src/limits/quota.ts';
+import { createReservationPool } from '../../src/limits/reservation-pool.ts';
 import type { KeySettings } from '../../src/records/key-settings.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
@@ -16,7 +16,12 @@ import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
 
 async function keeperOn(store: Store, instance = 'one'): Promise<LimitKeeper> {
-  await store.call('heartbeat', { id: instance, now: NOON, until: NOON + 30_000, alone: store.engine === 'sqlite' });
+  await store.call('heartbeat', {
+    id: instance,
+    now: NOON,
+    until: NOON + 30_000,
+    exclusive: store.engine === 'sqlite',
+  });
   return createLimitKeeper({ quota: createQuota({ store, instance }), defaults: () => ({}), now: () => NOON });
 }
 
@@ -112,7 +117,7 @@ function slowQuota(): { quota: Quota; answers: ((granted: bigint) => void)[] } {
 
 test('what is spent while the store is asked is not available once more', async () => {
   const { quota, answers } = slowQuota();
-  const money = createHoldings({ holding: { subject: 'x', limit: 10n }, quota, slice: 0n });
+  const money = createReservationPool({ holding: { subject: 'x', limit: 10n }, quota, slice: 0n });
   const first = money.admit(6n);
   answers.shift()?.(6n);
   const reservation = await first;
@@ -126,7 +131,7 @@ test('what is spent while the store is asked is not available once more', async 
 
 test('an answer that is outdated refuses nobody', async () => {
   const { quota, answers } = slowQuota();
-  const money = createHoldings({ holding: { subject: 'x', limit: 10n }, quota, slice: 0n });
+  const money = createReservationPool({ holding: { subject: 'x', limit: 10n }, quota, slice: 0n });
   const first = money.admit(6n);
   answers.shift()?.(6n);
   const reservation = await first;
@@ -148,7 +153,7 @@ test('an answer of the minute before refuses nobody', async () => {
     return { granted: want, taken: want };
   };
   const quota: Quota = { slice: () => 1, take, hold: () => assert.fail('not asked') };
-  const minute = createMinute({ subject: 'x', quota, now: () => now });
+  const minute = createMinuteWindow({ subject: 'x', quota, now: () => now });
   assert.equal(await minute.admit(5, 10), true);
   assert.deepEqual(asked, [0, 60_000]);
 });
@@ -160,7 +165,7 @@ test('a store that cannot be asked fails those that wait, and nobody after them'
     return { granted: want, spent: 0n, others: 0n };
   };
   const quota: Quota = { slice: () => 1, hold, take: () => assert.fail('not asked') };
-  const slots = createHoldings({ holding: { subject: 'x', limit: 10n }, quota, slice: 0n });
+  const slots = createReservationPool({ holding: { subject: 'x', limit: 10n }, quota, slice: 0n });
   const results = await Promise.allSettled(times(3, () => slots.admit(1n)));
   assert.deepEqual(
     results.map(({ status }) => status),

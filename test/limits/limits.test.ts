@@ -181,7 +181,7 @@ describe('three gateways on one database', () => {
     const stores = [store, await store.beside(), await store.beside()];
     const names = ['one', 'two', 'three'];
     for (const id of names)
-      await store.call('heartbeat', { id, now: time.now, until: time.now + 30_000, alone: false });
+      await store.call('heartbeat', { id, now: time.now, until: time.now + 30_000, exclusive: false });
     return { store, keepers: stores.map((one, index) => keeperOn(one, time, names[index])) };
   }
 
@@ -241,7 +241,7 @@ describe('three gateways on one database', () => {
     await dead.admit(wish(settings, { cost: '0.8' }));
     await refusal(alive.admit(wish(settings, { cost: '0.5' })));
     time.now += 60_000;
-    await store.call('heartbeat', { id: 'two', now: time.now, until: time.now + 30_000, alone: false });
+    await store.call('heartbeat', { id: 'two', now: time.now, until: time.now + 30_000, exclusive: false });
     await alive.admit(wish(settings, { cost: '0.5' }));
   });
 });

@@ -15,7 +15,7 @@ const key = { id: 'key-1', settings: { budgets: { day: '1', total: '10' } } } as
 
 /** Accounts of a gateway that has just come up. */
 async function gateway(store: Store, instance: string, now = NOON): Promise<AdmissionControl> {
-  await store.call('heartbeat', { id: instance, now, until: now + 30_000, alone: store.engine === 'sqlite' });
+  await store.call('heartbeat', { id: instance, now, until: now + 30_000, exclusive: store.engine === 'sqlite' });
   const limits = createLimitKeeper({
     quota: createQuota({ store, instance }),
     defaults: () => ({}),

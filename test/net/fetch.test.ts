@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { createGuardedClient, type GuardedClientOptions } from '../../src/net/fetch.ts';
-import { createAddressPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/address-policy.ts';
+import { createGuardedClient, type GuardedClientOptions } from '../../src/net/guarded-client.ts';
 import type { Lookup } from '../../src/net/resolver.ts';
 import { startHttps, startTls, type TestServer, testCa } from './servers.ts';
 

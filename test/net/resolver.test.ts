@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { createAddressPolicy } from '../../src/net/policy.ts';
+import { createAddressPolicy } from '../../src/net/address-policy.ts';
 import { createLookup, createResolverLookup, systemLookup } from '../../src/net/resolver.ts';
 import { startNameServer } from './name-server.ts';
 

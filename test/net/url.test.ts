@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
-import { createAddressPolicy } from '../../src/net/policy.ts';
-import { checkUrl } from '../../src/net/url.ts';
+import { createAddressPolicy } from '../../src/net/address-policy.ts';
+import { checkUrl } from '../../src/net/check-url.ts';
 
 const ATTACKS = [
   ...[

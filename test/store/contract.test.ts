@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { GatewayError } from '../../src/core/errors.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
 import { forEachStore, temporaryData } from './stores.ts';
@@ -74,7 +74,7 @@ forEachStore((engine, openStore) => {
     });
 
     test('that waits for something else is ended, and the store works on', async (context) => {
-      const store = engineStore(await openStore(context, { operations, patience: 300 }));
+      const store = engineStore(await openStore(context, { operations, timeoutMs: 300 }));
       const [wandering, other] = await Promise.allSettled([
         store.call('putAndWander', { subject: 'a', value: 1, milliseconds: 600 }),
         store.call('put', { subject: 'b', value: 1 }),
@@ -147,7 +147,7 @@ forEachStore((engine, openStore) => {
 
     test('that is not the one the store was made with is refused', async (context) => {
       const folder = join(temporaryData(context), 'migrations');
-      cpSync(MIGRATIONS, folder, { recursive: true });
+      cpSync(MIGRATIONS_FOLDER, folder, { recursive: true });
       const migrations = pathToFileURL(`${folder}/`);
       const store = await openStore(context, { migrations });
       writeFileSync(join(folder, 'state', '9000-later.sql'), 'CREATE TABLE later (id {int}, bytes {blob});\n');
@@ -163,7 +163,7 @@ forEachStore((engine, openStore) => {
 
     test('whose last step fails is left as it was', async (context) => {
       const folder = join(temporaryData(context), 'migrations');
-      cpSync(MIGRATIONS, folder, { recursive: true });
+      cpSync(MIGRATIONS_FOLDER, folder, { recursive: true });
       const store = await openStore(context, { migrations: pathToFileURL(`${folder}/`), operations });
       const step = join(folder, 'state', '9000-later.sql');
       writeFileSync(step, 'CREATE TABLE later (id {int});\nCREATE TABLE later (id {int});\n');

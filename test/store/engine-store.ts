@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -26,13 +26,13 @@ export function engineStore(store: Store): EngineStore {
 
 interface Opening {
   role?: 'owner' | 'guest';
-  patience?: number;
+  lockTimeoutMs?: number;
   maxPages?: number;
 }
 
 /** The embedded engine in a folder. */
 export async function openEngine(context: TestContext, folder: string, opening: Opening = {}): Promise<EngineStore> {
-  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS };
+  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS_FOLDER };
   const store = await openSqlite({ folder, role: 'owner', ...places, ...opening });
   context.after(() => store.close());
   return engineStore(store);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { joinStore, watchGateways } from '../../src/store/instance.ts';
+import { countGateways, joinStore } from '../../src/store/instance.ts';
 import { openTestPostgres, openTestSqlite } from './stores.ts';
 
 const log = { warn() {} };
@@ -12,7 +12,7 @@ test('on PostgreSQL they are counted as they come and go', async (context) => {
   const store = await openTestPostgres(context);
   const joined = [await joinStore(store, log), await joinStore(store, log), await joinStore(store, log)];
   const count = async (expected: number) => {
-    const gateways = watchGateways(store, log);
+    const gateways = countGateways(store, log);
     while (gateways.count() !== expected) await pause(5);
     gateways.close();
   };
@@ -25,7 +25,7 @@ test('on PostgreSQL they are counted as they come and go', async (context) => {
 test('on SQLite there is one', async (context) => {
   const store = await openTestSqlite(context);
   const instance = await joinStore(store, log);
-  assert.equal(watchGateways(store, log).count(), 1);
+  assert.equal(countGateways(store, log).count(), 1);
   await instance.close();
 });
 
@@ -49,7 +49,7 @@ for (const [words, end] of [
     const at = store.now();
     const { jobs } = await store.call('claimJobs', {
       ...{ kind: 'webhook', now: at, until: at + 10_000, lease: 'ours', leaseUntil: at + 30_000 },
-      ...{ slots: 10, lateSlots: 10, lane: 10, owner: 10 },
+      ...{ slots: 10, lateSlots: 10, maxPerLane: 10, maxPerOwner: 10 },
     });
     assert.deepEqual(jobs.map(({ ref }) => ref).sort(), ['overdue', 'soon']);
     await Promise.all([instance.close(), next.close()]);

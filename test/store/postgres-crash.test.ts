@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Secret } from '../../src/security/secret.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { query, startPrimary } from '../chaos/postgres-cluster.ts';
@@ -21,7 +21,7 @@ test('a transaction that a crash took back does not count as committed because a
   stage.atEnd(proxy.close);
   const store = await openPostgres({
     ...{ url: new Secret(server.url.replace(`:${server.port}/`, `:${proxy.port}/`)), operations: ENGINE_OPERATIONS },
-    migrations: MIGRATIONS,
+    migrations: MIGRATIONS_FOLDER,
   });
   stage.atEnd(store.close);
   const { call } = engineStore(store);

@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Secret } from '../../src/security/secret.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -24,13 +24,13 @@ interface Opened {
   url: string;
 }
 
-async function opened(context: TestContext, patience?: number): Promise<Opened> {
+async function opened(context: TestContext, timeoutMs?: number): Promise<Opened> {
   const { url, close } = await providePostgres();
   const address = new URL(url);
   const proxy = await startProxy(address.hostname, Number(address.port));
   const proxied = new Secret(url.replace(`:${address.port}/`, `:${proxy.port}/`));
-  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS };
-  const store = await openPostgres({ url: proxied, ...places, patience });
+  const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS_FOLDER };
+  const store = await openPostgres({ url: proxied, ...places, timeoutMs });
   context.after(async () => {
     await proxy.close();
     await store.close();
@@ -105,7 +105,7 @@ describe('a connection that ends at COMMIT', () => {
     assert.equal(await store.call('get', { subject: 'count' }), 0);
   });
 
-  test('and the server stays away: nobody knows, and the caller is told within its patience', async (context) => {
+  test('and the server stays away: nobody knows, and the caller is told within the timeout', async (context) => {
     const { store, proxy } = await opened(context, 300);
     await store.call('put', { subject: 'count', value: 0 });
     proxy.cutAt(COMMIT, { all: true });

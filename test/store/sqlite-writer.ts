@@ -1,12 +1,12 @@
 /** A process that writes row after row and tells of each that is durable: `<folder> <first number>`. Somebody will kill it. */
 
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import { ENGINE_OPERATIONS, engineStore } from './engine-store.ts';
 
 const [folder = '', first = '0'] = process.argv.slice(2);
 const store = engineStore(
-  await openSqlite({ folder, role: 'owner', operations: ENGINE_OPERATIONS, migrations: MIGRATIONS }),
+  await openSqlite({ folder, role: 'owner', operations: ENGINE_OPERATIONS, migrations: MIGRATIONS_FOLDER }),
 );
 let next = Number(first);
 

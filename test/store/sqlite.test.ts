@@ -232,7 +232,7 @@ describe('an engine that cannot write now', () => {
 
   test('because another process holds the lock still reads, and writes when it is free', async (context) => {
     const folder = temporaryData(context);
-    const store = await open(context, folder, { patience: 100 });
+    const store = await open(context, folder, { lockTimeoutMs: 100 });
     await store.call('put', { subject: 'a', value: 1 });
     const locker = start(context, 'sqlite-locker.ts', join(folder, 'state.db'));
     await once(locker.stdout, 'data');
@@ -247,7 +247,7 @@ describe('an engine that cannot write now', () => {
 
   test('because another process holds the lock waits for it a while', async (context) => {
     const folder = temporaryData(context);
-    const store = await open(context, folder, { patience: 10_000 });
+    const store = await open(context, folder, { lockTimeoutMs: 10_000 });
     const locker = start(context, 'sqlite-locker.ts', join(folder, 'state.db'));
     await once(locker.stdout, 'data');
     const waiting = store.call('put', { subject: 'a', value: 1 });

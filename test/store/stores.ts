@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Secret } from '../../src/security/secret.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -22,7 +22,7 @@ export interface TestStoreOptions {
   /** The folder of another schema. */
   migrations?: URL;
   /** Milliseconds that an operation waits at most. */
-  patience?: number;
+  timeoutMs?: number;
 }
 
 /** An empty store, which is closed and removed when the test is over. */
@@ -42,11 +42,11 @@ export function temporaryData(context: TestContext): string {
   return folder;
 }
 
-export const openTestSqlite: OpenTestStore = async (context, options = {}) => {
+export const openTestSqlite: OpenTestStore = async (context, { timeoutMs: lockTimeoutMs, ...others } = {}) => {
   const stores = keeper(context);
   const folder = temporaryData(context);
   const open = (role: 'owner' | 'guest') =>
-    openSqlite({ folder, role, operations: OPERATIONS, migrations: MIGRATIONS, ...options });
+    openSqlite({ folder, role, operations: OPERATIONS, migrations: MIGRATIONS_FOLDER, lockTimeoutMs, ...others });
   const store = await stores.keep(open('owner'));
   return { ...store, beside: () => stores.keep(open('guest')) };
 };
@@ -56,7 +56,7 @@ export const openTestPostgres: OpenTestStore = async (context, options = {}) => 
   const database = await providePostgres();
   context.after(database.close);
   const url = new Secret(database.url);
-  const open = () => openPostgres({ url, operations: OPERATIONS, migrations: MIGRATIONS, ...options });
+  const open = () => openPostgres({ url, operations: OPERATIONS, migrations: MIGRATIONS_FOLDER, ...options });
   const store = await stores.keep(open());
   return { ...store, beside: () => stores.keep(open()) };
 };

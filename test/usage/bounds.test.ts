@@ -30,7 +30,7 @@ function addSpending(store: TestStore, id: string, cost: bigint): Promise<void> 
   const none = { stream: 0, error_code: null, finish: null, estimated: 0, attempts: 1, upstream_id: null };
   const counts = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 };
   const more = { audio_tokens: 0, searches: 0, cost, first_byte_ms: null, total_ms: 1, revision: 0 };
-  return store.call('recordTask', { row: { ...row, ...words, ...none, ...counts, ...more }, held: false });
+  return store.call('recordTaskUsage', { row: { ...row, ...words, ...none, ...counts, ...more }, held: false });
 }
 
 const NO_COUNTS = [-1, Number.NaN, '7', null, {}];
@@ -98,7 +98,7 @@ forEachStore((name, open) => {
     const { id, cost, key_id } = JSON.parse(String(refused[0]?.record));
     assert.deepEqual([ids.includes(id), cost, key_id], [true, '1500000000', 'key-1']);
     assert.equal(await store.call('recoverUsage', { now: NOON }), 0, 'their intents are gone');
-    assert.equal(await store.call('forgetRefused', { before: Date.now() + 1 }), 2);
+    assert.equal(await store.call('pruneRefusedUsage', { before: Date.now() + 1 }), 2);
   });
 
   test(`an intent that the store refuses does not cost the record of its request (${name})`, async (context) => {

@@ -99,7 +99,7 @@ forEachStore((name, open) => {
 
   test(`what a dead gateway left behind is recorded once (${name})`, async (context) => {
     const store = await open(context);
-    const beat = { now: NOON, until: NOON + 10_000, alone: false };
+    const beat = { now: NOON, until: NOON + 10_000, exclusive: false };
     await store.call('heartbeat', { id: 'alive', ...beat });
     await store.call('heartbeat', { id: 'dead', ...beat, until: NOON + 1000 });
     const dead = recorderOn(store, 'strict', 'dead');
@@ -156,9 +156,9 @@ forEachStore((name, open) => {
       await recorder.finish(old, completion({ upstreamId: undefined }));
     }
     const before = Math.floor(NOON / day);
-    assert.equal(await store.call('pruneUsage', { day: before, most: 1 }), 1);
-    assert.equal(await store.call('pruneUsage', { day: before, most: 10 }), 1);
-    assert.equal(await store.call('pruneUsage', { day: before, most: 10 }), 0);
+    assert.equal(await store.call('pruneUsage', { day: before, limit: 1 }), 1);
+    assert.equal(await store.call('pruneUsage', { day: before, limit: 10 }), 1);
+    assert.equal(await store.call('pruneUsage', { day: before, limit: 10 }), 0);
     assert.equal((await store.call('usageByDay', {})).length, 3);
     assert.ok(await store.call('usageRecord', { id: 'x', keyId: 'key-1' }));
   });

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
-import { reportUse } from '../../src/usage/report.ts';
-import { createTrimmer, pruneRecords } from '../../src/usage/retention.ts';
+import { reportUsage } from '../../src/usage/report.ts';
+import { createRecordTrimmer, pruneRecords } from '../../src/usage/retention.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
 
@@ -43,7 +43,7 @@ forEachStore((name, open) => {
     assert.equal(await pruneRecords({ store, now }, { keep: 2 * DAY, maxSize: 1e9 }), 9);
     assert.deepEqual(await daysKept(store, 6), [0, 1, 2]);
     const span = { from: NOON - 10 * DAY - (NOON % 3_600_000), to: NOON + DAY, by: ['day' as const] };
-    const { data, total } = await reportUse(store, span);
+    const { data, total } = await reportUsage(store, span);
     assert.equal(data.length, 6);
     assert.equal(total.requests, 18);
   });
@@ -61,12 +61,12 @@ forEachStore((name, open) => {
     const store = await open(context);
     const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log: pino({ level: 'silent' }) });
     const size = 300 * RECORD_SIZE;
-    const trimmer = createTrimmer({ store, now });
+    const trimmer = createRecordTrimmer({ store, now });
     const record = async (from: number, to: number) => {
       for (let index = from; index < to; index++) {
         await recorder.finish(intent(`r${index}`, { startedAt: NOON - 10_000 + index }), completion());
       }
-      await recorder.written();
+      await recorder.flushed();
     };
     await record(0, 300);
     assert.equal(await trimmer.trim(size), 0);

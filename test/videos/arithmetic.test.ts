@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decimalOf, moneyOf, times } from '../../src/core/money.ts';
+import { decimalOf, moneyOf, multiplyMoney } from '../../src/core/money.ts';
 import type { TaskAsset, VideoDetails } from '../../src/records/video-task.ts';
 import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
 import { createPollBudget } from '../../src/videos/poll-budget.ts';
@@ -27,7 +27,7 @@ test('money is exact to a millionth of a millionth of a dollar', () => {
   assert.equal(decimalOf(3_200_000_000_000n), '3.2');
   assert.equal(decimalOf(1n), '0.000000000001');
   assert.equal(decimalOf(-1_500_000_000_000n), '-1.5');
-  assert.equal(times(moneyOf('0.1'), '3'), moneyOf('0.3'));
+  assert.equal(multiplyMoney(moneyOf('0.1'), '3'), moneyOf('0.3'));
   for (const nonsense of ['', '.', 'x', '1,5', '1e999', '99999999']) {
     assert.throws(() => moneyOf(nonsense), RangeError, nonsense);
   }

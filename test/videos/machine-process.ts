@@ -23,7 +23,7 @@ function nameOf(name: string, parameters: unknown): string {
 }
 
 const operations = new URL('./operations.ts', import.meta.url);
-const opened = await openSqlite({ folder, role: 'owner', operations, migrations: MIGRATIONS });
+const opened = await openSqlite({ folder, role: 'owner', operations, migrations: MIGRATIONS_FOLDER });
 const call = async (name: string, parameters: unknown) => {
   const step = nameOf(name, parameters);
   reach(`before ${step}`);

@@ -1,7 +1,7 @@
 /** Mirrors one video in a process of its own, which can be killed; prints what it kept and the most memory it had. */
 
-import { createGuardedClient } from '../../src/net/fetch.ts';
-import { createTrustedClient } from '../../src/net/trusted.ts';
+import { createGuardedClient } from '../../src/net/guarded-client.ts';
+import { createTrustedClient } from '../../src/net/trusted-client.ts';
 import { createMirror } from '../../src/videos/mirror/index.ts';
 
 const [folder = '', url = '', id = ''] = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createGuardedClient } from '../../src/net/fetch.ts';
-import { createTrustedClient } from '../../src/net/trusted.ts';
+import { createGuardedClient } from '../../src/net/guarded-client.ts';
+import { createTrustedClient } from '../../src/net/trusted-client.ts';
 import { startHttps, type TestServer } from '../net/servers.ts';
 import { box, makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
 

@@ -6,7 +6,7 @@ import { catalogModel } from '../../src/catalog/entry.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { VideoAbilities } from '../../src/core/video.ts';
-import { PUBLIC_ONLY } from '../../src/net/policy.ts';
+import { PUBLIC_ONLY } from '../../src/net/address-policy.ts';
 import { type Creation, detailsOf, requestDigest } from '../../src/videos/creation.ts';
 import { checkShape, readCreation } from '../../src/videos/request.ts';
 

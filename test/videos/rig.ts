@@ -6,7 +6,7 @@ import { keyCredential } from '../../src/core/credential.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import type { VideoApi } from '../../src/core/video.ts';
 import type { Job, JobHandler } from '../../src/jobs/job.ts';
-import type { FetchBytes } from '../../src/net/fetch.ts';
+import type { FetchBytes } from '../../src/net/guarded-client.ts';
 import type { VideoTask } from '../../src/records/video-task.ts';
 import type { StoreOperation } from '../../src/store/operation.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -155,7 +155,7 @@ export function newTask(changes: Partial<NewTask['creation']> = {}, more: Partia
 }
 
 export async function claim(store: Store, kind: string, now: number): Promise<Job[]> {
-  const slots = { slots: 256, lateSlots: 256, lane: 256, owner: 256 };
+  const slots = { slots: 256, lateSlots: 256, maxPerLane: 256, maxPerOwner: 256 };
   const lease = { lease: randomUUID(), leaseUntil: now + 80 * SECOND };
   return (await store.call('claimJobs', { kind, now, until: now, ...lease, ...slots })).jobs;
 }

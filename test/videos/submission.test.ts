@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FetchFailure } from '../../src/net/failure.ts';
+import { FetchFailure } from '../../src/net/fetch-failure.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, HOUR, MINUTE, OWNER, openVideoStore, SECOND } from './rig.ts';
 import { completed, type Reply, says, scriptedApi, startUpstream, taken } from './scripted.ts';
@@ -229,7 +229,7 @@ test('a stop in the middle of a poll is no outcome', async (context) => {
   const [job] = (
     await rig.store.call('claimJobs', {
       ...{ kind: 'video', now, until: now, lease: 'a', leaseUntil: now + HOUR },
-      ...{ slots: 1, lateSlots: 1, lane: 1, owner: 1 },
+      ...{ slots: 1, lateSlots: 1, maxPerLane: 1, maxPerOwner: 1 },
     })
   ).jobs;
   assert.ok(handler && job);

@@ -125,11 +125,11 @@ forEachStore((name, open) => {
       row: { ...(row as object), cost, revision } as never,
       held: false,
     });
-    await store.call('recordTask', figure(5n * USD, 3));
-    await store.call('recordTask', figure(3n * USD, 2));
-    await store.call('recordTask', figure(5n * USD, 3));
+    await store.call('recordTaskUsage', figure(5n * USD, 3));
+    await store.call('recordTaskUsage', figure(3n * USD, 2));
+    await store.call('recordTaskUsage', figure(5n * USD, 3));
     assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [5n * USD] });
-    await store.call('recordTask', figure(4n * USD, 4));
+    await store.call('recordTaskUsage', figure(4n * USD, 4));
     assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [4n * USD] });
   });
 
@@ -151,5 +151,5 @@ forEachStore((name, open) => {
 });
 
 function held(store: VideoStore): Promise<string[]> {
-  return store.call('heldTasks', { before: START + 1, after: '', limit: 10 });
+  return store.call('tasksWithHold', { before: START + 1, after: '', limit: 10 });
 }

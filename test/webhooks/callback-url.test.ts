@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
-import { type AddressPolicyOptions, createAddressPolicy } from '../../src/net/policy.ts';
+import { type AddressPolicyOptions, createAddressPolicy } from '../../src/net/address-policy.ts';
 import type { Lookup } from '../../src/net/resolver.ts';
 import { checkCallbackUrl } from '../../src/webhooks/callback-url.ts';
 

@@ -4,7 +4,7 @@ import { createClock } from '../../src/jobs/clock.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import { createCipher } from '../../src/security/cipher.ts';
 import { Secret } from '../../src/security/secret.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createDeliveryHandler } from '../../src/webhooks/delivery.ts';
@@ -13,7 +13,7 @@ import { OPERATIONS, silent } from '../jobs/rig.ts';
 import { encryptionKey, loopbackClient, SECRET } from './rig.ts';
 
 const [folder = '', point = '', operation = ''] = process.argv.slice(2);
-const opened = await openSqlite({ folder, role: 'owner', operations: OPERATIONS, migrations: MIGRATIONS });
+const opened = await openSqlite({ folder, role: 'owner', operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
 const store: Store = {
   ...opened,
   async call(name, parameters) {

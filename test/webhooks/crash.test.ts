@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -22,7 +22,7 @@ import { OWNER, startRig, taskOf } from './rig.ts';
 const CHILD = join(import.meta.dirname, 'crash-child.ts');
 
 async function openFolder(folder: string): Promise<JobStore> {
-  const store = await openSqlite({ folder, role: 'owner', operations: OPERATIONS, migrations: MIGRATIONS });
+  const store = await openSqlite({ folder, role: 'owner', operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
   return { ...store, do: store.call as never, beside: () => assert.fail(), activity: createActivity() };
 }
 

@@ -102,7 +102,7 @@ test('a host that refuses twenty connections in a row is tried by one at a time'
   const now = rig.store.now();
   const claimed = await rig.store.call('claimJobs', {
     ...{ kind: 'webhook', now, until: now, lease: 'test', leaseUntil: now + 1000 },
-    ...{ slots: 256, lateSlots: 128, lane: 8, owner: 32 },
+    ...{ slots: 256, lateSlots: 128, maxPerLane: 8, maxPerOwner: 32 },
   });
   assert.equal(claimed.jobs.length, 1);
 });

@@ -6,20 +6,31 @@ import { isReachable } from '../rules.ts';
 import type { SourceModel } from './source.ts';
 
 /** Providers that the gateway can serve; others are not imported. */
-const PROVIDERS = new Set(['openai', 'anthropic', 'google', 'deepseek', 'mistral', 'xai', 'cohere', 'openrouter']);
+const SERVED_PROVIDERS = new Set([
+  'openai',
+  'anthropic',
+  'google',
+  'deepseek',
+  'mistral',
+  'xai',
+  'cohere',
+  'openrouter',
+]);
 
 /** Vendors as OpenRouter spells them. */
-const VENDORS: Record<string, string> = { xai: 'x-ai', mistral: 'mistralai' };
+const OPENROUTER_VENDORS: Record<string, string> = { xai: 'x-ai', mistral: 'mistralai' };
 
 /** Ids of four digits are left out: `-0905` is as often another model as the same one of that day. */
-const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
+const SNAPSHOT_DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /** Entries with ids `<provider>/<model_id>`, sorted by id. */
-export function complete(models: SourceModel[]): CatalogEntry[] {
-  const served = models.filter(({ provider, entry }) => PROVIDERS.has(provider) && isReachable(provider, entry.id));
+export function completeModels(models: SourceModel[]): CatalogEntry[] {
+  const served = models.filter(
+    ({ provider, entry }) => SERVED_PROVIDERS.has(provider) && isReachable(provider, entry.id),
+  );
   const known = new Map(served.filter(({ nameOnly }) => !nameOnly).map((model) => [idOf(model), model]));
   const chatting = served
-    .map((model) => (model.nameOnly ? withFactsOfTwin(model, known) : model))
+    .map((model) => (model.nameOnly ? withFactsOfSameModel(model, known) : model))
     .filter((model) => model !== undefined)
     .filter(chats);
   const ids = new Set(chatting.map(idOf));
@@ -34,10 +45,10 @@ function idOf({ provider, entry }: SourceModel): string {
  * A dated snapshot that no facts are known of has those of the id without its date, any other those of OpenRouter's
  * listing of the same model. Without either nothing true can be said of it, and it is left out.
  */
-function withFactsOfTwin(model: SourceModel, known: ReadonlyMap<string, SourceModel>): SourceModel | undefined {
+function withFactsOfSameModel(model: SourceModel, known: ReadonlyMap<string, SourceModel>): SourceModel | undefined {
   const { provider, entry } = model;
-  const alias = known.get(`${provider}/${entry.id.replace(SNAPSHOT, '')}`);
-  const twin = alias ?? known.get(`openrouter/${VENDORS[provider] ?? provider}/${entry.id}`);
+  const alias = known.get(`${provider}/${entry.id.replace(SNAPSHOT_DATE, '')}`);
+  const twin = alias ?? known.get(`openrouter/${OPENROUTER_VENDORS[provider] ?? provider}/${entry.id}`);
   if (!twin) return undefined;
   const { canonicalSlug, isModerated, instructType, tokenizer, supportedParameters: _, ...facts } = twin.entry;
   const { id, name, created = facts.created, version } = entry;
@@ -50,7 +61,7 @@ function withFactsOfTwin(model: SourceModel, known: ReadonlyMap<string, SourceMo
 
 /** A source that knows nothing of a model names it by its id. */
 function nameOf(name: string | undefined, id: string, twin: string | undefined): string | undefined {
-  const snapshot = SNAPSHOT.exec(id)?.[1];
+  const snapshot = SNAPSHOT_DATE.exec(id)?.[1];
   if (name !== id || twin === undefined) return name;
   const bare = twin.replace(/^[^:]+: /, '');
   return snapshot ? `${bare} (${snapshot})` : bare;
@@ -83,6 +94,8 @@ function entryOf(model: SourceModel, ids: ReadonlySet<string>): CatalogEntry {
 
 /** The dated snapshot that an id stands for, if exactly one is known. */
 function snapshotOf(id: string, ids: ReadonlySet<string>): string | undefined {
-  const snapshots = [...ids].filter((other) => other.startsWith(`${id}-`) && SNAPSHOT.exec(other)?.index === id.length);
+  const snapshots = [...ids].filter(
+    (other) => other.startsWith(`${id}-`) && SNAPSHOT_DATE.exec(other)?.index === id.length,
+  );
   return snapshots.length === 1 ? snapshots[0] : undefined;
 }

@@ -2,8 +2,8 @@
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../../core/model.ts';
-import { price } from '../decimal.ts';
-import { modalities, risingTiers } from '../facts.ts';
+import { exactPrice } from '../decimal.ts';
+import { parseModalities, sortedTiers } from '../facts.ts';
 import { byLifetime, count, pricing, type SourceFormat, type SourceModel } from './source.ts';
 
 const PROVIDERS: Record<string, string> = { gemini: 'google', cohere_chat: 'cohere' };
@@ -33,10 +33,10 @@ function read(key: string, model: Json): SourceModel {
       contextLength: count(model.max_input_tokens) ?? count(model.max_tokens),
       maxOutput: count(model.max_output_tokens),
       inputModalities: inputsOf(model),
-      outputModalities: modalities(model.supported_output_modalities),
+      outputModalities: parseModalities(model.supported_output_modalities),
       expirationDate: model.deprecation_date,
       pricing: byLifetime(provider, pricesOf(model, '')),
-      ...(priceTiers.length > 0 && { priceTiers: risingTiers(priceTiers) }),
+      ...(priceTiers.length > 0 && { priceTiers: sortedTiers(priceTiers) }),
     },
     abilities: {
       tools: model.supports_function_calling === true,
@@ -55,8 +55,8 @@ function inputsOf(model: Json): Modality[] | undefined {
     'supports_audio_input',
     'supports_video_input',
   ];
-  if (!said.some((flag) => flag in model)) return modalities(model.supported_modalities);
-  return modalities([
+  if (!said.some((flag) => flag in model)) return parseModalities(model.supported_modalities);
+  return parseModalities([
     'text',
     ...(model.supports_vision || model.supports_image_input ? ['image'] : []),
     ...(model.supports_pdf_input ? ['file'] : []),
@@ -77,14 +77,14 @@ function tiersOf(provider: string, model: Json): PriceTier[] {
 
 function pricesOf(model: Json, suffix: string): Pricing {
   return pricing({
-    prompt: price(model[`input_cost_per_token${suffix}`]),
-    completion: price(model[`output_cost_per_token${suffix}`]),
-    input_cache_read: price(model[`cache_read_input_token_cost${suffix}`]),
-    input_cache_write: price(model[`cache_creation_input_token_cost${suffix}`]),
-    input_cache_write_1h: price(model[`cache_creation_input_token_cost_above_1hr${suffix}`]),
-    internal_reasoning: price(model[`output_cost_per_reasoning_token${suffix}`]),
-    audio: price(model[`input_cost_per_audio_token${suffix}`]),
-    audio_output: price(model[`output_cost_per_audio_token${suffix}`]),
-    web_search: suffix === '' ? price(model.search_context_cost_per_query?.search_context_size_medium) : undefined,
+    prompt: exactPrice(model[`input_cost_per_token${suffix}`]),
+    completion: exactPrice(model[`output_cost_per_token${suffix}`]),
+    input_cache_read: exactPrice(model[`cache_read_input_token_cost${suffix}`]),
+    input_cache_write: exactPrice(model[`cache_creation_input_token_cost${suffix}`]),
+    input_cache_write_1h: exactPrice(model[`cache_creation_input_token_cost_above_1hr${suffix}`]),
+    internal_reasoning: exactPrice(model[`output_cost_per_reasoning_token${suffix}`]),
+    audio: exactPrice(model[`input_cost_per_audio_token${suffix}`]),
+    audio_output: exactPrice(model[`output_cost_per_audio_token${suffix}`]),
+    web_search: suffix === '' ? exactPrice(model.search_context_cost_per_query?.search_context_size_medium) : undefined,
   });
 }

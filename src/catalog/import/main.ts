@@ -4,16 +4,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { CatalogEntry } from '../entry.ts';
-import { formats, type Import, importModels } from './import.ts';
-import { fileOf } from './merge.ts';
+import { type ImportResult, importModels, sourceFormats } from './import.ts';
+import { fileText } from './merge.ts';
 
 const USAGE = `Usage: npm run catalog -- SOURCE [options]
 SOURCE is a file or an https URL.
-  --format F   ${formats.map(({ name }) => name).join(', ')}; found out from the content by default
+  --format F   ${sourceFormats.map(({ name }) => name).join(', ')}; found out from the content by default
   --out FILE   the catalog file, src/catalog/models.json by default
   --fresh      drop models that the source doesn't mention`;
 
-const DEADLINE = 60_000;
+const FETCH_TIMEOUT_MS = 60_000;
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -25,23 +25,23 @@ async function main(): Promise<void> {
   const out = values.out ?? fileURLToPath(new URL('../models.json', import.meta.url));
   const before: CatalogEntry[] = existsSync(out) ? JSON.parse(readFileSync(out, 'utf8')) : [];
   const result = importModels(await load(source), { before, format: values.format, fresh: values.fresh });
-  writeFileSync(out, fileOf(result.entries));
+  writeFileSync(out, fileText(result.entries));
   console.log(table(result));
 }
 
 async function load(source: string): Promise<string> {
   if (!/^[a-z]+:\/\//i.test(source)) return readFileSync(source, 'utf8');
   if (!source.startsWith('https://')) throw new Error('only https URLs are fetched');
-  const response = await fetch(source, { signal: AbortSignal.timeout(DEADLINE) });
+  const response = await fetch(source, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
   if (!response.ok) throw new Error(`${source} answered ${response.status}`);
   return response.text();
 }
 
-function table({ format, read, kept, added, changed, removed, entries }: Import): string {
+function table({ format, read, served, added, changed, removed, entries }: ImportResult): string {
   const rows = [
     ['format', format],
     ['models read', read],
-    ['chat models of served providers', kept],
+    ['chat models of served providers', served],
     ['added', added.length],
     ['changed', changed.length],
     ['removed', removed.length],

@@ -2,7 +2,7 @@
 
 import type { CatalogEntry } from '../entry.ts';
 
-export interface Merged {
+export interface MergeResult {
   entries: CatalogEntry[];
   added: string[];
   changed: string[];
@@ -13,7 +13,7 @@ export interface Merged {
  * What an imported entry says replaces what was known, field by field; models it doesn't mention stay, unless `fresh`.
  * A canonical slug, once given, is never changed.
  */
-export function merge(before: readonly CatalogEntry[], imported: readonly CatalogEntry[], fresh: boolean): Merged {
+export function merge(before: readonly CatalogEntry[], imported: readonly CatalogEntry[], fresh: boolean): MergeResult {
   const old = new Map(before.map((entry) => [entry.id, entry]));
   const entries = new Map(fresh ? [] : old);
   const added: string[] = [];
@@ -21,28 +21,28 @@ export function merge(before: readonly CatalogEntry[], imported: readonly Catalo
   for (const entry of imported) {
     const previous = old.get(entry.id);
     const base = entries.get(entry.id);
-    const merged = ordered({ ...base, ...definedFields(entry) } as CatalogEntry);
+    const merged = inFieldOrder({ ...base, ...definedFields(entry) } as CatalogEntry);
     if (entry.pricing && base?.pricing) merged.pricing = { ...base.pricing, ...entry.pricing };
     if (previous) merged.canonicalSlug = previous.canonicalSlug ?? previous.id;
     if (merged.canonicalSlug === merged.id) delete merged.canonicalSlug;
     entries.set(entry.id, merged);
     if (!previous) added.push(entry.id);
-    else if (line(previous) !== line(merged)) changed.push(entry.id);
+    else if (entryLine(previous) !== entryLine(merged)) changed.push(entry.id);
   }
   const removed = before.map(({ id }) => id).filter((id) => !entries.has(id));
   const sorted = [...entries.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
   return { entries: sorted, added, changed, removed };
 }
 
-export function fileOf(entries: readonly CatalogEntry[]): string {
-  return `[\n${entries.map(line).join(',\n')}\n]\n`;
+export function fileText(entries: readonly CatalogEntry[]): string {
+  return `[\n${entries.map(entryLine).join(',\n')}\n]\n`;
 }
 
-function line(entry: CatalogEntry): string {
-  return JSON.stringify(ordered(entry));
+function entryLine(entry: CatalogEntry): string {
+  return JSON.stringify(inFieldOrder(entry));
 }
 
-const FIELDS: (keyof CatalogEntry)[] = [
+const FIELD_ORDER: (keyof CatalogEntry)[] = [
   'id',
   'canonicalSlug',
   'name',
@@ -61,9 +61,9 @@ const FIELDS: (keyof CatalogEntry)[] = [
   'expirationDate',
 ];
 
-function ordered(entry: CatalogEntry): CatalogEntry {
+function inFieldOrder(entry: CatalogEntry): CatalogEntry {
   return Object.fromEntries(
-    FIELDS.map((field) => [field, entry[field]]).filter(([, value]) => value !== undefined),
+    FIELD_ORDER.map((field) => [field, entry[field]]).filter(([, value]) => value !== undefined),
   ) as unknown as CatalogEntry;
 }
 

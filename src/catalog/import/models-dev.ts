@@ -3,7 +3,7 @@
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import { pricePerToken } from '../decimal.ts';
-import { modalities, risingTiers } from '../facts.ts';
+import { parseModalities, sortedTiers } from '../facts.ts';
 import { byLifetime, count, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
 
 export const modelsDev: SourceFormat = {
@@ -25,10 +25,10 @@ function read(provider: string, id: string, model: Json): SourceModel {
       created: seconds(model.release_date),
       contextLength: count(model.limit?.context),
       maxOutput: count(model.limit?.output),
-      inputModalities: modalities(model.modalities?.input),
-      outputModalities: modalities(model.modalities?.output),
+      inputModalities: parseModalities(model.modalities?.input),
+      outputModalities: parseModalities(model.modalities?.output),
       ...(model.cost && { pricing: byLifetime(provider, pricesOf(model.cost)) }),
-      ...(priceTiers.length > 0 && { priceTiers: risingTiers(priceTiers) }),
+      ...(priceTiers.length > 0 && { priceTiers: sortedTiers(priceTiers) }),
     },
     abilities: {
       tools: model.tool_call === true,

@@ -1,7 +1,7 @@
 /** OpenRouter's public `/models` list: `{data: [...]}`, prices as strings in USD per token. */
 
 import type { Json } from '../../core/json/json.ts';
-import { modalities, openRouterPrices } from '../facts.ts';
+import { openRouterPrices, parseModalities } from '../facts.ts';
 import { count, type SourceFormat, type SourceModel } from './source.ts';
 
 export const openRouter: SourceFormat = {
@@ -20,8 +20,8 @@ function read(model: Json): SourceModel {
       created: count(model.created),
       contextLength: count(model.context_length),
       maxOutput: count(model.top_provider?.max_completion_tokens),
-      inputModalities: modalities(model.architecture.input_modalities),
-      outputModalities: modalities(model.architecture.output_modalities),
+      inputModalities: parseModalities(model.architecture.input_modalities),
+      outputModalities: parseModalities(model.architecture.output_modalities),
       tokenizer: model.architecture.tokenizer,
       instructType: model.architecture.instruct_type ?? undefined,
       isModerated: model.top_provider?.is_moderated,

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json/json.ts';
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import { pricePerToken } from '../decimal.ts';
-import { modalities, risingTiers } from '../facts.ts';
+import { parseModalities, sortedTiers } from '../facts.ts';
 import { costTiers } from './models-dev.ts';
 import { byLifetime, count, pricing, type SourceFormat, type SourceModel, seconds } from './source.ts';
 
@@ -28,8 +28,8 @@ function read(model: Json): SourceModel {
       created: seconds(model.created_at),
       contextLength: count(top?.context_length) ?? count(model.context_window),
       maxOutput: count(top?.max_completion_tokens) ?? count(model.max_output_tokens),
-      inputModalities: modalities(architecture?.input_modalities ?? model.modalities.input),
-      outputModalities: modalities(architecture?.output_modalities ?? model.modalities.output),
+      inputModalities: parseModalities(architecture?.input_modalities ?? model.modalities.input),
+      outputModalities: parseModalities(architecture?.output_modalities ?? model.modalities.output),
       tokenizer: architecture?.tokenizer,
       instructType: architecture?.instruct_type ?? undefined,
       version: metadata.version,
@@ -39,7 +39,7 @@ function read(model: Json): SourceModel {
         provider,
         pricesOf(model.pricing.text_tokens?.standard, model.pricing.audio_tokens?.standard),
       ),
-      ...(priceTiers.length > 0 && { priceTiers: risingTiers(priceTiers) }),
+      ...(priceTiers.length > 0 && { priceTiers: sortedTiers(priceTiers) }),
     },
     abilities: {
       tools: capabilities.includes('function_calling'),

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { GROUPINGS, type Grouping } from '../../store/usage-rows.ts';
-import { readReportQuery, reportUse } from '../../usage/report.ts';
+import { readReportQuery, reportUsage } from '../../usage/report.ts';
 import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/delivery-log.ts';
 import { iso } from './key-object.ts';
 import { whole } from './query.ts';
@@ -29,7 +29,7 @@ export function recordRoutes({ store, now, replay }: AdminOptions): AdminRoute[]
   function usage({ query }: AdminRequest): Promise<Json> {
     const [from, to, by, key] = ['from', 'to', 'by', 'key'].map((name) => query.get(name) ?? undefined);
     const asked = readReportQuery({ from, to, by }, Object.keys(GROUPINGS) as Grouping[], now());
-    return reportUse(store, asked, key);
+    return reportUsage(store, asked, key);
   }
 
   async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {

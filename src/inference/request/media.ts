@@ -4,10 +4,10 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import { type ErrorCode, GatewayError } from '../../core/errors.ts';
 import { mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
-import type { FetchBytes, Fetched } from '../../net/fetch.ts';
-import { createGate } from '../../net/gate.ts';
-import { type AddressPolicy, createAddressPolicy } from '../../net/policy.ts';
-import { checkUrl } from '../../net/url.ts';
+import { type AddressPolicy, createAddressPolicy } from '../../net/address-policy.ts';
+import { checkUrl } from '../../net/check-url.ts';
+import type { FetchBytes, Fetched } from '../../net/guarded-client.ts';
+import { createSemaphore } from '../../net/semaphore.ts';
 
 export interface MediaNeeds {
   /** The target wants the media type of every URL. */
@@ -42,7 +42,7 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
     parts.filter((part) => mustFetch(part, needs)),
     (part) => part.url ?? '',
   );
-  const gate = createGate(PARALLEL);
+  const gate = createSemaphore(PARALLEL);
   const stop = new AbortController();
   const signal = needs.signal ? AbortSignal.any([needs.signal, stop.signal]) : stop.signal;
   let total = 0;

@@ -1,7 +1,7 @@
 /** The output that is reserved of a key's budget for a call, and that no body of the call may exceed. */
 
-import { mostCostOf, outputFor } from '../../catalog/most-cost.ts';
-import { largest } from '../../core/money.ts';
+import { affordableOutput, maxCostOf } from '../../catalog/max-cost.ts';
+import { maxBigInt } from '../../core/money.ts';
 import type { OutputLimit } from '../../core/output.ts';
 import { type AskedOutput, joinOutput } from '../../core/output.ts';
 import { protocolOf } from '../../protocols/index.ts';
@@ -44,7 +44,7 @@ export function reservationOf(
   const wanted = candidates.map(({ endpoint }) => wantedOf(call, endpoint));
   const isOpen = wanted.every(({ asked }) => asked.limit === undefined);
   const most = (tokensOf: (one: Wanted) => number): bigint =>
-    wanted.reduce((sum, one) => largest(sum, costOf(one, expected, tokensOf(one))), 0n);
+    wanted.reduce((sum, one) => maxBigInt(sum, costOf(one, expected, tokensOf(one))), 0n);
   return {
     tokens: expected.input + Math.max(0, ...wanted.map((one) => outputOf(one, usualTokens(one)))),
     cost: most(({ tokens }) => tokens),
@@ -63,7 +63,7 @@ function wantedOf(call: InferenceCall, endpoint: Endpoint): Wanted {
 }
 
 function costOf(one: Wanted, expected: ExpectedUsage, tokens: number): bigint {
-  return mostCostOf(one.endpoint.model, { ...expected, output: outputOf(one, tokens) });
+  return maxCostOf(one.endpoint.model, { ...expected, output: outputOf(one, tokens) });
 }
 
 function usualTokens({ asked, tokens }: Wanted): number {
@@ -82,7 +82,7 @@ function outputOf({ asked }: Wanted, tokens: number): number {
 function limitOf(wanted: Wanted, expected: ExpectedUsage, money: bigint): OutputLimit {
   const { asked, tokens, isKnown, endpoint } = wanted;
   const { answers } = asked;
-  const affordable = outputFor(endpoint.model, { ...expected, output: 0 }, money);
+  const affordable = affordableOutput(endpoint.model, { ...expected, output: 0 }, money);
   if (affordable >= outputOf(wanted, tokens)) return { tokens, answers, isSaid: !isKnown && affordable < FREE };
   return { tokens: Math.max(1, Math.floor(affordable / answers) - asked.thinking), answers, isSaid: true };
 }

@@ -1,13 +1,13 @@
 /** Webhooks owed and sent: what an attempt sends, what came of it, and replays. */
 
-import { laneOf, replayOf, WEBHOOK } from '../delivery-rows.ts';
+import { laneOf, replayJobRef, WEBHOOK_JOB_KIND } from '../delivery-rows.ts';
 import {
   addJob,
   finishJob,
-  holdsJob,
   type Lease,
+  lockLeasedJob,
   markLate,
-  recordLane,
+  recordLaneReachability,
   removeJob,
   rescheduleJob,
 } from '../job-rows.ts';
@@ -17,11 +17,11 @@ export type DeliveryState = 'pending' | 'delivered' | 'exhausted';
 export type DeliveryOutcome = 'ack' | 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'protocol' | 'blocked';
 export type DeliveryTrigger = 'schedule' | 'replay';
 
-export interface Begin extends Lease {
+export interface AttemptStart extends Lease {
   deliveryId: string;
   trigger: DeliveryTrigger;
   /** How many automatic attempts there may be. */
-  most: number;
+  maxAttempts: number;
   now: number;
 }
 
@@ -32,15 +32,15 @@ export type BegunDelivery =
   | { state: 'lost' };
 
 /** Counts an attempt before it is made, so that whatever happens amid it counts. */
-export const beginAttempt = writing<Begin, BegunDelivery>('state', async (transaction, begin) => {
-  const { deliveryId: id, trigger, most, now } = begin;
-  if (!(await holdsJob(transaction, begin))) return { state: 'lost' };
+export const beginAttempt = writing<AttemptStart, BegunDelivery>('state', async (transaction, begin) => {
+  const { deliveryId: id, trigger, maxAttempts, now } = begin;
+  if (!(await lockLeasedJob(transaction, begin))) return { state: 'lost' };
   const [row] = await transaction.all('SELECT owner, url, body, state, begun FROM delivery WHERE id = :id', { id });
   const isAutomatic = trigger === 'schedule';
-  const isSpent = isAutomatic && (row?.state !== 'pending' || Number(row.begun) >= most);
-  if (!(row?.body instanceof Uint8Array) || isSpent) {
+  const isExhausted = isAutomatic && (row?.state !== 'pending' || Number(row.begun) >= maxAttempts);
+  if (!(row?.body instanceof Uint8Array) || isExhausted) {
     await finishJob(transaction, begin);
-    if (row?.state === 'pending') await settle(transaction, { id, state: 'exhausted', now });
+    if (row?.state === 'pending') await settleDelivery(transaction, { id, state: 'exhausted', now });
     return { state: 'over' };
   }
   if (isAutomatic) await transaction.run('UPDATE delivery SET begun = begun + 1 WHERE id = :id', { id });
@@ -49,7 +49,7 @@ export const beginAttempt = writing<Begin, BegunDelivery>('state', async (transa
 
 /** Takes an automatic attempt back that was not made after all. */
 export const retractAttempt = writing<Lease & { deliveryId: string }, void>('state', async (transaction, attempt) => {
-  if (!(await holdsJob(transaction, attempt))) return;
+  if (!(await lockLeasedJob(transaction, attempt))) return;
   await transaction.run('UPDATE delivery SET begun = begun - 1 WHERE id = :id', { id: attempt.deliveryId });
 });
 
@@ -69,7 +69,7 @@ export interface DeliveryAttemptResult {
   nextDueAt?: number;
 }
 
-export interface Result extends Lease {
+export interface AttemptReport extends Lease {
   deliveryId: string;
   trigger: DeliveryTrigger;
   lane: string;
@@ -79,25 +79,25 @@ export interface Result extends Lease {
 }
 
 /** False when the lease is lost: then nothing is changed, and somebody else's result counts. */
-export const recordAttempt = writing<Result, boolean>('state', async (transaction, attempt) => {
+export const recordAttempt = writing<AttemptReport, boolean>('state', async (transaction, attempt) => {
   const { deliveryId, trigger, lane, late, result } = attempt;
-  if (!(await holdsJob(transaction, attempt))) return false;
+  if (!(await lockLeasedJob(transaction, attempt))) return false;
   const isAck = result.outcome === 'ack';
-  if (isAck && trigger === 'replay') await removeJob(transaction, WEBHOOK, deliveryId);
+  if (isAck && trigger === 'replay') await removeJob(transaction, WEBHOOK_JOB_KIND, deliveryId);
   const next = trigger === 'schedule' && !isAck ? result.nextDueAt : undefined;
   if (next === undefined) await finishJob(transaction, attempt);
   else await rescheduleJob(transaction, attempt, next, 1);
   if (next !== undefined && late) await markLate(transaction, attempt.id);
-  await recordLane(transaction, { kind: WEBHOOK, lane }, result.outcome !== 'connect');
+  await recordLaneReachability(transaction, { kind: WEBHOOK_JOB_KIND, lane }, result.outcome !== 'connect');
   await logAttempt(transaction, attempt);
-  if (isAck) await settle(transaction, { id: deliveryId, state: 'delivered', now: result.endedAt });
+  if (isAck) await settleDelivery(transaction, { id: deliveryId, state: 'delivered', now: result.endedAt });
   else if (next === undefined && trigger === 'schedule')
-    await settle(transaction, { id: deliveryId, state: 'exhausted', now: result.endedAt });
+    await settleDelivery(transaction, { id: deliveryId, state: 'exhausted', now: result.endedAt });
   return true;
 });
 
 /** What was owed of a deleted task is not kept beyond that. */
-async function settle(
+async function settleDelivery(
   transaction: Transaction,
   { id, state, now }: { id: string; state: DeliveryState; now: number },
 ): Promise<void> {
@@ -107,7 +107,7 @@ async function settle(
   await transaction.run(`UPDATE delivery SET body = NULL WHERE id = :id AND EXISTS (${deleted})`, { id });
 }
 
-async function logAttempt(transaction: Transaction, { deliveryId, trigger, result }: Result): Promise<void> {
+async function logAttempt(transaction: Transaction, { deliveryId, trigger, result }: AttemptReport): Promise<void> {
   const [row] = await transaction.all('UPDATE delivery SET attempts = attempts + 1 WHERE id = :id RETURNING attempts', {
     id: deliveryId,
   });
@@ -129,7 +129,7 @@ export type ReplayStart =
   /** Milliseconds until the next one is allowed. */
   | { state: 'limited'; retryAfter: number };
 
-export interface Replay {
+export interface ReplayRequest {
   deliveryId: string;
   owner: string;
   now: number;
@@ -138,23 +138,24 @@ export interface Replay {
   period: number;
 }
 
-export const startReplay = writing<Replay, ReplayStart>(
+export const startReplay = writing<ReplayRequest, ReplayStart>(
   'state',
   async (transaction, { deliveryId: id, owner, now, limit, period }) => {
     const sql = `SELECT url FROM delivery WHERE id = :id AND owner = :owner AND body IS NOT NULL ${transaction.forUpdate}`;
     const [delivery] = await transaction.all(sql, { id, owner });
     if (!delivery) return { state: 'not_found' };
-    const busy = `SELECT id FROM job WHERE kind = :kind AND (ref = :replay OR (ref = :id AND lease_until > :now))`;
-    const replay = replayOf(id);
-    if ((await transaction.all(busy, { kind: WEBHOOK, id, replay, now })).length > 0) return { state: 'in_flight' };
-    const late = `SELECT started_at FROM delivery_attempt
+    const busySql = `SELECT id FROM job WHERE kind = :kind AND (ref = :replay OR (ref = :id AND lease_until > :now))`;
+    const replay = replayJobRef(id);
+    if ((await transaction.all(busySql, { kind: WEBHOOK_JOB_KIND, id, replay, now })).length > 0)
+      return { state: 'in_flight' };
+    const recentSql = `SELECT started_at FROM delivery_attempt
       WHERE delivery_id = :id AND trigger_kind = 'replay' AND started_at > :since ORDER BY started_at DESC LIMIT :limit`;
-    const before = await transaction.all(late, { id, since: now - period, limit });
-    if (before.length >= limit) {
-      return { state: 'limited', retryAfter: Math.max(1, Number(before.at(-1)?.started_at) + period - now) };
+    const recent = await transaction.all(recentSql, { id, since: now - period, limit });
+    if (recent.length >= limit) {
+      return { state: 'limited', retryAfter: Math.max(1, Number(recent.at(-1)?.started_at) + period - now) };
     }
     const lane = laneOf(String(delivery.url));
-    await addJob(transaction, { kind: WEBHOOK, ref: replay, lane, owner, dueAt: now });
+    await addJob(transaction, { kind: WEBHOOK_JOB_KIND, ref: replay, lane, owner, dueAt: now });
     return { state: 'started' };
   },
 );
@@ -186,15 +187,15 @@ export interface AttemptRow {
 }
 
 /** One statement, so that the state and the attempts are those of one moment. */
-const SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at, a.n,
+const DELIVERY_SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at, a.n,
     a.trigger_kind, a.scheduled_at, a.started_at, a.ended_at, a.outcome, a.status, a.address, a.retry_after, a.next_due_at
-  FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK}' AND j.ref = d.id
+  FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK_JOB_KIND}' AND j.ref = d.id
     LEFT JOIN delivery_attempt a ON a.delivery_id = d.id`;
 
 export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>(
   'state',
   async (transaction, values) => {
-    const rows = await transaction.all(`${SELECT} WHERE d.task_id = :taskId ORDER BY a.n`, values);
+    const rows = await transaction.all(`${DELIVERY_SELECT} WHERE d.task_id = :taskId ORDER BY a.n`, values);
     return deliveryRows(rows)[0];
   },
 );
@@ -205,7 +206,7 @@ export const listDeliveries = reading<{ owner: string; before: number; limit: nu
   async (transaction, values) => {
     const page = `SELECT id FROM delivery WHERE owner = :owner AND created_at < :before
       ORDER BY created_at DESC, id LIMIT :limit`;
-    const sql = `${SELECT} WHERE d.id IN (${page}) ORDER BY d.created_at DESC, d.id, a.n`;
+    const sql = `${DELIVERY_SELECT} WHERE d.id IN (${page}) ORDER BY d.created_at DESC, d.id, a.n`;
     return deliveryRows(await transaction.all(sql, values));
   },
 );
@@ -225,7 +226,7 @@ function deliveryRow(row: Row): DeliveryRow {
   return {
     ...{ id: String(row.id), taskId: String(row.task_id), owner: String(row.owner), url: String(row.url) },
     ...{ state: row.state as DeliveryState, createdAt: Number(row.created_at) },
-    ...{ settledAt: optional(row.settled_at), nextDueAt: optional(row.due_at), attempts: [] },
+    ...{ settledAt: optionalNumber(row.settled_at), nextDueAt: optionalNumber(row.due_at), attempts: [] },
   };
 }
 
@@ -233,11 +234,11 @@ function attemptRow(row: Row): AttemptRow {
   return {
     ...{ n: Number(row.n), trigger: row.trigger_kind as DeliveryTrigger, scheduledAt: Number(row.scheduled_at) },
     ...{ startedAt: Number(row.started_at), endedAt: Number(row.ended_at), outcome: row.outcome as DeliveryOutcome },
-    ...{ status: optional(row.status), address: row.address as string | null },
-    ...{ retryAfter: optional(row.retry_after), nextDueAt: optional(row.next_due_at) },
+    ...{ status: optionalNumber(row.status), address: row.address as string | null },
+    ...{ retryAfter: optionalNumber(row.retry_after), nextDueAt: optionalNumber(row.next_due_at) },
   };
 }
 
-function optional(value: Row[string] | undefined): number | null {
+function optionalNumber(value: Row[string] | undefined): number | null {
   return value === null || value === undefined ? null : Number(value);
 }

@@ -8,7 +8,7 @@ import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
 import * as videoRetention from './video-retention.ts';
-import * as videoUse from './video-use.ts';
+import * as videoUse from './video-usage.ts';
 import * as videos from './videos.ts';
 import * as webhookSecrets from './webhook-secrets.ts';
 

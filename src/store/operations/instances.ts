@@ -1,6 +1,6 @@
 /** Gateways that share the store, and what they hold of limits. */
 
-import { smallest } from '../../core/money.ts';
+import { minBigInt } from '../../core/money.ts';
 import { type Row, reading, writing } from '../operation.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
 
@@ -10,18 +10,18 @@ export interface Heartbeat {
   /** Until when it counts as alive. */
   until: number;
   /** There can be no other. */
-  alone: boolean;
+  exclusive: boolean;
 }
 
 /** Says that a gateway is alive, and forgets those that have been dead for a while. */
-export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, { id, now, until, alone }) => {
+export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, { id, now, until, exclusive }) => {
   await transaction.run(
     `INSERT INTO instance (id, started_at, heartbeat_until) VALUES (:id, :now, :until)
      ON CONFLICT (id) DO UPDATE SET heartbeat_until = excluded.heartbeat_until`,
     { id, now, until },
   );
-  const dead = `SELECT id FROM instance WHERE heartbeat_until <= :now OR ${alone ? 'id <> :id' : '1 = 0'}`;
-  const values: Row = alone ? { now, id } : { now };
+  const dead = `SELECT id FROM instance WHERE heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'}`;
+  const values: Row = exclusive ? { now, id } : { now };
   await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
   await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
 });
@@ -38,28 +38,28 @@ export const countInstances = reading<{ now: number }, number>('usage', async (t
   return Number(row?.n);
 });
 
-export const leave = writing<{ id: string }, void>('usage', async (transaction, { id }) => {
+export const removeInstance = writing<{ id: string }, void>('usage', async (transaction, { id }) => {
   await transaction.run('DELETE FROM hold WHERE instance = :id', { id });
   await transaction.run('DELETE FROM instance WHERE id = :id', { id });
 });
 
-export interface Take {
+export interface AllowanceRequest {
   subject: string;
   windowAt: number;
   limit: number;
   want: number;
   /** Taken even where that goes beyond the limit: it is used already. */
-  owed: number;
+  alreadyUsed: number;
 }
 
 /** Takes up to `want` of what a window has left. */
-export const takeAllowance = writing<Take, { granted: number; taken: number }>(
+export const takeAllowance = writing<AllowanceRequest, { granted: number; taken: number }>(
   'usage',
-  async (transaction, { subject, windowAt, limit, want, owed }) => {
+  async (transaction, { subject, windowAt, limit, want, alreadyUsed }) => {
     const [row] = await transaction.all(
-      `INSERT INTO allowance (subject, window_at, taken) VALUES (:subject, :windowAt, :owed)
+      `INSERT INTO allowance (subject, window_at, taken) VALUES (:subject, :windowAt, :alreadyUsed)
        ON CONFLICT (subject, window_at) DO UPDATE SET taken = allowance.taken + excluded.taken RETURNING taken`,
-      { subject, windowAt, owed },
+      { subject, windowAt, alreadyUsed },
     );
     const taken = Number(row?.taken);
     const granted = Math.max(0, Math.min(want, limit - taken));
@@ -77,7 +77,7 @@ export const forgetAllowances = writing<{ before: number }, number>('usage', (tr
   transaction.run('DELETE FROM allowance WHERE window_at < :before', { before }),
 );
 
-export interface SetHold {
+export interface HoldRequest {
   subject: string;
   instance: string;
   limit: bigint;
@@ -87,18 +87,18 @@ export interface SetHold {
 }
 
 /** With what open tasks may still cost: in one statement, because it turns from one into the other. */
-const SPENT = `SELECT CAST(coalesce((SELECT spent FROM budget
+const SPENT_SQL = `SELECT CAST(coalesce((SELECT spent FROM budget
       WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt), 0) AS text) AS spent,
     ${sumColumns('amount', 'tasks')}
   FROM task_hold WHERE key_id = :keyId AND created_at >= :startsAt`;
 
 /** Sets what a gateway holds to as much of `want` as is left beside what is spent and what others hold. */
-export const setHold = writing<SetHold, { granted: bigint; spent: bigint; others: bigint }>(
+export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; others: bigint }>(
   'usage',
   async (transaction, { subject, instance, limit, want, budget }) => {
     await transaction.run('INSERT INTO held (subject) VALUES (:subject) ON CONFLICT DO NOTHING', { subject });
     await transaction.all(`SELECT subject FROM held WHERE subject = :subject ${transaction.forUpdate}`, { subject });
-    const [used] = budget ? await transaction.all(SPENT, { ...budget }) : [];
+    const [used] = budget ? await transaction.all(SPENT_SQL, { ...budget }) : [];
     const spent = BigInt(String(used?.spent ?? 0)) + sumOf(used, 'tasks');
     const [held] = await transaction.all(
       `SELECT ${sumColumns('amount')} FROM hold WHERE subject = :subject AND instance <> :instance`,
@@ -106,7 +106,7 @@ export const setHold = writing<SetHold, { granted: bigint; spent: bigint; others
     );
     const others = sumOf(held, 'amount');
     const left = limit - spent - others;
-    const granted = left > 0n ? smallest(left, want) : 0n;
+    const granted = left > 0n ? minBigInt(left, want) : 0n;
     await transaction.run(
       `INSERT INTO hold (subject, instance, amount) VALUES (:subject, :instance, :granted)
        ON CONFLICT (subject, instance) DO UPDATE SET amount = excluded.amount`,

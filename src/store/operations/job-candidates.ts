@@ -14,7 +14,7 @@ export interface JobCandidate extends Queue {
   dueAt: number;
 }
 
-export interface Search {
+export interface JobSearch {
   kind: string;
   late: 0 | 1;
   now: number;
@@ -22,36 +22,36 @@ export interface Search {
 }
 
 /** Due jobs up to which all of them are looked at. */
-const FRONT = 500;
+const MAX_SCANNED_JOBS = 500;
 /** Queues that one walk passes. */
-const STEPS = 500;
+const MAX_WALK_STEPS = 500;
 
 /** All that are due, the longest due first; undefined when they are too many to look at. */
-export async function dueJobs(transaction: Transaction, search: Search): Promise<JobCandidate[] | undefined> {
+export async function dueJobs(transaction: Transaction, search: JobSearch): Promise<JobCandidate[] | undefined> {
   const rows = await transaction.all(
     `SELECT id, lane, owner, due_at FROM job
      WHERE kind = :kind AND late = :late AND due_at <= :until AND lease_until <= :now
      ORDER BY due_at LIMIT :most`,
-    { ...search, most: FRONT },
+    { ...search, most: MAX_SCANNED_JOBS },
   );
-  return rows.length < FRONT ? rows.map(candidate) : undefined;
+  return rows.length < MAX_SCANNED_JOBS ? rows.map(jobCandidate) : undefined;
 }
 
 /** The first job of the first queue that fulfils the condition, by way of the index: what waits behind it is never read. */
-function first(condition: string): string {
+function firstJobSql(condition: string): string {
   return `(SELECT id FROM job AS first WHERE kind = :kind AND late = :late AND ${condition}
     ORDER BY lane, owner, due_at LIMIT 1)`;
 }
 
-function next(lane: string, owner: string): string {
-  return `coalesce(${first(`lane = ${lane} AND owner > ${owner}`)}, ${first(`lane > ${lane}`)})`;
+function nextJobSql(lane: string, owner: string): string {
+  return `coalesce(${firstJobSql(`lane = ${lane} AND owner > ${owner}`)}, ${firstJobSql(`lane > ${lane}`)})`;
 }
 
-function walk(start: string): string {
+function walkSql(start: string): string {
   return `WITH RECURSIVE walk (id, step) AS (
       SELECT ${start}, 1
       UNION ALL
-      SELECT ${next('job.lane', 'job.owner')}, walk.step + 1
+      SELECT ${nextJobSql('job.lane', 'job.owner')}, walk.step + 1
       FROM walk JOIN job ON job.id = walk.id WHERE walk.step < :steps
     )
     SELECT place.lane, place.owner, head.id, head.due_at
@@ -64,25 +64,29 @@ function walk(start: string): string {
     ) AS place LEFT JOIN job AS head ON head.id = place.id ORDER BY place.step`;
 }
 
-const FROM_START = walk(first('1 = 1'));
-const FROM_PLACE = walk(next(':lane', ':owner'));
+const WALK_FROM_START = walkSql(firstJobSql('1 = 1'));
+const WALK_FROM_CURSOR = walkSql(nextJobSql(':lane', ':owner'));
 
 /** From queue to queue behind a place. `end` is where to go on, undefined at the last one. */
 export async function walkQueues(
   transaction: Transaction,
-  search: Search,
-  place: Queue | undefined,
+  search: JobSearch,
+  cursor: Queue | undefined,
 ): Promise<{ heads: JobCandidate[]; end: Queue | undefined }> {
-  const steps = await transaction.all(place ? FROM_PLACE : FROM_START, { ...search, ...place, steps: STEPS });
-  const last = steps.length < STEPS ? undefined : steps.at(-1);
-  const heads = steps.filter((step) => step.id !== null).map(candidate);
-  return { heads, end: last && queue(last) };
+  const steps = await transaction.all(cursor ? WALK_FROM_CURSOR : WALK_FROM_START, {
+    ...search,
+    ...cursor,
+    steps: MAX_WALK_STEPS,
+  });
+  const last = steps.length < MAX_WALK_STEPS ? undefined : steps.at(-1);
+  const heads = steps.filter((step) => step.id !== null).map(jobCandidate);
+  return { heads, end: last && queueOf(last) };
 }
 
-function candidate(row: Row): JobCandidate {
-  return { id: String(row.id), dueAt: Number(row.due_at), ...queue(row) };
+function jobCandidate(row: Row): JobCandidate {
+  return { id: String(row.id), dueAt: Number(row.due_at), ...queueOf(row) };
 }
 
-function queue(row: Row): Queue {
+function queueOf(row: Row): Queue {
   return { lane: String(row.lane), owner: String(row.owner) };
 }

@@ -16,13 +16,13 @@ export interface Claim {
   slots: number;
   lateSlots: number;
   /** How many of one lane and of one owner may be held at once, by all gateways together. */
-  lane: number;
-  owner: number;
+  maxPerLane: number;
+  maxPerOwner: number;
   /** Where the last claim left off in a backlog of early and of late jobs. */
-  places?: QueueEnds;
+  cursors?: QueueCursors;
 }
 
-export interface QueueEnds {
+export interface QueueCursors {
   early?: Queue;
   late?: Queue;
 }
@@ -41,47 +41,52 @@ export interface ClaimedJob extends Lease {
 
 export interface Claimed {
   jobs: ClaimedJob[];
-  places: QueueEnds;
+  cursors: QueueCursors;
 }
 
 /** Failures to reach the far end of a lane after which one job at once tries it. */
-const BROKEN = 20;
+const UNREACHABLE_LANE_FAILURES = 20;
 /** Jobs that one statement takes. */
-const CHUNK = 32;
+const CLAIM_BATCH_SIZE = 32;
 /** Walks through a backlog after which one claim is content with what it has. */
-const WALKS = 16;
+const MAX_WALKS = 16;
 
 /**
  * Takes due jobs, those that had few attempts first, lane by lane in turns. A lane or an owner whose limit is reached
  * costs nothing, however much it has waiting.
  */
 export const claimJobs = writing<Claim, Claimed>('state', async (transaction, claim) => {
-  await awaitTurn(transaction, claim.kind);
-  const room = await roomIn(transaction, claim);
-  const early = await claimTier(transaction, claim, { late: 0, slots: claim.slots, room, place: claim.places?.early });
+  await lockJobKind(transaction, claim.kind);
+  const reserve = await capacityFor(transaction, claim);
+  const early = await claimTier(transaction, claim, {
+    late: 0,
+    slots: claim.slots,
+    reserve,
+    cursor: claim.cursors?.early,
+  });
   const slots = Math.min(claim.slots - early.jobs.length, claim.lateSlots);
-  const late = await claimTier(transaction, claim, { late: 1, slots, room, place: claim.places?.late });
-  return { jobs: [...early.jobs, ...late.jobs], places: { early: early.place, late: late.place } };
+  const late = await claimTier(transaction, claim, { late: 1, slots, reserve, cursor: claim.cursors?.late });
+  return { jobs: [...early.jobs, ...late.jobs], cursors: { early: early.cursor, late: late.cursor } };
 });
 
 interface Tier {
   late: 0 | 1;
   slots: number;
-  room: Room;
-  place?: Queue;
+  reserve: ReserveCapacity;
+  cursor?: Queue;
 }
 
 interface TierClaimed {
   jobs: ClaimedJob[];
-  place?: Queue;
+  cursor?: Queue;
 }
 
 async function claimTier(transaction: Transaction, claim: Claim, tier: Tier): Promise<TierClaimed> {
-  if (tier.slots <= 0) return { jobs: [], place: tier.place };
+  if (tier.slots <= 0) return { jobs: [], cursor: tier.cursor };
   const { kind, now, until } = claim;
   const due = await dueJobs(transaction, { kind, now, until, late: tier.late });
   if (due === undefined) return claimBacklog(transaction, claim, tier);
-  return { jobs: await take(transaction, claim, choose(due, tier.room, tier.slots)) };
+  return { jobs: await leaseJobs(transaction, claim, selectFairly(due, tier.reserve, tier.slots)) };
 }
 
 /** Takes one job of every queue in turns, until nothing is left that there is room for. */
@@ -89,29 +94,29 @@ async function claimBacklog(transaction: Transaction, claim: Claim, tier: Tier):
   const { kind, now, until } = claim;
   const search = { kind, now, until, late: tier.late };
   const jobs: ClaimedJob[] = [];
-  let { place } = tier;
-  let idle = place === undefined;
-  for (let walks = 0; walks < WALKS && jobs.length < tier.slots; walks++) {
-    const { heads, end } = await walkQueues(transaction, search, place);
-    const chosen = choose(heads, tier.room, tier.slots - jobs.length);
-    jobs.push(...(await take(transaction, claim, chosen)));
-    if (chosen.length > 0) idle = false;
-    if (end === undefined && idle) return { jobs };
-    if (end === undefined) idle = true;
-    place = jobs.length < tier.slots ? end : lastOf(heads, chosen);
+  let { cursor } = tier;
+  let walkedInVain = cursor === undefined;
+  for (let walks = 0; walks < MAX_WALKS && jobs.length < tier.slots; walks++) {
+    const { heads, end } = await walkQueues(transaction, search, cursor);
+    const chosen = selectFairly(heads, tier.reserve, tier.slots - jobs.length);
+    jobs.push(...(await leaseJobs(transaction, claim, chosen)));
+    if (chosen.length > 0) walkedInVain = false;
+    if (end === undefined && walkedInVain) return { jobs };
+    if (end === undefined) walkedInVain = true;
+    cursor = jobs.length < tier.slots ? end : queueOfLast(heads, chosen);
   }
-  return { jobs, place };
+  return { jobs, cursor };
 }
 
 /** The next walk begins behind the last one that got something, so that every queue has its turn. */
-function lastOf(heads: readonly JobCandidate[], chosen: readonly string[]): Queue | undefined {
+function queueOfLast(heads: readonly JobCandidate[], chosen: readonly string[]): Queue | undefined {
   const ids = new Set(chosen);
   const last = heads.findLast((job) => ids.has(job.id));
   return last && { lane: last.lane, owner: last.owner };
 }
 
 /** Claims of one kind wait for each other, so that what they count is true. */
-async function awaitTurn(transaction: Transaction, kind: string): Promise<void> {
+async function lockJobKind(transaction: Transaction, kind: string): Promise<void> {
   const lock = `SELECT kind FROM job_turn WHERE kind = :kind ${transaction.forUpdate}`;
   if ((await transaction.all(lock, { kind })).length > 0) return;
   await transaction.insert('job_turn', [{ kind }], { ignoreDuplicates: true });
@@ -119,19 +124,25 @@ async function awaitTurn(transaction: Transaction, kind: string): Promise<void> 
 }
 
 /** Says whether there is room for a job, and takes it up. */
-type Room = (job: JobCandidate) => boolean;
+type ReserveCapacity = (job: JobCandidate) => boolean;
 
-async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Claim): Promise<Room> {
+async function capacityFor(
+  transaction: Transaction,
+  { kind, now, maxPerLane, maxPerOwner }: Claim,
+): Promise<ReserveCapacity> {
   const held = await transaction.all(
     `SELECT lane, owner, count(*) AS n FROM job
      WHERE kind = :kind AND lease <> '' AND lease_until > :now GROUP BY lane, owner`,
     { kind, now },
   );
-  const broken = await transaction.all('SELECT lane FROM job_lane WHERE kind = :kind AND failures >= :least', {
-    kind,
-    least: BROKEN,
-  });
-  const narrow = new Set(broken.map((row) => row.lane));
+  const unreachableLanes = await transaction.all(
+    'SELECT lane FROM job_lane WHERE kind = :kind AND failures >= :least',
+    {
+      kind,
+      least: UNREACHABLE_LANE_FAILURES,
+    },
+  );
+  const unreachable = new Set(unreachableLanes.map((row) => row.lane));
   const lanes = new Map<string, number>();
   const owners = new Map<string, number>();
   const add = (counts: Map<string, number>, name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n);
@@ -140,8 +151,8 @@ async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Clai
     add(owners, String(row.owner), Number(row.n));
   }
   return (job) => {
-    const width = narrow.has(job.lane) ? 1 : lane;
-    if ((lanes.get(job.lane) ?? 0) >= width || (owners.get(job.owner) ?? 0) >= owner) return false;
+    const maxInLane = unreachable.has(job.lane) ? 1 : maxPerLane;
+    if ((lanes.get(job.lane) ?? 0) >= maxInLane || (owners.get(job.owner) ?? 0) >= maxPerOwner) return false;
     add(lanes, job.lane, 1);
     add(owners, job.owner, 1);
     return true;
@@ -149,8 +160,8 @@ async function roomIn(transaction: Transaction, { kind, now, lane, owner }: Clai
 }
 
 /** The first of every lane before the second of any; in a lane the longest due is the first. */
-function choose(found: readonly JobCandidate[], room: Room, slots: number): string[] {
-  const lanes = Map.groupBy(found, ({ lane }) => lane);
+function selectFairly(candidates: readonly JobCandidate[], reserve: ReserveCapacity, slots: number): string[] {
+  const lanes = Map.groupBy(candidates, ({ lane }) => lane);
   const ranked = [...lanes.values()].flatMap((jobs) =>
     jobs.sort((one, other) => one.dueAt - other.dueAt).map((job, rank) => ({ job, rank })),
   );
@@ -158,14 +169,14 @@ function choose(found: readonly JobCandidate[], room: Room, slots: number): stri
   const chosen: string[] = [];
   for (const { job } of ranked) {
     if (chosen.length === slots) break;
-    if (room(job)) chosen.push(job.id);
+    if (reserve(job)) chosen.push(job.id);
   }
   return chosen;
 }
 
 /** Leaves out what others hold by now. */
-async function take(transaction: Transaction, claim: Claim, ids: readonly string[]): Promise<ClaimedJob[]> {
-  const names = Array.from({ length: CHUNK }, (_, index) => `id${index}`);
+async function leaseJobs(transaction: Transaction, claim: Claim, ids: readonly string[]): Promise<ClaimedJob[]> {
+  const names = Array.from({ length: CLAIM_BATCH_SIZE }, (_, index) => `id${index}`);
   const sql = `WITH free AS MATERIALIZED (
       SELECT id FROM job WHERE id IN (${names.map((name) => `:${name}`).join(', ')}) AND lease_until <= :now
       ${transaction.skipLocked}
@@ -174,7 +185,7 @@ async function take(transaction: Transaction, claim: Claim, ids: readonly string
     WHERE id IN (SELECT id FROM free)
     RETURNING id, kind, ref, lane, owner, due_at, attempt, claims, faults, late, lease`;
   const taken: ClaimedJob[] = [];
-  for (let start = 0; start < ids.length; start += CHUNK) {
+  for (let start = 0; start < ids.length; start += CLAIM_BATCH_SIZE) {
     const values: Row = { now: claim.now, lease: claim.lease, leaseUntil: claim.leaseUntil };
     for (const [index, name] of names.entries()) values[name] = ids[start + index] ?? '';
     taken.push(...(await transaction.all(sql, values)).map(claimedJob));

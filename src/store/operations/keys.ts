@@ -33,7 +33,7 @@ export interface StoredKey extends KeyRow, SecretRow {
 }
 
 /** Every change says who makes it, and when. */
-export interface Change {
+export interface AuditedChange {
   author: Author;
   now: number;
 }
@@ -56,17 +56,17 @@ export const readKeys = reading<object, StoredKey[]>('state', async (transaction
 });
 
 /** Throws `invalid_request` when an active key has the name. The webhook secret comes with the key or not at all. */
-export const createKey = writing<Change & { key: KeyRow; secret: SecretRow; webhookSecret?: StoredSecret }, void>(
-  'state',
-  async (transaction, { key, secret, webhookSecret, author, now }) => {
-    await changeKeys(transaction);
-    await refuseTakenName(transaction, key, now);
-    await addKey(transaction, key, secret);
-    if (webhookSecret) await addSecret(transaction, webhookSecret);
-    const after = { ...auditFacts(key), prefix: secret.prefix };
-    await addAudit(transaction, { author, at: now, action: 'key.create', subject: key.id, after });
-  },
-);
+export const createKey = writing<
+  AuditedChange & { key: KeyRow; secret: SecretRow; webhookSecret?: StoredSecret },
+  void
+>('state', async (transaction, { key, secret, webhookSecret, author, now }) => {
+  await bumpKeysVersion(transaction);
+  await requireFreeName(transaction, key, now);
+  await addKey(transaction, key, secret);
+  if (webhookSecret) await addSecret(transaction, webhookSecret);
+  const after = { ...auditValues(key), prefix: secret.prefix };
+  await addAudit(transaction, { author, at: now, action: 'key.create', subject: key.id, after });
+});
 
 /** What is absent stays. */
 export interface KeyPatch {
@@ -79,11 +79,11 @@ export interface KeyPatch {
 }
 
 /** Throws `not_found`, and `invalid_request` for a key that is revoked or a name that another active key has. */
-export const updateKey = writing<Change & { id: string; patch: KeyPatch }, void>(
+export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }, void>(
   'state',
   async (transaction, { id, patch, author, now }) => {
-    await changeKeys(transaction);
-    const before = await lastingKey(transaction, id);
+    await bumpKeysVersion(transaction);
+    const before = await unrevokedKey(transaction, id);
     const after = {
       ...before,
       name: patch.name ?? before.name,
@@ -91,7 +91,7 @@ export const updateKey = writing<Change & { id: string; patch: KeyPatch }, void>
       expiresAt: patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt,
       settings: patch.settings ? JSON.stringify(merged(JSON.parse(before.settings), patch.settings)) : before.settings,
     };
-    await refuseTakenName(transaction, after, now);
+    await requireFreeName(transaction, after, now);
     const { name, settings, expiresAt } = after;
     await transaction.run(
       `UPDATE api_key SET name = :name, disabled = :disabled, expires_at = :expiresAt, settings = :settings,
@@ -99,16 +99,16 @@ export const updateKey = writing<Change & { id: string; patch: KeyPatch }, void>
       { id, name, disabled: Number(after.disabled), expiresAt, settings, now },
     );
     const entry = { author, at: now, action: 'key.update', subject: id };
-    await addAudit(transaction, { ...entry, before: auditFacts(before), after: auditFacts(after) });
+    await addAudit(transaction, { ...entry, before: auditValues(before), after: auditValues(after) });
   },
 );
 
 /** Gives a key a new secret; those before it end at `until`. Throws `not_found`, and `invalid_request` for a revoked key. */
-export const rotateKey = writing<Change & { id: string; secret: SecretRow; until: number }, void>(
+export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow; until: number }, void>(
   'state',
   async (transaction, { id, secret, until, author, now }) => {
-    await changeKeys(transaction);
-    await lastingKey(transaction, id);
+    await bumpKeysVersion(transaction);
+    await unrevokedKey(transaction, id);
     // Of those before it only the newest goes on: a key has two secrets at most.
     await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id AND expires_at IS NOT NULL', { id });
     if (until <= now) await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id', { id });
@@ -122,29 +122,32 @@ export const rotateKey = writing<Change & { id: string; secret: SecretRow; until
 );
 
 /** Does nothing to a key that is revoked. */
-export const revokeKey = writing<Change & { id: string }, void>('state', async (transaction, { id, author, now }) => {
-  await changeKeys(transaction);
-  const sql = 'UPDATE api_key SET revoked_at = :now, updated_at = :now WHERE id = :id AND revoked_at IS NULL';
-  if ((await transaction.run(sql, { id, now })) === 0) return;
-  const after = { revoked_at: now };
-  await addAudit(transaction, { author, at: now, action: 'key.revoke', subject: id, after });
-});
+export const revokeKey = writing<AuditedChange & { id: string }, void>(
+  'state',
+  async (transaction, { id, author, now }) => {
+    await bumpKeysVersion(transaction);
+    const sql = 'UPDATE api_key SET revoked_at = :now, updated_at = :now WHERE id = :id AND revoked_at IS NULL';
+    if ((await transaction.run(sql, { id, now })) === 0) return;
+    const after = { revoked_at: now };
+    await addAudit(transaction, { author, at: now, action: 'key.revoke', subject: id, after });
+  },
+);
 
 /** Adds those that are not there yet, whatever their names. */
-export const importKeys = writing<Change & { keys: { key: KeyRow; secret: SecretRow }[] }, void>(
+export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret: SecretRow }[] }, void>(
   'state',
   async (transaction, { keys, author, now }) => {
-    await changeKeys(transaction);
+    await bumpKeysVersion(transaction);
     for (const { key, secret } of keys) {
       if (!(await addKey(transaction, key, secret))) continue;
       const entry = { author, at: now, action: 'key.import', subject: key.id };
-      await addAudit(transaction, { ...entry, after: auditFacts(key) });
+      await addAudit(transaction, { ...entry, after: auditValues(key) });
     }
   },
 );
 
 /** Notes when keys were last used; not a change that anybody has to learn of. */
-export const noteKeyUse = writing<{ uses: { id: string; at: number }[] }, void>(
+export const recordKeyUse = writing<{ uses: { id: string; at: number }[] }, void>(
   'state',
   async (transaction, { uses }) => {
     // In one order everywhere, so that two gateways don't wait for each other.
@@ -157,7 +160,7 @@ export const noteKeyUse = writing<{ uses: { id: string; at: number }[] }, void>(
 );
 
 /** First in every change: it tells caches, and makes changes of other gateways wait for the end of this one. */
-async function changeKeys(transaction: Transaction): Promise<void> {
+async function bumpKeysVersion(transaction: Transaction): Promise<void> {
   await transaction.run(
     `INSERT INTO version (subject, value) VALUES ('keys', 1)
      ON CONFLICT (subject) DO UPDATE SET value = version.value + 1`,
@@ -184,7 +187,7 @@ async function addKey(transaction: Transaction, key: KeyRow, { digest, prefix }:
 
 type Named = Pick<KeyRow, 'id' | 'name'>;
 
-async function refuseTakenName(transaction: Transaction, { id, name }: Named, now: number): Promise<void> {
+async function requireFreeName(transaction: Transaction, { id, name }: Named, now: number): Promise<void> {
   const sql = `SELECT id FROM api_key WHERE name = :name AND id <> :id AND revoked_at IS NULL AND disabled = 0
     AND (expires_at IS NULL OR expires_at > :now)`;
   if ((await transaction.all(sql, { id, name, now })).length === 0) return;
@@ -197,9 +200,9 @@ async function refuseTakenName(transaction: Transaction, { id, name }: Named, no
   );
 }
 
-type Lasting = KeyRow & { disabled: boolean };
+type UnrevokedKey = KeyRow & { disabled: boolean };
 
-async function lastingKey(transaction: Transaction, id: string): Promise<Lasting> {
+async function unrevokedKey(transaction: Transaction, id: string): Promise<UnrevokedKey> {
   const [row] = await transaction.all('SELECT * FROM api_key WHERE id = :id', { id });
   if (!row) throw new GatewayError('not_found', `There is no key with the id "${id}".`);
   if (row.revoked_at !== null) {
@@ -207,12 +210,12 @@ async function lastingKey(transaction: Transaction, id: string): Promise<Lasting
   }
   return {
     ...{ id, name: String(row.name), settings: String(row.settings), disabled: row.disabled === 1 },
-    ...{ createdAt: Number(row.created_at), expiresAt: moment(row.expires_at), revokedAt: null },
+    ...{ createdAt: Number(row.created_at), expiresAt: optionalNumber(row.expires_at), revokedAt: null },
   };
 }
 
 /** Of a key in the audit log. */
-function auditFacts({ name, settings, expiresAt, disabled = false }: KeyRow & { disabled?: boolean }): object {
+function auditValues({ name, settings, expiresAt, disabled = false }: KeyRow & { disabled?: boolean }): object {
   return { name, disabled, expires_at: expiresAt, settings: JSON.parse(settings) };
 }
 
@@ -223,16 +226,16 @@ function storedKey(row: Row): StoredKey {
     settings: String(row.settings),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
-    expiresAt: moment(row.expires_at),
-    revokedAt: moment(row.revoked_at),
+    expiresAt: optionalNumber(row.expires_at),
+    revokedAt: optionalNumber(row.revoked_at),
     disabled: row.disabled === 1,
-    lastUsedAt: moment(row.last_used_at),
+    lastUsedAt: optionalNumber(row.last_used_at),
     digest: String(row.digest),
     prefix: String(row.prefix),
-    secretExpiresAt: moment(row.secret_expires_at),
+    secretExpiresAt: optionalNumber(row.secret_expires_at),
   };
 }
 
-function moment(value: Row[string] | undefined): number | null {
+function optionalNumber(value: Row[string] | undefined): number | null {
   return value === null || value === undefined ? null : Number(value);
 }

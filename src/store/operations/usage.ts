@@ -24,11 +24,11 @@ export interface FinishedUsage {
 export const recordUsage = writing<{ begun: InflightRow[]; finished: FinishedUsage[]; withdrawn?: string[] }, void>(
   'usage',
   async (transaction, { begun, finished, withdrawn = [] }) => {
-    if (begun.length > 0) await transaction.insert('inflight', begun.map(plainRow), { ignoreDuplicates: true });
+    if (begun.length > 0) await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
     const intended = finished.filter((one) => one.begun).map(({ row }) => row);
     const others = finished.filter((one) => !one.begun).map(({ row }) => row);
-    const ended = await endIntents(transaction, [...withdrawn, ...intended.map(({ id }) => id)]);
-    const known = await recorded(transaction, others);
+    const ended = await deleteIntents(transaction, [...withdrawn, ...intended.map(({ id }) => id)]);
+    const known = await recordedIds(transaction, others);
     await addUsage(transaction, [
       ...intended.filter(({ id }) => ended.has(id)),
       ...others.filter(({ id }) => !known.has(id)),
@@ -44,23 +44,23 @@ export const recordUsage = writing<{ begun: InflightRow[]; finished: FinishedUsa
 /** The requests that dead gateways left behind, or one of them, as records of what they were to become. */
 export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
   const dead = await transaction.all(
-    `DELETE FROM inflight WHERE ${ORPHANED} ${id === undefined ? '' : 'AND id = :id'}
+    `DELETE FROM inflight WHERE ${IS_ORPHANED} ${id === undefined ? '' : 'AND id = :id'}
      RETURNING id, started_at, record`,
     id === undefined ? { now } : { now, id },
   );
-  const records = dead.map(({ started_at, record }) => interrupted(String(record), now - Number(started_at)));
+  const records = dead.map(({ started_at, record }) => interruptedRow(String(record), now - Number(started_at)));
   await addUsage(transaction, records);
   return records.length;
 });
 
-const ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
+const IS_ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
 
 /** Up to `limit` intents that dead gateways left behind. */
 export const orphanedIntents = reading<{ now: number; limit: number }, { id: string; record: string }[]>(
   'usage',
   async (transaction, values) => {
     const rows = await transaction.all(
-      `SELECT id, record FROM inflight WHERE ${ORPHANED} ORDER BY id LIMIT :limit`,
+      `SELECT id, record FROM inflight WHERE ${IS_ORPHANED} ORDER BY id LIMIT :limit`,
       values,
     );
     return rows.map(({ id, record }) => ({ id: String(id), record: String(record) }));
@@ -77,15 +77,15 @@ export interface RefusedRecord {
 }
 
 /** Most refused records that are kept; later ones are in the log alone. */
-const MAX_REFUSED = 10_000;
+const MAX_REFUSED_RECORDS = 10_000;
 
 /** Keeps a record that the store refused apart, and takes away its intent. False where there is no room for more. */
-export const setAsideUsage = writing<RefusedRecord, boolean>(
+export const setAsideUsageRecord = writing<RefusedRecord, boolean>(
   'usage',
   async (transaction, { id, now, problem, record }) => {
     await transaction.run('DELETE FROM inflight WHERE id = :id', { id });
     const [row] = await transaction.all('SELECT COUNT(*) AS n FROM usage_refused');
-    if (Number(row?.n) >= MAX_REFUSED) return false;
+    if (Number(row?.n) >= MAX_REFUSED_RECORDS) return false;
     await transaction.insert('usage_refused', [{ id, refused_at: now, problem, record }], { ignoreDuplicates: true });
     return true;
   },
@@ -98,7 +98,7 @@ export const refusedUsage = reading<{ limit: number }, Row[]>('usage', (transact
   }),
 );
 
-export const forgetRefused = writing<{ before: number }, number>('usage', (transaction, { before }) =>
+export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (transaction, { before }) =>
   transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
 );
 
@@ -114,7 +114,7 @@ export const usageRecord = reading<{ id: string; keyId: string }, Row | undefine
   },
 );
 
-export interface SumsOf {
+export interface UsageSumsQuery {
   /** Absent means every key. */
   keyId?: string;
   /** Hours since 1970, the last one not included. */
@@ -123,13 +123,13 @@ export interface SumsOf {
   by: Grouping[];
 }
 
-const SUMMED = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
+const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
 
 /** Sums over hours; `cost` is text, and the others are as exact as a number can be. */
-export const usageSums = reading<SumsOf, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
+export const usageSums = reading<UsageSumsQuery, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
   const groups = by.map((name) => `${GROUPINGS[name]} AS "${name}"`);
   const places = by.map((_, index) => index + 1).join(', ');
-  const counts = [...SUMMED, 'reasoning_tokens'];
+  const counts = [...COUNT_COLUMNS, 'reasoning_tokens'];
   const sql = `SELECT ${[...groups, ...[...counts, 'cost'].map((name) => sumColumns(name))].join(', ')} FROM usage_hour
     WHERE hour >= :from AND hour < :to ${keyId === undefined ? '' : 'AND key_id = :keyId'}
     ${by.length > 0 ? `GROUP BY ${places} ORDER BY ${places}` : 'HAVING COUNT(*) > 0'}`;
@@ -161,11 +161,11 @@ export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
 );
 
 /** Removes some of the records of days before one; 0 when there are no more. */
-export const pruneUsage = writing<{ day: number; most: number }, number>('usage', (transaction, { day, most }) =>
+export const pruneUsage = writing<{ day: number; limit: number }, number>('usage', (transaction, { day, limit }) =>
   transaction.run(
     `DELETE FROM usage_record WHERE day < :day AND id IN
-     (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :most)`,
-    { day, most },
+     (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :limit)`,
+    { day, limit },
   ),
 );
 
@@ -179,7 +179,7 @@ async function correctInterrupted(
   unsent: readonly string[],
 ): Promise<void> {
   const before: UsageRow[] = [];
-  for (const [names, marks] of groupsOf([...finished.map(({ id }) => id), ...unsent])) {
+  for (const [names, marks] of idBatches([...finished.map(({ id }) => id), ...unsent])) {
     const found = await transaction.all(
       `SELECT id, started_at, key_id, endpoint_provider, endpoint_model, status, input_tokens, output_tokens,
          cached_tokens, cache_write_tokens, reasoning_tokens, CAST(cost AS text) AS cost
@@ -188,43 +188,43 @@ async function correctInterrupted(
     );
     before.push(...found.map((row) => ({ ...row, cost: BigInt(String(row.cost)) }) as unknown as UsageRow));
   }
-  const wrong = new Set(before.map(({ id }) => id));
+  const toCorrect = new Set(before.map(({ id }) => id));
   await replaceUsage(
     transaction,
     before,
-    finished.filter(({ id }) => wrong.has(id)),
+    finished.filter(({ id }) => toCorrect.has(id)),
   );
 }
 
-/** When the oldest of the newest `most` records began, in Unix milliseconds; undefined where there are fewer. */
-export const newestSince = reading<{ most: number }, number | undefined>('usage', async (transaction, { most }) => {
+/** When the oldest of the newest `keep` records began, in Unix milliseconds; undefined where there are fewer. */
+export const newestSince = reading<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
   const sql = 'SELECT started_at FROM usage_record ORDER BY started_at DESC LIMIT 1 OFFSET :skipped';
-  const [row] = await transaction.all(sql, { skipped: Math.max(0, most - 1) });
+  const [row] = await transaction.all(sql, { skipped: Math.max(0, keep - 1) });
   return row && Number(row.started_at);
 });
 
 /** Removes some of the records that began before a moment; 0 when there are no more. */
-export const trimUsage = writing<{ before: number; most: number }, number>('usage', (transaction, values) =>
+export const trimUsage = writing<{ before: number; limit: number }, number>('usage', (transaction, values) =>
   transaction.run(
     `DELETE FROM usage_record WHERE started_at < :before AND id IN
-     (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :most)`,
+     (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :limit)`,
     values,
   ),
 );
 
 /** Those whose intents were still there: the others were recorded by a gateway that took this one for dead, or by an earlier try. */
-async function endIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
+async function deleteIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   const ended = new Set<string>();
-  for (const [names, marks] of groupsOf(ids)) {
+  for (const [names, marks] of idBatches(ids)) {
     const gone = await transaction.all(`DELETE FROM inflight WHERE id IN (${marks}) RETURNING id`, names);
     for (const { id } of gone) ended.add(String(id));
   }
   return ended;
 }
 
-async function recorded(transaction: Transaction, rows: UsageRow[]): Promise<Set<string>> {
+async function recordedIds(transaction: Transaction, rows: UsageRow[]): Promise<Set<string>> {
   const known = new Set<string>();
-  for (const [names, marks] of groupsOf(rows.map(({ id }) => id))) {
+  for (const [names, marks] of idBatches(rows.map(({ id }) => id))) {
     const found = await transaction.all(`SELECT id FROM usage_record WHERE id IN (${marks})`, names);
     for (const { id } of found) known.add(String(id));
   }
@@ -232,12 +232,12 @@ async function recorded(transaction: Transaction, rows: UsageRow[]): Promise<Set
 }
 
 /** Few sizes of lists, so that there are few statements to prepare: short ones are filled up with their last id. */
-const SIZES = [1, 8, 64, 512];
+const ID_LIST_SIZES = [1, 8, 64, 512];
 
-function groupsOf(ids: readonly string[]): [Row, string][] {
+function idBatches(ids: readonly string[]): [Row, string][] {
   const groups: [Row, string][] = [];
   for (let start = 0; start < ids.length; ) {
-    const size = SIZES.find((candidate) => candidate >= ids.length - start) ?? 512;
+    const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length - start) ?? 512;
     const part = ids.slice(start, start + size);
     const padded = Array.from({ length: size }, (_, index) => part[index] ?? (part.at(-1) as string));
     const names = Object.fromEntries(padded.map((id, index) => [`id${index}`, id]));
@@ -247,11 +247,11 @@ function groupsOf(ids: readonly string[]): [Row, string][] {
   return groups;
 }
 
-function interrupted(record: string, age: number): UsageRow {
+function interruptedRow(record: string, age: number): UsageRow {
   const { cost, ...row } = JSON.parse(record);
   return { ...row, cost: BigInt(cost), status: 'interrupted', estimated: 1, total_ms: Math.max(0, age) };
 }
 
-function plainRow({ id, instance, started_at, record }: InflightRow): Row {
+function intentRow({ id, instance, started_at, record }: InflightRow): Row {
   return { id, instance, started_at, record };
 }

@@ -15,20 +15,20 @@ export const expiredVideoMedia = reading<{ now: number; limit: number }, VideoTa
 );
 
 /** After the erasure: `assets` without what was kept. */
-export const forgetVideoMedia = writing<{ id: string; assets: string }, void>('state', async (transaction, values) => {
+export const eraseVideoMedia = writing<{ id: string; assets: string }, void>('state', async (transaction, values) => {
   const sql = `UPDATE video_task SET assets = :assets, media_expires_at = NULL, version = version + 1 WHERE id = :id`;
   await transaction.run(sql, values);
 });
 
 /** What it cost is not in the records of use yet. */
-const USE_OWED = "SELECT id FROM job WHERE kind = 'video-use' AND ref = video_task.id";
+const PENDING_USAGE_JOB = "SELECT id FROM job WHERE kind = 'video-use' AND ref = video_task.id";
 
 /** Removes up to `limit` old records whose media are gone; the ledger stays. */
 export const pruneVideos = writing<{ settledBefore: number; limit: number }, number>(
   'state',
   async (transaction, values) => {
     const rows = await transaction.all(
-      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL AND NOT EXISTS (${USE_OWED})
+      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL AND NOT EXISTS (${PENDING_USAGE_JOB})
        ORDER BY settled_at LIMIT :limit ${transaction.skipLocked}`,
       values,
     );

@@ -3,8 +3,8 @@
 import type { Json } from '../../core/json/json.ts';
 import type { VideoRef } from '../../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../records/video-task.ts';
-import { addDelivery, forgetBody, type NewDelivery } from '../delivery-rows.ts';
-import { addJob, finishJob, hastenJob, type Lease, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
+import { addDelivery, eraseDeliveryBody, type NewDelivery } from '../delivery-rows.ts';
+import { addJob, finishJob, type Lease, makeJobDue, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import {
   attemptOf,
@@ -18,7 +18,7 @@ import {
   useJob,
 } from '../video-rows.ts';
 
-const OPEN = "status IN ('queued', 'in_progress')";
+const IS_OPEN = "status IN ('queued', 'in_progress')";
 
 export interface VideoCreation {
   task: VideoTask;
@@ -115,12 +115,12 @@ export interface VideoPage {
 export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
   const { owner, limit, order, after, status, model } = page;
   const values: Row = { limit };
-  const whose = ['deleted_at IS NULL'];
+  const visible = ['deleted_at IS NULL'];
   if (owner !== undefined) {
-    whose.push('owner = :owner');
+    visible.push('owner = :owner');
     values.owner = owner;
   }
-  const conditions = [...whose];
+  const conditions = [...visible];
   if (status !== undefined) {
     conditions.push('status = :status');
     values.status = status;
@@ -130,7 +130,7 @@ export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', a
     values.model = model;
   }
   if (after !== undefined) {
-    const sql = `SELECT created_at FROM video_task WHERE id = :after AND ${whose.join(' AND ')}`;
+    const sql = `SELECT created_at FROM video_task WHERE id = :after AND ${visible.join(' AND ')}`;
     const [last] = await transaction.all(sql, { after, ...(owner !== undefined && { owner }) });
     if (!last) return undefined;
     conditions.push(`(created_at, id) ${order === 'asc' ? '>' : '<'} (:createdAt, :after)`);
@@ -152,7 +152,7 @@ export interface VideoChange {
   /** What becomes of the task's job while the task is open: its holder gives it back, or somebody else makes it due. */
   job?: { lease: Lease; dueAt: number; lane: string } | { hasten: number };
   /** With a terminal status: what is written together with it. */
-  settlement?: { ledger: LedgerEntry; delivery?: NewDelivery; booking?: NewJob };
+  settlement?: { ledger: LedgerEntry; delivery?: NewDelivery; reconciliation?: NewJob };
 }
 
 /** False when the task has changed since it was read, or is terminal: then nothing is written. */
@@ -162,19 +162,20 @@ export const saveVideo = writing<VideoChange, boolean>('state', async (transacti
   const assignments = Object.keys(columns).map((column) => `${column} = :${column}`);
   const changed = await transaction.run(
     `UPDATE video_task SET ${assignments.join(', ')}, version = version + 1
-     WHERE id = :id AND version = :version AND ${OPEN}`,
+     WHERE id = :id AND version = :version AND ${IS_OPEN}`,
     { ...columns, id: task.id, version: task.version },
   );
   if (changed === 0) return false;
   if (attempt) await saveAttempt(transaction, attempt);
-  if (attempt?.state === 'accepted' || (settlement && !settlement.booking)) await forgetRequest(transaction, task.id);
+  if (attempt?.state === 'accepted' || (settlement && !settlement.reconciliation))
+    await eraseRequest(transaction, task.id);
   if (settlement) {
     await removeJob(transaction, 'video', task.id);
     await saveLedgerEntry(transaction, settlement.ledger);
     if (settlement.delivery) await addDelivery(transaction, settlement.delivery);
-    if (settlement.booking) await addJob(transaction, settlement.booking);
+    if (settlement.reconciliation) await addJob(transaction, settlement.reconciliation);
   } else if (job && 'hasten' in job) {
-    await hastenJob(transaction, 'video', task.id, job.hasten);
+    await makeJobDue(transaction, 'video', task.id, job.hasten);
   } else if (job) {
     const sql = 'UPDATE job SET lane = :lane WHERE id = :id AND lease = :lease';
     await transaction.run(sql, { ...job.lease, lane: job.lane });
@@ -205,9 +206,9 @@ export const claimVideoRef = writing<{ attempt: VideoAttempt; sentAfter: number 
   'state',
   async (transaction, { attempt, sentAfter }) => {
     const values = { ...attemptRow(attempt), sent_after: sentAfter };
-    const lost = "state IN ('sending', 'ambiguous')";
+    const unresolved = "state IN ('sending', 'ambiguous')";
     await transaction.all(
-      `SELECT id FROM video_attempt WHERE provider = :provider AND credential = :credential AND ${lost}
+      `SELECT id FROM video_attempt WHERE provider = :provider AND credential = :credential AND ${unresolved}
        ORDER BY id ${transaction.forUpdate}`,
       values,
     );
@@ -220,34 +221,34 @@ export const claimVideoRef = writing<{ attempt: VideoAttempt; sentAfter: number 
       values,
     );
     if (rivals.length > 0) return false;
-    const sql = `UPDATE video_attempt SET upstream_ref = :upstream_ref WHERE id = :id AND ${lost}`;
+    const sql = `UPDATE video_attempt SET upstream_ref = :upstream_ref WHERE id = :id AND ${unresolved}`;
     return (await transaction.run(sql, values)) > 0;
   },
 );
 
 /** An acceptance that came when the task was settled already: its cost is still to be learned. */
-export const bookVideoLater = writing<{ attempt: VideoAttempt; job: NewJob }, void>(
+export const scheduleCostReconciliation = writing<{ attempt: VideoAttempt; job: NewJob }, void>(
   'state',
   async (transaction, { attempt, job }) => {
     await saveAttempt(transaction, attempt);
-    await forgetRequest(transaction, attempt.taskId);
+    await eraseRequest(transaction, attempt.taskId);
     await addJob(transaction, job);
   },
 );
 
 /** Its media can be large; nobody needs them once the upstream has them, or will never have them. */
-async function forgetRequest(transaction: Transaction, id: string): Promise<void> {
+async function eraseRequest(transaction: Transaction, id: string): Promise<void> {
   await transaction.run("UPDATE video_task SET request = '{}' WHERE id = :id", { id });
 }
 
 /** Ends the booking of a settled task, with the figure that was learned, if any. */
-export const bookVideo = writing<
+export const reconcileVideoCost = writing<
   { lease: Lease; task: VideoTask; attempt?: VideoAttempt; entry?: LedgerEntry; now: number },
   void
 >('state', async (transaction, { lease, task, attempt, entry, now }) => {
   if (!(await finishJob(transaction, lease))) return;
   if (attempt) await saveAttempt(transaction, attempt);
-  if (attempt) await forgetRequest(transaction, attempt.taskId);
+  if (attempt) await eraseRequest(transaction, attempt.taskId);
   if (entry) return saveLedgerEntry(transaction, entry);
   await transaction.run('UPDATE video_ledger SET revision = revision + 1 WHERE task_id = :id', { id: task.id });
   await addJob(transaction, useJob(task.id, task.owner, now));
@@ -286,9 +287,9 @@ export const deleteVideo = writing<{ id: string; owner: string; details: string;
   async (transaction, values) => {
     const sql = `UPDATE video_task SET deleted_at = :now, media_expires_at = :now, prompt = NULL, request = '{}',
       details = :details, version = version + 1
-      WHERE id = :id AND owner = :owner AND deleted_at IS NULL AND NOT (${OPEN})`;
+      WHERE id = :id AND owner = :owner AND deleted_at IS NULL AND NOT (${IS_OPEN})`;
     if ((await transaction.run(sql, values)) === 0) return false;
-    await forgetBody(transaction, values.id);
+    await eraseDeliveryBody(transaction, values.id);
     return true;
   },
 );

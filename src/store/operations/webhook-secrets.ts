@@ -44,7 +44,7 @@ export const readEncryptionKey = reading<Record<never, never>, string | undefine
 });
 
 /** Of those that do this at the same moment one wins: the answer is whose. */
-export const claimEncryption = writing<{ keyId: string }, string>('state', async (transaction, values) => {
+export const claimEncryptionKey = writing<{ keyId: string }, string>('state', async (transaction, values) => {
   const [row] = await transaction.all(
     `INSERT INTO encryption (one, key_id) VALUES (1, :keyId)
      ON CONFLICT (one) DO UPDATE SET key_id = encryption.key_id RETURNING key_id`,
@@ -54,7 +54,7 @@ export const claimEncryption = writing<{ keyId: string }, string>('state', async
 });
 
 /** After everything is encrypted anew. */
-export const moveEncryption = writing<{ keyId: string; changed: number; author: Author; now: number }, void>(
+export const setEncryptionKey = writing<{ keyId: string; changed: number; author: Author; now: number }, void>(
   'state',
   async (transaction, { keyId, changed, author, now }) => {
     await transaction.run('UPDATE encryption SET key_id = :keyId', { keyId });

@@ -1,33 +1,36 @@
-/** Brings a PostgreSQL database to the schema of this program, one gateway at a time. */
+/** PostgreSQL migrations, serialized across gateways by an advisory lock. */
 
 import type { PoolClient } from 'pg';
 import { GatewayError } from '../../core/errors.ts';
 import { MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
-import { ask } from './pool.ts';
+import { runQuery } from './pool.ts';
 
-const OLDEST = 15;
+const MIN_SERVER_VERSION = 15;
 
-/** Any number that nobody else uses on this database. */
-const LOCK = 7_072_026;
+/** Key of the advisory lock; arbitrary, but unique on the database. */
+const MIGRATION_LOCK_ID = 7_072_026;
 
-/** Inside a transaction. Throws `unavailable` for a server that is too old and for a schema of another program. */
+/** Runs inside a transaction. Throws `unavailable` if the server is too old or the schema is unknown. */
 export async function migrate(client: PoolClient, folder: URL): Promise<void> {
-  await refuseOldServer(client);
-  await ask(client, 'SET LOCAL statement_timeout = 0');
-  await ask(client, `SELECT pg_advisory_xact_lock(${LOCK})`);
-  await ask(client, MIGRATION_TABLE);
-  const { rows: applied } = await ask(client, 'SELECT name, checksum FROM migration');
+  await checkServerVersion(client);
+  await runQuery(client, 'SET LOCAL statement_timeout = 0');
+  await runQuery(client, `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK_ID})`);
+  await runQuery(client, MIGRATION_TABLE);
+  const { rows: applied } = await runQuery(client, 'SELECT name, checksum FROM migration');
   const known = [...readMigrations(folder, 'state', 'postgres'), ...readMigrations(folder, 'usage', 'postgres')];
   for (const { name, checksum, sql } of pendingMigrations(known, applied)) {
-    await ask(client, sql);
-    const record = 'INSERT INTO migration (name, checksum, applied_at) VALUES ($1, $2, $3)';
-    await ask(client, { text: record, values: [name, checksum, Date.now()] });
+    await runQuery(client, sql);
+    const recordSql = 'INSERT INTO migration (name, checksum, applied_at) VALUES ($1, $2, $3)';
+    await runQuery(client, { text: recordSql, values: [name, checksum, Date.now()] });
   }
 }
 
-async function refuseOldServer(client: PoolClient): Promise<void> {
-  const { rows } = await ask(client, "SELECT current_setting('server_version') AS version");
+async function checkServerVersion(client: PoolClient): Promise<void> {
+  const { rows } = await runQuery(client, "SELECT current_setting('server_version') AS version");
   const version = String(rows[0]?.version);
-  if (Number.parseInt(version, 10) >= OLDEST) return;
-  throw new GatewayError('unavailable', `PostgreSQL ${OLDEST} or newer is needed; this server is ${version}.`);
+  if (Number.parseInt(version, 10) >= MIN_SERVER_VERSION) return;
+  throw new GatewayError(
+    'unavailable',
+    `PostgreSQL ${MIN_SERVER_VERSION} or newer is needed; this server is ${version}.`,
+  );
 }

@@ -1,17 +1,20 @@
-/** Connections to PostgreSQL, with values as the embedded engine gives them. */
+/** PostgreSQL connection pool; values have the types that the embedded engine returns. */
 
 import { Pool, types } from 'pg';
-import { engineError, Inexact } from './failure.ts';
+import { InexactNumber, toStoreError } from './failure.ts';
 
-/** Milliseconds: for a connection, for a statement on the server, for its answer here. */
-const CONNECT_TIMEOUT = 5000;
-const STATEMENT_TIMEOUT = 10_000;
-const ANSWER_TIMEOUT = 15_000;
-/** Milliseconds after which the server ends a transaction that nobody uses. */
-const IDLE_TIMEOUT = 10_000;
+/** Longest wait for a connection. */
+const CONNECT_TIMEOUT_MS = 5000;
+/** Longest execution of a statement on the server. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** Longest wait of the client for a result. */
+const QUERY_TIMEOUT_MS = 15_000;
+/** Idle time after which the server aborts an open transaction. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
-const BOOLEAN = 16;
-const BIGINT = 20;
+/** PostgreSQL type ids. */
+const BOOLEAN_OID = 16;
+const BIGINT_OID = 20;
 
 export function createPool(url: string, connections: number): Pool {
   const pool = new Pool({
@@ -20,13 +23,13 @@ export function createPool(url: string, connections: number): Pool {
     application_name: 'polygate',
     keepAlive: true,
     allowExitOnIdle: true,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    statement_timeout: STATEMENT_TIMEOUT,
-    query_timeout: ANSWER_TIMEOUT,
-    idle_in_transaction_session_timeout: IDLE_TIMEOUT,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: { getTypeParser },
   });
-  // A connection that ends fails the next statement on it, or is replaced when the next one is needed.
+  // A closed connection fails its next statement, or is replaced by the pool.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
@@ -39,32 +42,33 @@ export interface QueryResult {
   rows: any[];
 }
 
-export interface Question {
+export interface SqlQuery {
   name?: string;
   text: string;
   values?: unknown[];
 }
 
-/** Throws what `engineError` makes of a failure. */
-export async function ask(
-  asked: { query(question: Question): Promise<QueryResult> },
-  question: Question | string,
+/** Throws errors mapped by `toStoreError`. */
+export async function runQuery(
+  target: { query(query: SqlQuery): Promise<QueryResult> },
+  question: SqlQuery | string,
 ): Promise<QueryResult> {
   try {
-    return await asked.query(typeof question === 'string' ? { text: question } : question);
+    return await target.query(typeof question === 'string' ? { text: question } : question);
   } catch (error) {
-    throw engineError(error);
+    throw toStoreError(error);
   }
 }
 
 const getTypeParser: typeof types.getTypeParser = (id: number, format?: 'text' | 'binary') => {
-  if (id === BIGINT) return integer;
-  if (id === BOOLEAN) return (text: string) => (text === 't' ? 1 : 0);
+  if (id === BIGINT_OID) return parseInteger;
+  if (id === BOOLEAN_OID) return (text: string) => (text === 't' ? 1 : 0);
   return types.getTypeParser(id, format as 'text');
 };
 
-function integer(text: string): number {
+function parseInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Inexact(`${text} is too large to be read as a number; read it as text`);
+  if (!Number.isSafeInteger(value))
+    throw new InexactNumber(`${text} is too large to be read as a number; read it as text`);
   return value;
 }

@@ -1,4 +1,4 @@
-/** The store of several gateways: one PostgreSQL database. */
+/** PostgreSQL store, shared by several gateways. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
@@ -9,10 +9,10 @@ import type { Database, StoreOperation, Transaction } from '../operation.ts';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createServerClock } from './clock.ts';
-import { Conflict, engineError } from './failure.ts';
+import { hasCommitted, SERVER_INCARNATION_SQL, type TransactionId } from './commit-outcome.ts';
+import { TransactionConflict, toStoreError } from './failure.ts';
 import { migrate } from './migrate.ts';
-import { hasCommitted, INCARNATION, type TransactionId } from './outcome.ts';
-import { ask, createPool, type QueryResult, type Question } from './pool.ts';
+import { createPool, type QueryResult, runQuery, type SqlQuery } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
 
 export interface PostgresOptions {
@@ -20,26 +20,26 @@ export interface PostgresOptions {
   /** The module that exports `operations`. */
   operations: URL;
   migrations: URL;
-  /** Milliseconds that an operation may take. */
-  patience?: number;
+  /** Timeout of an operation. */
+  timeoutMs?: number;
 }
 
-/** A flood of usage records leaves connections for everything else. */
-const CONNECTIONS: Record<Database, number> = { state: 10, usage: 4 };
-const PATIENCE = 10_000;
-/** How often a transaction runs at most when others get in its way. */
-const ATTEMPTS = 5;
+/** Connections per pool. Separate pools keep a flood of usage records from blocking other operations. */
+const POOL_SIZES: Record<Database, number> = { state: 10, usage: 4 };
+const OPERATION_TIMEOUT_MS = 10_000;
+/** Runs of a transaction that conflicts with others. */
+const MAX_TRANSACTION_ATTEMPTS = 5;
 
-export async function openPostgres({ url, operations: module, migrations, ...rest }: PostgresOptions): Promise<Store> {
-  const { patience = PATIENCE } = rest;
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const { url, operations: module, migrations, timeoutMs = OPERATION_TIMEOUT_MS } = options;
   const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(module.href);
   const pools = {
-    state: createPool(url.reveal(), CONNECTIONS.state),
-    usage: createPool(url.reveal(), CONNECTIONS.usage),
+    state: createPool(url.reveal(), POOL_SIZES.state),
+    usage: createPool(url.reveal(), POOL_SIZES.usage),
   };
   const clock = createServerClock(async () => {
     const text = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
-    const { rows } = await ask(pools.state, text);
+    const { rows } = await runQuery(pools.state, text);
     return Number(rows[0]?.now);
   });
 
@@ -49,7 +49,9 @@ export async function openPostgres({ url, operations: module, migrations, ...res
     const pool = pools[operation.database];
     if (!operation.writes) return operation.run(readingTransaction(pool), parameters);
     const work = (transaction: Transaction) => operation.run(transaction, parameters);
-    return persistently(() => transact(pool, patience, (client) => inTime(client, work, { name, patience })));
+    return retryOnConflict(() =>
+      inTransaction(pool, timeoutMs, (client) => withTimeout(client, work, { name, timeoutMs })),
+    );
   }
 
   const running = new Set<Promise<unknown>>();
@@ -63,13 +65,13 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
     clock.close();
-    // A pool that ends forgets who waits for a connection.
+    // An ending pool never serves callers that wait for a connection.
     closed ??= Promise.allSettled(running).then(() => Promise.all([pools.state.end(), pools.usage.end()]));
     await closed;
   }
 
   try {
-    await transact(pools.state, patience, (client) => migrate(client, migrations));
+    await inTransaction(pools.state, timeoutMs, (client) => migrate(client, migrations));
     await clock.synchronise();
   } catch (error) {
     await close();
@@ -93,40 +95,40 @@ export async function openPostgres({ url, operations: module, migrations, ...res
   return store;
 }
 
-/** What `work` does becomes durable together or not at all; an answer that was lost is asked for again. */
-async function transact<Result>(
+/** Runs `work` in one transaction. If the acknowledgement of COMMIT is lost, asks the server for the outcome. */
+async function inTransaction<Result>(
   pool: Pool,
-  patience: number,
+  timeoutMs: number,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await connect(pool);
   let broken: Error | undefined;
-  let worked: { transaction: TransactionId; result: Result } | undefined;
+  let completed: { transaction: TransactionId; result: Result } | undefined;
   try {
-    const transaction = await begin(client);
-    worked = { transaction, result: await work(client) };
-    const { command } = await ask(client, 'COMMIT');
+    const transaction = await beginTransaction(client);
+    completed = { transaction, result: await work(client) };
+    const { command } = await runQuery(client, 'COMMIT');
     if (command !== 'COMMIT') throw new Error('the operation went on after a statement that failed');
-    return worked.result;
+    return completed.result;
   } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof Overdue) broken = error;
-    else await ask(client, 'ROLLBACK').catch((failure: Error) => (broken = failure));
-    if (!worked || !broken) throw error;
+    if (error instanceof StoreUnavailable || error instanceof StalledOperation) broken = error;
+    else await runQuery(client, 'ROLLBACK').catch((failure: Error) => (broken = failure));
+    if (!completed || !broken) throw error;
   } finally {
     client.release(broken);
   }
-  if (await hasCommitted(pool, worked.transaction, patience)) return worked.result;
+  if (await hasCommitted(pool, completed.transaction, timeoutMs)) return completed.result;
   throw broken;
 }
 
-/** The id by which the server knows the transaction. */
-async function begin(client: PoolClient): Promise<TransactionId> {
-  // Several statements in one message have an answer each.
-  const answers: unknown = await ask(
+/** Begins a transaction and returns its id on the server. */
+async function beginTransaction(client: PoolClient): Promise<TransactionId> {
+  // Several statements in one message return an array of results.
+  const results: unknown = await runQuery(
     client,
-    `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT CAST(pg_current_xact_id() AS text) AS id, ${INCARNATION} AS incarnation`,
+    `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT CAST(pg_current_xact_id() AS text) AS id, ${SERVER_INCARNATION_SQL} AS incarnation`,
   );
-  const [, { rows }] = answers as [QueryResult, QueryResult];
+  const [, { rows }] = results as [QueryResult, QueryResult];
   return { id: String(rows[0]?.id), incarnation: String(rows[0]?.incarnation) };
 }
 
@@ -134,43 +136,46 @@ async function connect(pool: Pool): Promise<PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
-    throw engineError(error);
+    throw toStoreError(error);
   }
 }
 
-async function persistently<Result>(run: () => Promise<Result>): Promise<Result> {
+async function retryOnConflict<Result>(run: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await run();
     } catch (error) {
-      if (!(error instanceof Conflict)) throw error;
-      if (attempt === ATTEMPTS) throw new StoreUnavailable(`transactions block each other (${error.message})`, error);
+      if (!(error instanceof TransactionConflict)) throw error;
+      if (attempt === MAX_TRANSACTION_ATTEMPTS)
+        throw new StoreUnavailable(`transactions block each other (${error.message})`, error);
       await wait(Math.random() * 20 * attempt);
     }
   }
 }
 
-class Overdue extends Error {}
+/** An operation that waits for something other than its transaction: a defect. */
+class StalledOperation extends Error {}
 
-/** A server that lets a statement wait is to blame for it; an operation that asks nothing is not right. */
-async function inTime<Result>(
+/** On timeout, blames the server if a query is running, else the operation. */
+async function withTimeout<Result>(
   client: PoolClient,
   work: (transaction: Transaction) => Result | Promise<Result>,
-  { name, patience }: { name: string; patience: number },
+  { name, timeoutMs }: { name: string; timeoutMs: number },
 ): Promise<Result> {
-  let asked = 0;
-  const query = (question: Question): Promise<QueryResult> => {
-    asked += 1;
-    return client.query(question).finally(() => (asked -= 1));
+  let queriesRunning = 0;
+  const query = (question: SqlQuery): Promise<QueryResult> => {
+    queriesRunning += 1;
+    return client.query(question).finally(() => (queriesRunning -= 1));
   };
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_resolve, reject) => {
-    const late = () => (asked > 0 ? new StoreUnavailable(`the operation ${name} took too long`) : waits(name));
-    timer = setTimeout(() => reject(late()), patience);
+    const timeoutError = () =>
+      queriesRunning > 0 ? new StoreUnavailable(`the operation ${name} took too long`) : stalledOperation(name);
+    timer = setTimeout(() => reject(timeoutError()), timeoutMs);
   });
   return Promise.race([work(writingTransaction({ query })), overdue]).finally(() => clearTimeout(timer));
 }
 
-function waits(name: string): Overdue {
-  return new Overdue(`the operation ${name} waits for something other than its transaction`);
+function stalledOperation(name: string): StalledOperation {
+  return new StalledOperation(`the operation ${name} waits for something other than its transaction`);
 }

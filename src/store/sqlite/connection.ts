@@ -1,15 +1,15 @@
-/** Connections to SQLite files that only their owner may read. */
+/** SQLite connections to files with private permissions. */
 
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { PRIVATE_FILE } from '../../security/file-modes.ts';
 
-/** The files that SQLite puts beside it get the same mode. */
+/** Creates the file with a private mode, which SQLite copies to its journal files. */
 export function connect(path: string, options: DatabaseSyncOptions): DatabaseSync {
   try {
     closeSync(openSync(path, 'ax', PRIVATE_FILE));
   } catch {
-    // It is there, or SQLite says in its words why it cannot be.
+    // The file exists, or SQLite reports why it cannot be created.
   }
   return new DatabaseSync(path, options);
 }

@@ -1,41 +1,41 @@
-/** One SQLite file, opened so that a commit survives a power cut, with the schema it should have; or to be read only. */
+/** SQLite databases: opened with durable commits and the current schema, or read-only. */
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { lostStore } from '../lost.ts';
-import { type Applied, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
+import { lostStoreError } from '../lost-store.ts';
+import { type AppliedMigration, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database } from '../operation.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { connect } from './connection.ts';
 
-/** The least size of a page; sizes are multiples of it. */
-const PAGE_BYTES = 512;
+/** Smallest page size; the size of a file is a multiple of it. */
+const MIN_PAGE_BYTES = 512;
 
 export interface DatabaseOptions {
   path: string;
   database: Database;
   /** Folder of the migrations. */
   migrations: URL;
-  /** Milliseconds to wait for another process's lock. */
-  patience: number;
-  /** What an earlier gateway left beside the file: where there is anything, the file is not made anew. */
-  traces?: readonly string[];
-  /** Largest file, in pages of 4 kB. */
+  /** Longest wait for the lock of another process. */
+  lockTimeoutMs: number;
+  /** Remnants of an earlier gateway; if there are any, a missing file is not created. */
+  remnants?: readonly string[];
+  /** Size limit of the file, in pages of 4 kB. */
   maxPages?: number;
 }
 
 export function openDatabase(options: DatabaseOptions): DatabaseSync {
-  const { path, database, migrations, patience, traces = [], maxPages } = options;
-  const connection = connect(path, { timeout: patience, enableForeignKeyConstraints: true });
+  const { path, database, migrations, lockTimeoutMs, remnants = [], maxPages } = options;
+  const connection = connect(path, { timeout: lockTimeoutMs, enableForeignKeyConstraints: true });
   try {
-    if (traces.length > 0 && !hasTable(connection)) throw lostStore(dirname(path), traces);
+    if (remnants.length > 0 && !hasTable(connection)) throw lostStoreError(dirname(path), remnants);
     connection.exec(`PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
       PRAGMA fullfsync = ON;
       PRAGMA temp_store = MEMORY;
       PRAGMA journal_size_limit = 67108864;`);
-    refuseCutOff(path);
+    refuseTruncatedFile(path);
     migrate(connection, migrations, database);
     if (maxPages !== undefined) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
   } catch (error) {
@@ -45,30 +45,30 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
   return connection;
 }
 
-/** SQLite reads the missing end of a page as zeros. A log, if there is one, may still have the whole page. */
-function refuseCutOff(path: string): void {
+/** SQLite reads the missing end of a page as zeros. A write-ahead log may still contain the whole page. */
+function refuseTruncatedFile(path: string): void {
   const [file, log] = [path, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
-  if (file?.isFile() && file.size % PAGE_BYTES !== 0 && (log?.size ?? 0) === 0) {
+  if (file?.isFile() && file.size % MIN_PAGE_BYTES !== 0 && (log?.size ?? 0) === 0) {
     throw new StoreUnavailable('the file is damaged (its end is cut off)');
   }
 }
 
-/** Sees what is committed, whatever holds up who writes. */
-export function openForReading({ path, patience }: Pick<DatabaseOptions, 'path' | 'patience'>): DatabaseSync {
-  const connection = new DatabaseSync(path, { readOnly: true, timeout: patience });
+/** A read-only connection, which sees committed data and is not blocked by the writer. */
+export function openForReading({ path, lockTimeoutMs }: Pick<DatabaseOptions, 'path' | 'lockTimeoutMs'>): DatabaseSync {
+  const connection = new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs });
   connection.exec('PRAGMA temp_store = MEMORY');
   return connection;
 }
 
-/** A database that has everything is left alone, so that opening one beside a busy writer doesn't wait. */
+/** Takes no lock if nothing is pending, so that opening a database beside a busy writer doesn't wait. */
 function migrate(connection: DatabaseSync, folder: URL, database: Database): void {
   const known = readMigrations(folder, database, 'sqlite');
-  if (hasTable(connection) && pendingMigrations(known, appliedTo(connection)).length === 0) return;
+  if (hasTable(connection) && pendingMigrations(known, appliedMigrations(connection)).length === 0) return;
   connection.exec('BEGIN EXCLUSIVE');
   try {
     connection.exec(MIGRATION_TABLE);
     const record = connection.prepare('INSERT INTO migration (name, checksum, applied_at) VALUES (?, ?, ?)');
-    for (const { name, checksum, sql } of pendingMigrations(known, appliedTo(connection))) {
+    for (const { name, checksum, sql } of pendingMigrations(known, appliedMigrations(connection))) {
       connection.exec(sql);
       record.run(name, checksum, Date.now());
     }
@@ -83,7 +83,7 @@ function hasTable(connection: DatabaseSync): boolean {
   return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get() !== undefined;
 }
 
-function appliedTo(connection: DatabaseSync): Applied[] {
+function appliedMigrations(connection: DatabaseSync): AppliedMigration[] {
   const rows = connection.prepare('SELECT name, checksum FROM migration').all();
   return rows.map(({ name, checksum }) => ({ name: String(name), checksum: String(checksum) }));
 }

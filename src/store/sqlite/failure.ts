@@ -1,4 +1,4 @@
-/** What goes wrong in the embedded engine, and how it crosses from its thread. */
+/** Classification of SQLite errors, and their transfer between threads. */
 
 import { type ErrorCode, GatewayError } from '../../core/errors.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -9,8 +9,8 @@ export type ThreadFailure =
   | { kind: 'unavailable'; problem: string }
   | { kind: 'defect'; message: string; stack?: string };
 
-/** SQLite's primary result codes that say something about the machine and not about the statement. */
-const OF_THE_MACHINE = new Map([
+/** SQLite result codes of errors in the environment, not in the statement. */
+const ENVIRONMENT_ERRORS = new Map([
   [3, 'the file may not be used'],
   [5, 'another process holds the lock'],
   [6, 'another connection holds the lock'],
@@ -25,11 +25,13 @@ const OF_THE_MACHINE = new Map([
   [26, 'the file is no database'],
 ]);
 
-/** An error of the engine, as `StoreUnavailable` where the machine is to blame. */
-export function engineError(error: unknown): unknown {
+/** Maps errors of the environment to `StoreUnavailable`. */
+export function toStoreError(error: unknown): unknown {
   const { errcode } = error as { errcode?: number };
-  const words = errcode === undefined ? undefined : OF_THE_MACHINE.get(errcode & 0xff);
-  return words === undefined ? error : new StoreUnavailable(`${words} (${(error as Error).message})`, error);
+  const description = errcode === undefined ? undefined : ENVIRONMENT_ERRORS.get(errcode & 0xff);
+  return description === undefined
+    ? error
+    : new StoreUnavailable(`${description} (${(error as Error).message})`, error);
 }
 
 export function encodeFailure(error: unknown): ThreadFailure {

@@ -1,21 +1,21 @@
-/** The embedded store: two SQLite files in a folder, each with a thread that writes and one that reads. */
+/** Embedded store: two SQLite files in a folder, each with a writer thread and a reader thread. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GatewayError } from '../../core/errors.ts';
 import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { healthOf } from '../health.ts';
-import { isVoid, lostStore } from '../lost.ts';
+import { isMissingOrEmpty, lostStoreError } from '../lost-store.ts';
 import type { Database, StoreOperation } from '../operation.ts';
 import type { Store, StoreOperationName } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
-import { own } from './ownership.ts';
+import { lockFolder } from './folder-lock.ts';
 import { createWorker, type StoreThread } from './worker.ts';
 
-/** Older ones may damage a file that two connections write to. */
-const OLDEST_SQLITE = [3, 51, 3];
-/** Milliseconds to wait for another process's lock. */
-const PATIENCE = 5000;
+/** Older versions can corrupt a database with two writing connections. */
+const MIN_SQLITE_VERSION = [3, 51, 3];
+/** Default wait for the lock of another process. */
+const LOCK_TIMEOUT_MS = 5000;
 
 export interface SqliteOptions {
   folder: string;
@@ -24,32 +24,43 @@ export interface SqliteOptions {
   /** The module that exports `operations`. */
   operations: URL;
   migrations: URL;
-  /** What an earlier gateway left in the folder, beside which no new store is made; none if absent. */
-  traces?: readonly string[];
-  patience?: number;
+  /** Remnants of an earlier gateway in the folder; if there are any, no new store is created. */
+  remnants?: readonly string[];
+  lockTimeoutMs?: number;
   maxPages?: number;
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  refuseOldSqlite(process.versions.sqlite ?? '0');
+  checkSqliteVersion(process.versions.sqlite ?? '0');
   const folder = resolve(options.folder);
   const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(
     options.operations.href
   );
-  makeFolder(folder);
-  const { traces = [] } = options;
-  // Before anything is opened: SQLite deletes the log of an empty file, from which it could still be restored.
-  if (traces.length > 0 && isVoid(join(folder, 'state.db'))) throw lostStore(folder, traces);
-  const ownership = options.role === 'owner' ? own(folder) : undefined;
-  const writers: Record<Database, StoreThread> = { state: worker('state', 'writer'), usage: worker('usage', 'writer') };
-  const readers: Record<Database, StoreThread> = { state: worker('state', 'reader'), usage: worker('usage', 'reader') };
+  createFolder(folder);
+  const { remnants = [] } = options;
+  // Checked before opening: SQLite deletes the write-ahead log of an empty file, from which it could be restored.
+  if (remnants.length > 0 && isMissingOrEmpty(join(folder, 'state.db'))) throw lostStoreError(folder, remnants);
+  const folderLock = options.role === 'owner' ? lockFolder(folder) : undefined;
+  const writers: Record<Database, StoreThread> = {
+    state: createThread('state', 'writer'),
+    usage: createThread('usage', 'writer'),
+  };
+  const readers: Record<Database, StoreThread> = {
+    state: createThread('state', 'reader'),
+    usage: createThread('usage', 'reader'),
+  };
 
-  function worker(database: Database, role: 'writer' | 'reader'): StoreThread {
-    const { migrations, patience = PATIENCE, maxPages } = options;
+  function createThread(database: Database, role: 'writer' | 'reader'): StoreThread {
+    const { migrations, lockTimeoutMs = LOCK_TIMEOUT_MS, maxPages } = options;
     return createWorker({
-      ...{ path: join(folder, `${database}.db`), database, role, patience, maxPages },
-      traces: database === 'state' ? traces : [],
-      ...{ migrations: migrations.href, operations: options.operations.href },
+      path: join(folder, `${database}.db`),
+      database,
+      role,
+      lockTimeoutMs,
+      maxPages,
+      remnants: database === 'state' ? remnants : [],
+      migrations: migrations.href,
+      operations: options.operations.href,
     });
   }
 
@@ -60,11 +71,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   }
 
   let closed: Promise<void> | undefined;
-  /** Whoever writes is the last to leave a file, and tidies it up. */
+  /** Closes the writer last: the last connection checkpoints the write-ahead log. */
   function close(): Promise<void> {
     closed ??= Promise.all([readers.state.close(), readers.usage.close()])
       .then(() => Promise.all([writers.state.close(), writers.usage.close()]))
-      .then(() => ownership?.release());
+      .then(() => folderLock?.release());
     return closed;
   }
 
@@ -77,8 +88,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   };
   try {
     await Promise.all([writers.state.ready(), writers.usage.ready()]);
-    // Whoever held a lease before is dead, for there is one owner at a time.
-    if (ownership) await store.call('releaseLeases' as StoreOperationName, {} as never);
+    // A folder has one owner at a time, so all former lease holders are dead.
+    if (folderLock) await store.call('releaseLeases' as StoreOperationName, {} as never);
   } catch (error) {
     await close();
     throw error instanceof StoreUnavailable
@@ -88,7 +99,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   return store;
 }
 
-function makeFolder(folder: string): void {
+function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   } catch (error) {
@@ -97,15 +108,15 @@ function makeFolder(folder: string): void {
   }
 }
 
-function refuseOldSqlite(version: string): void {
+function checkSqliteVersion(version: string): void {
   const parts = version.split('.').map(Number);
-  for (const [index, needed] of OLDEST_SQLITE.entries()) {
+  for (const [index, needed] of MIN_SQLITE_VERSION.entries()) {
     const part = parts[index] ?? 0;
     if (part > needed) return;
     if (part < needed) {
       throw new GatewayError(
         'unavailable',
-        `SQLite ${OLDEST_SQLITE.join('.')} or newer is needed and this Node has ${version}; use a newer Node.`,
+        `SQLite ${MIN_SQLITE_VERSION.join('.')} or newer is needed and this Node has ${version}; use a newer Node.`,
       );
     }
   }

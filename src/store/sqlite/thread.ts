@@ -1,9 +1,9 @@
-/** The thread that owns a connection to one SQLite file: the one that writes, or one that reads beside it. */
+/** Database thread: owns the writing or the reading connection to one SQLite file. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { type DatabaseOptions, openDatabase, openForReading } from './database.ts';
-import { encodeFailure, engineError, type ThreadFailure } from './failure.ts';
-import { type AnyOperation, type OperationCall, type OperationResult, readGroup, writeGroup } from './group.ts';
+import { encodeFailure, type ThreadFailure, toStoreError } from './failure.ts';
+import { type AnyOperation, commitGroup, type OperationCall, type OperationResult, runReads } from './group-commit.ts';
 import { createSession } from './transaction.ts';
 
 export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
@@ -14,39 +14,39 @@ export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
   operations: string;
 }
 
-export type ToThread = { type: 'call'; call: OperationCall } | { type: 'close' };
-export type FromThread =
+export type ThreadRequest = { type: 'call'; call: OperationCall } | { type: 'close' };
+export type ThreadMessage =
   | { type: 'ready' }
   | { type: 'unusable'; failure: ThreadFailure }
   | { type: 'answers'; answers: OperationResult[] };
 
-/** Most calls that are answered together. */
-const GROUP = 1000;
+/** Operations in one group commit. */
+const MAX_GROUP_SIZE = 1000;
 
 const port = parentPort;
 if (port) {
-  const tell = (message: FromThread) => port.postMessage(message);
+  const post = (message: ThreadMessage) => port.postMessage(message);
   try {
-    await serve(workerData, tell);
-    tell({ type: 'ready' });
+    await serve(workerData, post);
+    post({ type: 'ready' });
   } catch (error) {
-    tell({ type: 'unusable', failure: encodeFailure(engineError(error)) });
+    post({ type: 'unusable', failure: encodeFailure(toStoreError(error)) });
     port.close();
   }
 }
 
-async function serve(options: ThreadOptions, tell: (message: FromThread) => void): Promise<void> {
+async function serve(options: ThreadOptions, post: (message: ThreadMessage) => void): Promise<void> {
   const { operations }: { operations: Record<string, AnyOperation> } = await import(options.operations);
   const writes = options.role === 'writer';
   const migrations = new URL(options.migrations);
   const connection = writes ? openDatabase({ ...options, migrations }) : openForReading(options);
   const session = createSession(connection);
-  const runGroup = writes ? writeGroup : readGroup;
+  const runGroup = writes ? commitGroup : runReads;
   const queue: OperationCall[] = [];
   let running = false;
   let closing = false;
 
-  function operation(name: string): AnyOperation {
+  function findOperation(name: string): AnyOperation {
     const found = operations[name];
     if (!found) throw new Error(`no operation ${name}`);
     return found;
@@ -54,7 +54,10 @@ async function serve(options: ThreadOptions, tell: (message: FromThread) => void
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
-      tell({ type: 'answers', answers: await runGroup(queue.splice(0, GROUP), { connection, session, operation }) });
+      post({
+        type: 'answers',
+        answers: await runGroup(queue.splice(0, MAX_GROUP_SIZE), { connection, session, findOperation }),
+      });
     }
     running = false;
     if (closing) end();
@@ -65,7 +68,7 @@ async function serve(options: ThreadOptions, tell: (message: FromThread) => void
     port?.close();
   }
 
-  port?.on('message', (message: ToThread) => {
+  port?.on('message', (message: ThreadRequest) => {
     if (message.type === 'call') queue.push(message.call);
     else closing = true;
     if (running) return;

@@ -1,31 +1,31 @@
-/** How operations talk to a SQLite connection. */
+/** Transactions of operations on SQLite. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Row, Transaction, Value } from '../operation.ts';
-import { insertion, parseStatement } from '../statement.ts';
-import { engineError } from './failure.ts';
+import { insertSql, parseStatement } from '../statement.ts';
+import { toStoreError } from './failure.ts';
 
-/** Statements kept prepared; operations have far fewer. */
-const PREPARED = 500;
+/** Size of the prepared statement cache; operations have far fewer. */
+const MAX_PREPARED_STATEMENTS = 500;
 
-interface Prepared {
+interface PreparedStatement {
   names: readonly string[];
   statement: StatementSync;
 }
 
 export interface Session {
   writing: Transaction;
-  /** Refuses to change anything. */
+  /** Rejects writes. */
   reading: Transaction;
 }
 
 export function createSession(connection: DatabaseSync): Session {
-  const prepared = new Map<string, Prepared>();
+  const prepared = new Map<string, PreparedStatement>();
 
-  function prepare(sql: string): Prepared {
+  function prepare(sql: string): PreparedStatement {
     const known = prepared.get(sql);
     if (known) return known;
-    if (prepared.size >= PREPARED) prepared.clear();
+    if (prepared.size >= MAX_PREPARED_STATEMENTS) prepared.clear();
     const fresh = { names: parseStatement(sql).names, statement: connection.prepare(sql) };
     prepared.set(sql, fresh);
     return fresh;
@@ -34,9 +34,9 @@ export function createSession(connection: DatabaseSync): Session {
   function execute<Result>(sql: string, row: Row, run: (statement: StatementSync, values: Row) => Result): Result {
     try {
       const { names, statement } = prepare(sql);
-      return run(statement, chosen(names, row));
+      return run(statement, bindValues(names, row));
     } catch (error) {
-      throw engineError(error);
+      throw toStoreError(error);
     }
   }
 
@@ -50,20 +50,20 @@ export function createSession(connection: DatabaseSync): Session {
       run,
       insert(table, rows, { ignoreDuplicates = false } = {}) {
         const columns = Object.keys(rows[0] ?? {});
-        const sql = insertion(table, columns, ignoreDuplicates);
+        const sql = insertSql(table, columns, ignoreDuplicates);
         return rows.reduce((count, row) => count + run(sql, row), 0);
       },
       ...modes,
     },
-    reading: { all, run: refuse, insert: refuse, ...modes },
+    reading: { all, run: refuseWrite, insert: refuseWrite, ...modes },
   };
 }
 
-function refuse(): never {
+function refuseWrite(): never {
   throw new Error('a reading operation changes nothing');
 }
 
-function chosen(names: readonly string[], row: Row): Row {
+function bindValues(names: readonly string[], row: Row): Row {
   const values: Record<string, Value> = {};
   for (const name of names) {
     const value = row[name];

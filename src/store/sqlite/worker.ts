@@ -1,55 +1,56 @@
-/** This side of a thread that reads or writes a file: calls in, answers out, and a new thread in place of one that died. */
+/** Main-thread side of a database thread: sends calls, receives results, restarts a thread that died. */
 
 import { extname } from 'node:path';
 import { Worker as NodeWorker } from 'node:worker_threads';
 import { StoreUnavailable } from '../unavailable.ts';
 import { decodeFailure } from './failure.ts';
-import type { FromThread, ThreadOptions, ToThread } from './thread.ts';
+import type { ThreadMessage, ThreadOptions, ThreadRequest } from './thread.ts';
 
-/** Milliseconds between attempts to start a thread: doubled by each failure in a row. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 15_000;
+/** Delay before a restart: doubled by each consecutive failure. */
+const MIN_RESTART_DELAY_MS = 100;
+const MAX_RESTART_DELAY_MS = 15_000;
 
-const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+const THREAD_MODULE = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
 export interface StoreThread {
-  /** Resolves when the thread serves the file, or throws why it cannot. */
+  /** Resolves when the database is open; rejects if it cannot be opened. */
   ready(): Promise<void>;
   call(name: string, parameters: unknown): Promise<unknown>;
-  /** Lets what was called finish. */
+  /** Waits for pending calls. */
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
 
 interface Thread {
   worker: NodeWorker;
-  waiting: Map<number, Waiting>;
+  pending: Map<number, PendingCall>;
   ready: Promise<void>;
-  /** Asks it to end once its calls are answered, and resolves when it has. */
+  /** Ends the thread after its pending calls. */
   close(): Promise<void>;
 }
 
-/** Starts its thread when it is first needed. */
+/** Starts the thread lazily. */
 export function createWorker(options: ThreadOptions): StoreThread {
   let thread: Thread | undefined;
   let failures = 0;
-  let notBefore = Number.NEGATIVE_INFINITY;
+  let restartAt = Number.NEGATIVE_INFINITY;
   let lastId = 0;
   let closed = false;
 
   function running(): Thread {
     if (closed) throw new StoreUnavailable('the store is closed');
     if (thread) return thread;
-    if (performance.now() < notBefore)
+    if (performance.now() < restartAt)
       throw new StoreUnavailable(`the ${options.role} failed and is not started again yet`);
     thread = startThread(options, (served) => {
       thread = undefined;
       failures = served ? 0 : failures + 1;
-      if (failures > 0) notBefore = performance.now() + Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (failures - 1));
+      if (failures > 0)
+        restartAt = performance.now() + Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1));
     });
     return thread;
   }
@@ -57,13 +58,13 @@ export function createWorker(options: ThreadOptions): StoreThread {
   return {
     ready: async () => running().ready,
     async call(name, parameters) {
-      const { worker, waiting } = running();
+      const { worker, pending } = running();
       lastId += 1;
       const id = lastId;
       return new Promise((resolve, reject) => {
         send(worker, { type: 'call', call: { id, name, parameters } });
-        if (waiting.size === 0) worker.ref();
-        waiting.set(id, { resolve, reject });
+        if (pending.size === 0) worker.ref();
+        pending.set(id, { resolve, reject });
       });
     },
     async close() {
@@ -73,26 +74,26 @@ export function createWorker(options: ThreadOptions): StoreThread {
   };
 }
 
-function send(worker: NodeWorker, message: ToThread): void {
+function send(worker: NodeWorker, message: ThreadRequest): void {
   worker.postMessage(message);
 }
 
-/** `onEnd` learns whether it ever served. The process may end while nobody waits for an answer. */
-function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): Thread {
+/** `onEnd` receives whether the thread ever became ready. An idle thread does not keep the process alive. */
+function startThread(options: ThreadOptions, onEnd: (hasServed: boolean) => void): Thread {
   const { role, database } = options;
-  const worker = new NodeWorker(THREAD, { workerData: options, execArgv: [], name: `${role} of ${database}` });
-  const waiting = new Map<number, Waiting>();
+  const worker = new NodeWorker(THREAD_MODULE, { workerData: options, execArgv: [], name: `${role} of ${database}` });
+  const pending = new Map<number, PendingCall>();
   let served = false;
   let isClosing = false;
   let problem: Error = new StoreUnavailable(`the ${role} ended`);
 
-  /** A thread that is asked to end is waited for, whatever it still says: the process must not end before it. */
+  /** A closing thread stays referenced: the process must not exit before it. */
   function unrefIdle(): void {
-    if (waiting.size === 0 && !isClosing) worker.unref();
+    if (pending.size === 0 && !isClosing) worker.unref();
   }
 
   const ready = new Promise<void>((resolve, reject) => {
-    worker.on('message', (message: FromThread) => {
+    worker.on('message', (message: ThreadMessage) => {
       switch (message.type) {
         case 'ready':
           served = true;
@@ -103,8 +104,8 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
           return;
         case 'answers':
           for (const answer of message.answers) {
-            const caller = waiting.get(answer.id);
-            waiting.delete(answer.id);
+            const caller = pending.get(answer.id);
+            pending.delete(answer.id);
             if ('failure' in answer) caller?.reject(decodeFailure(answer.failure));
             else caller?.resolve(answer.result);
           }
@@ -120,7 +121,7 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
   const ended = new Promise<void>((resolve) => {
     worker.on('exit', () => {
       onEnd(served);
-      for (const { reject } of waiting.values()) reject(problem);
+      for (const { reject } of pending.values()) reject(problem);
       resolve();
     });
   });
@@ -131,5 +132,5 @@ function startThread(options: ThreadOptions, onEnd: (served: boolean) => void): 
     await ended;
   }
 
-  return { worker, waiting, ready, close };
+  return { worker, pending, ready, close };
 }

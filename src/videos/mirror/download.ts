@@ -1,8 +1,8 @@
 /** Gets a video, or what is missing of it, from where an upstream left it. */
 
 import { GatewayError } from '../../core/errors.ts';
-import { FetchFailure } from '../../net/failure.ts';
-import type { TrustedAnswer } from '../../net/trusted.ts';
+import { FetchFailure } from '../../net/fetch-failure.ts';
+import type { TrustedResponse } from '../../net/trusted-client.ts';
 import type { DiskReserve } from './disk-reserve.ts';
 import { watchIdle } from './idle-timeout.ts';
 import { HEAD_BYTES, mediaTypeOf } from './media-type.ts';
@@ -41,7 +41,7 @@ export async function download(
   if (part.bytes > 0 && part.bytes === part.version.total) return;
   const { limits } = bounds;
   const watch = watchIdle(limits.idleMs, bounds.signal);
-  let answer: TrustedAnswer | undefined;
+  let answer: TrustedResponse | undefined;
   try {
     const reach = { timeoutMs: limits.totalMs, maxBytes: limits.maxBytes, signal: watch.signal };
     answer = await openSource(clients, source, { headers: requestHeaders(part), ...reach });
@@ -63,7 +63,7 @@ function requestHeaders({ bytes, version: { validator } }: PartialFile): Record<
 /** Brings the part in line with an answer whose body comes next. */
 async function prepare(
   part: PartialFile,
-  { status, headers }: TrustedAnswer,
+  { status, headers }: TrustedResponse,
   { limits, reserve }: DownloadContext,
 ): Promise<void> {
   if (status === 200) {
@@ -106,7 +106,7 @@ export function tooLarge(maxBytes: number): NotMirrorable {
   return new NotMirrorable(`it is larger than ${maxBytes} bytes`);
 }
 
-function versionOf(headers: TrustedAnswer['headers']): ResourceVersion {
+function versionOf(headers: TrustedResponse['headers']): ResourceVersion {
   const { etag, 'last-modified': modified, 'content-length': length } = headers;
   const validator = etag === undefined ? modified : /^"[^"]*"$/.test(String(etag)) && etag;
   return { ...(validator && { validator: String(validator) }), ...(length !== undefined && { total: Number(length) }) };
@@ -115,7 +115,7 @@ function versionOf(headers: TrustedAnswer['headers']): ResourceVersion {
 /** Whether a partial answer begins where the part ends and belongs to the same version. */
 function isContinuation(
   { bytes, version: { validator, total } }: PartialFile,
-  headers: TrustedAnswer['headers'],
+  headers: TrustedResponse['headers'],
 ): boolean {
   const [, start, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(String(headers['content-range'])) ?? [];
   const isSame = headers.etag === undefined || !validator?.startsWith('"') || headers.etag === validator;

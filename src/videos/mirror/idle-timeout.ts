@@ -1,6 +1,6 @@
 /** Ends what makes no progress for too long, while time spent waiting for the reader does not count. */
 
-import { FetchFailure } from '../../net/failure.ts';
+import { FetchFailure } from '../../net/fetch-failure.ts';
 
 export interface IdleWatch {
   /** Aborts with a `timeout` failure when nothing comes, or with the reason of the outer signal. */

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
-import type { TrustedAnswer } from '../../net/trusted.ts';
+import type { TrustedResponse } from '../../net/trusted-client.ts';
 import type { AssetSource } from '../mirror.ts';
 import { type ContentAnswer, type ContentRequest, contentHeaders, headerOf } from './answer.ts';
 import { watchIdle } from './idle-timeout.ts';
@@ -27,7 +27,7 @@ export async function openRemote(
   request: ContentRequest,
 ): Promise<ContentAnswer> {
   const watch = watchIdle(IDLE_TIMEOUT_MS, request.signal);
-  let answer: TrustedAnswer | undefined;
+  let answer: TrustedResponse | undefined;
   const stop = () => {
     watch.stop();
     answer?.close();
@@ -51,7 +51,7 @@ async function openWithRefresh(
   { source, refresh }: RemoteContent,
   request: ContentRequest,
   signal: AbortSignal,
-): Promise<TrustedAnswer> {
+): Promise<TrustedResponse> {
   const headers: Record<string, string> = {};
   for (const name of FORWARDED_REQUEST_HEADERS) {
     const value = headerOf(request, name);
@@ -66,7 +66,7 @@ async function openWithRefresh(
   return await openSource(clients, fresh, options);
 }
 
-function contentAnswer({ status, headers }: TrustedAnswer, request: ContentRequest): ContentAnswer {
+function contentAnswer({ status, headers }: TrustedResponse, request: ContentRequest): ContentAnswer {
   if (status !== 200 && status !== 206 && status !== 304 && status !== 416) {
     throw new GatewayError('upstream_content_unavailable', 'The upstream does not give this video.', {
       upstreamStatus: status,

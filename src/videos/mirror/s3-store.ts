@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
+import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import { watchIdle } from './idle-timeout.ts';
 import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
 import type { S3Call, S3Requests } from './s3-requests.ts';
@@ -32,14 +32,14 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_PAGES = 10_000;
 
 export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3StoreOptions): MediaStore {
-  async function call({ headers, body, signal, ...signable }: StoreCall): Promise<TrustedAnswer> {
+  async function call({ headers, body, signal, ...signable }: StoreCall): Promise<TrustedResponse> {
     const signed = requests.sign(signable);
     const sent = { method: signable.method, headers: { ...headers, ...signed.headers }, signal };
     return await client.request(signed.url, { ...sent, ...(body && { body }) });
   }
 
   /** For calls whose answer has no body that matters. */
-  async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedAnswer> {
+  async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedResponse> {
     const answer = await call(request);
     answer.close();
     if (!allowed.includes(answer.status)) throw storeError(answer.status);
@@ -61,7 +61,7 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
     return page.take().toString();
   }
 
-  function endless(answer?: TrustedAnswer): GatewayError {
+  function endless(answer?: TrustedResponse): GatewayError {
     answer?.close();
     return new GatewayError('upstream_content_unavailable', "The object store's listing has no end.");
   }

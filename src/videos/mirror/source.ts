@@ -1,8 +1,8 @@
 /** Opens the place where an upstream left a video, and keeps the credential at home on the way. */
 
-import { FetchFailure } from '../../net/failure.ts';
-import type { GuardedClient } from '../../net/fetch.ts';
-import type { TrustedAnswer, TrustedClient } from '../../net/trusted.ts';
+import { FetchFailure } from '../../net/fetch-failure.ts';
+import type { GuardedClient } from '../../net/guarded-client.ts';
+import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import type { AssetSource } from '../mirror.ts';
 
 export interface DownloadClients {
@@ -34,7 +34,7 @@ export async function openSource(
   clients: DownloadClients,
   source: RemoteSource,
   options: OpenSourceOptions,
-): Promise<TrustedAnswer> {
+): Promise<TrustedResponse> {
   let { url } = source;
   if (!URL.canParse(url)) throw new FetchFailure('blocked');
   let credential = source.type === 'path' ? source.headers : undefined;
@@ -54,7 +54,7 @@ function send(
   url: string,
   credential: Record<string, string> | undefined,
   { headers, timeoutMs, maxBytes, signal }: OpenSourceOptions,
-): Promise<TrustedAnswer> {
+): Promise<TrustedResponse> {
   if (!credential) return guarded.request(url, { method: 'GET', headers, deadline: timeoutMs, maxBytes, signal });
   const signals = [signal, AbortSignal.timeout(timeoutMs)];
   return trusted.request(url, {
@@ -64,7 +64,7 @@ function send(
   });
 }
 
-function redirectTarget(answer: TrustedAnswer, from: string): string {
+function redirectTarget(answer: TrustedResponse, from: string): string {
   const location = String(answer.headers.location ?? '');
   if (location === '' || !URL.canParse(location, from)) {
     throw new FetchFailure('status', 'The address answered with a redirect to nowhere.');

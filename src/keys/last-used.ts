@@ -3,29 +3,29 @@
 import type { Store } from '../store/store.ts';
 
 /** Milliseconds in which a further use of a key says nothing new. */
-const RESOLUTION = 60_000;
+const RESOLUTION_MS = 60_000;
 
-export interface Uses {
-  note(id: string, now: number): void;
+export interface LastUsedTracker {
+  record(id: string, now: number): void;
   /** Writes what is new. What cannot be written waits for the next time. */
-  write(): Promise<void>;
+  flush(): Promise<void>;
 }
 
-export function createUses(store: Store): Uses {
+export function createLastUsedTracker(store: Store): LastUsedTracker {
   const noted = new Map<string, number>();
   let unwritten = new Map<string, number>();
   return {
-    note(id, now) {
-      if (now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < RESOLUTION) return;
+    record(id, now) {
+      if (now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < RESOLUTION_MS) return;
       noted.set(id, now);
       unwritten.set(id, now);
     },
-    async write() {
+    async flush() {
       if (unwritten.size === 0) return;
       const written = unwritten;
       unwritten = new Map();
       try {
-        await store.call('noteKeyUse', { uses: [...written].map(([id, at]) => ({ id, at })) });
+        await store.call('recordKeyUse', { uses: [...written].map(([id, at]) => ({ id, at })) });
       } catch (error) {
         unwritten = new Map([...written, ...unwritten]);
         throw error;

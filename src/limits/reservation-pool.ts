@@ -1,53 +1,53 @@
 /** A limit on what is under way: requests at once, or money that answers on their way may still cost. */
 
-import { smallest } from '../core/money.ts';
-import type { Holding, Quota } from './quota.ts';
-import { createWaitingLine } from './waiting-line.ts';
+import { minBigInt } from '../core/money.ts';
+import { createFairQueue } from './fair-queue.ts';
+import type { HeldLimit, Quota } from './quota.ts';
 
-export interface HoldingsOptions {
-  holding: Holding;
+export interface ReservationPoolOptions {
+  holding: HeldLimit;
   quota: Quota;
   /** What is asked for beyond the need of the moment, so that the next one needs no question. */
   slice: bigint;
 }
 
-export interface Holdings {
+export interface ReservationPool {
   /** Reserves; undefined, with nothing reserved, where the limit leaves too little. */
-  admit(amount: bigint): Promise<HeldAmount | undefined>;
+  admit(amount: bigint): Promise<LimitReservation | undefined>;
   /** What may still be reserved here, as far as is known. */
   readonly left: bigint;
   /** Gives back what nobody has asked for since the last time. */
   releaseIdle(): Promise<void>;
 }
 
-export interface HeldAmount {
+export interface LimitReservation {
   /** Ends it; `spent` is gone for good. */
   settle(spent: bigint): void;
 }
 
-export function createHoldings({ holding, quota, slice }: HoldingsOptions): Holdings {
+export function createReservationPool({ holding, quota, slice }: ReservationPoolOptions): ReservationPool {
   let granted = 0n;
   let reserved = 0n;
   /** What the store had left beyond what is held here. */
-  let beyond = holding.limit;
+  let unclaimed = holding.limit;
   /** What was spent since the last question was asked: nobody knows whether its answer counts it already. */
   let spentSince = 0n;
-  let busy = false;
+  let usedSinceRelease = false;
 
   async function ask(want: bigint): Promise<void> {
     spentSince = 0n;
-    const part = await quota.hold(holding, smallest(want, holding.limit));
+    const part = await quota.hold(holding, minBigInt(want, holding.limit));
     granted = part.granted - spentSince;
-    beyond = holding.limit - part.spent - part.others - part.granted;
+    unclaimed = holding.limit - part.spent - part.others - part.granted;
   }
 
-  const line = createWaitingLine<bigint>({
-    take(amount) {
+  const queue = createFairQueue<bigint>({
+    tryTake(amount) {
       if (reserved + amount > granted) return false;
       reserved += amount;
       return true;
     },
-    async ask(amounts) {
+    async request(amounts) {
       await ask(amounts.reduce((sum, amount) => sum + amount, reserved + slice));
       return spentSince > 0n;
     },
@@ -55,8 +55,8 @@ export function createHoldings({ holding, quota, slice }: HoldingsOptions): Hold
 
   return {
     async admit(amount) {
-      busy = true;
-      if (!(await line.enter(amount))) return undefined;
+      usedSinceRelease = true;
+      if (!(await queue.acquire(amount))) return undefined;
       let over = false;
       return {
         settle(spent) {
@@ -69,12 +69,12 @@ export function createHoldings({ holding, quota, slice }: HoldingsOptions): Hold
       };
     },
     get left() {
-      return granted - reserved + beyond;
+      return granted - reserved + unclaimed;
     },
     async releaseIdle() {
-      const idle = !busy;
-      busy = false;
-      if (idle && granted > reserved) await line.whenIdle(() => ask(reserved));
+      const idle = !usedSinceRelease;
+      usedSinceRelease = false;
+      if (idle && granted > reserved) await queue.whenIdle(() => ask(reserved));
     },
   };
 }

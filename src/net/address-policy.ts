@@ -37,7 +37,7 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
     allowsAddress(address) {
       if (denied.some((range) => contains(range, address))) return false;
       if (allowed.some((range) => contains(range, address))) return true;
-      return isPublic(address) && !isOwn(address);
+      return isPublic(address) && !isThisMachine(address);
     },
   };
 }
@@ -45,7 +45,7 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
 export const PUBLIC_ONLY = createAddressPolicy();
 
 /** A public address of this machine would lead past its firewall and make a request call itself. */
-function isOwn(address: Address): boolean {
+function isThisMachine(address: Address): boolean {
   return Object.values(networkInterfaces()).some((list) =>
     list?.some((entry) => {
       const own = parseAddress(entry.address);

@@ -1,15 +1,15 @@
 /** Requests that wait for a share of a limit: served in the order in which they came, with one question to the store for all. */
 
-export interface WaitingLineOptions<Item> {
+export interface FairQueueOptions<Item> {
   /** Takes what an item needs of what is here; false, with nothing taken, where too little is here. */
-  take(item: Item): boolean;
+  tryTake(item: Item): boolean;
   /** Asks the store for what all these items need. True where the answer may have been outdated when it came. */
-  ask(items: readonly Item[]): Promise<boolean>;
+  request(items: readonly Item[]): Promise<boolean>;
 }
 
-export interface WaitingLine<Item> {
+export interface FairQueue<Item> {
   /** True when the item is served; false when the store has too little left for it. Rejects when the store cannot be asked. */
-  enter(item: Item): Promise<boolean>;
+  acquire(item: Item): Promise<boolean>;
   /** Runs `work` while nobody is served; does nothing while somebody waits. */
   whenIdle(work: () => Promise<void>): Promise<void>;
 }
@@ -25,7 +25,7 @@ interface Waiter<Item> {
 /** Outdated answers after which an item that does not fit is refused all the same. */
 const MAX_OUTDATED_ANSWERS = 5;
 
-export function createWaitingLine<Item>({ take, ask }: WaitingLineOptions<Item>): WaitingLine<Item> {
+export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Item>): FairQueue<Item> {
   let waiters: Waiter<Item>[] = [];
   let isBusy = false;
 
@@ -34,25 +34,25 @@ export function createWaitingLine<Item>({ take, ask }: WaitingLineOptions<Item>)
     while (waiters.length > 0) {
       const asking = waiters;
       waiters = [];
-      const again = await settle(asking);
-      waiters = [...again, ...waiters];
+      const retried = await settle(asking);
+      waiters = [...retried, ...waiters];
     }
     isBusy = false;
   }
 
   /** Decides on all of them in their order; what comes back is to be asked for once more. */
   async function settle(waiting: Waiter<Item>[]): Promise<Waiter<Item>[]> {
-    const lacking = waiting.filter((waiter) => !isServed(waiter));
-    if (lacking.length === 0) return [];
+    const unserved = waiting.filter((waiter) => !isServed(waiter));
+    if (unserved.length === 0) return [];
     let isOutdated: boolean;
     try {
-      isOutdated = await ask(lacking.map(({ item }) => item));
+      isOutdated = await request(unserved.map(({ item }) => item));
     } catch (error) {
-      for (const { reject } of lacking) reject(error);
+      for (const { reject } of unserved) reject(error);
       return [];
     }
     const again: Waiter<Item>[] = [];
-    for (const waiter of lacking) {
+    for (const waiter of unserved) {
       if (isServed(waiter)) continue;
       if (isOutdated && waiter.outdated++ < MAX_OUTDATED_ANSWERS) again.push(waiter);
       else waiter.resolve(false);
@@ -61,14 +61,14 @@ export function createWaitingLine<Item>({ take, ask }: WaitingLineOptions<Item>)
   }
 
   function isServed({ item, resolve }: Waiter<Item>): boolean {
-    const served = take(item);
+    const served = tryTake(item);
     if (served) resolve(true);
     return served;
   }
 
   return {
-    async enter(item) {
-      if (!isBusy && take(item)) return true;
+    async acquire(item) {
+      if (!isBusy && tryTake(item)) return true;
       return new Promise((resolve, reject) => {
         waiters.push({ item, outdated: 0, resolve, reject });
         if (!isBusy) void serve();

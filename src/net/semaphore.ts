@@ -1,29 +1,29 @@
 /** A bound on how much runs at once. */
 
 /** Runs the work when it is its turn; rejects with the signal's reason if that aborts before. */
-export type Gate = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+export type Semaphore = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
-export function createGate(limit: number): Gate {
+export function createSemaphore(limit: number): Semaphore {
   let free = limit;
   const waiting = new Set<() => void>();
 
-  function turn(signal: AbortSignal | undefined): Promise<void> {
+  function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = () => {
-        signal?.removeEventListener('abort', giveUp);
+        signal?.removeEventListener('abort', cancel);
         resolve();
       };
-      const giveUp = () => {
+      const cancel = () => {
         waiting.delete(start);
         reject(signal?.reason);
       };
       waiting.add(start);
-      signal?.addEventListener('abort', giveUp, { once: true });
+      signal?.addEventListener('abort', cancel, { once: true });
     });
   }
 
   /** Hands the place to the one who waits longest. */
-  function leave(): void {
+  function releaseSlot(): void {
     const [next] = waiting;
     if (!next) {
       free++;
@@ -36,11 +36,11 @@ export function createGate(limit: number): Gate {
   return async (work, signal) => {
     signal?.throwIfAborted();
     if (free > 0) free--;
-    else await turn(signal);
+    else await waitForSlot(signal);
     try {
       return await work();
     } finally {
-      leave();
+      releaseSlot();
     }
   };
 }

@@ -6,7 +6,7 @@ import type { StoredKey } from '../store/operations/keys.ts';
 import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
 
 /** A key that stands in the configuration. */
-export interface FixedKey {
+export interface StaticKey {
   name: string;
   key: Secret;
   /** What it may do; absent means everything. */
@@ -14,15 +14,15 @@ export interface FixedKey {
   expires?: number;
 }
 
-export interface KnownKey {
+export interface IndexedKey {
   key: Key;
   /** When this secret of the key ends, in Unix milliseconds. */
   until: number;
 }
 
-export type KnownKeys = ReadonlyMap<string, KnownKey>;
+export type KeyIndex = ReadonlyMap<string, IndexedKey>;
 
-export function fixedKeys(keys: readonly FixedKey[]): KnownKeys {
+export function indexConfiguredKeys(keys: readonly StaticKey[]): KeyIndex {
   return new Map(
     keys.map(({ name, key, settings = {}, expires }) => {
       const text = key.reveal();
@@ -32,11 +32,11 @@ export function fixedKeys(keys: readonly FixedKey[]): KnownKeys {
   );
 }
 
-export function storedKeys(rows: readonly StoredKey[]): KnownKeys {
+export function indexStoredKeys(rows: readonly StoredKey[]): KeyIndex {
   const secrets = Map.groupBy(rows, ({ id }) => id);
   const known = [...secrets.values()].flatMap((own) => {
     const key = keyOfRows(own);
-    return own.map((row): [string, KnownKey] => [
+    return own.map((row): [string, IndexedKey] => [
       row.digest,
       { key, until: row.secretExpiresAt ?? Number.POSITIVE_INFINITY },
     ]);
@@ -45,7 +45,7 @@ export function storedKeys(rows: readonly StoredKey[]): KnownKeys {
 }
 
 /** Each key once, however many secrets it has. */
-export function distinct(known: KnownKeys): Key[] {
+export function distinctKeys(known: KeyIndex): Key[] {
   return [...new Set([...known.values()].map(({ key }) => key))];
 }
 

@@ -15,13 +15,13 @@ export type FetchOutcome =
   | 'local';
 
 /** One text for all that happens before an answer: it must not tell a caller what is behind an address. */
-const UNREACHABLE = 'The address did not answer properly over the public internet.';
+const UNREACHABLE_MESSAGE = 'The address did not answer properly over the public internet.';
 
 /** The message is for the caller; `outcome` and `cause` are for the operator. */
 export class FetchFailure extends GatewayError {
   readonly outcome: FetchOutcome;
 
-  constructor(outcome: FetchOutcome, message: string = UNREACHABLE, cause?: unknown) {
+  constructor(outcome: FetchOutcome, message: string = UNREACHABLE_MESSAGE, cause?: unknown) {
     super(outcome === 'local' ? 'unavailable' : 'invalid_request', message, { cause });
     this.name = 'FetchFailure';
     this.outcome = outcome;
@@ -43,25 +43,25 @@ const CONNECT_CODES = new Set([
   ],
   ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_SOCKET'],
 ]);
-const TLS_CODE =
+const TLS_CODE_PATTERN =
   /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|INVALID_CA$|HOSTNAME_MISMATCH$)/;
 
 /** Whatever a socket, TLS or the HTTP parser threw. */
-export function failureOf(thrown: unknown): GatewayError {
+export function toFetchFailure(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  return new FetchFailure(outcomeOf(thrown), UNREACHABLE, thrown);
+  return new FetchFailure(outcomeOf(thrown), UNREACHABLE_MESSAGE, thrown);
 }
 
 /** No descriptor, no port, no memory: nothing left this machine. */
-export function isLocal(thrown: unknown): boolean {
+export function isLocalFailure(thrown: unknown): boolean {
   return LOCAL_CODES.has(codeOf(thrown));
 }
 
 function outcomeOf(thrown: unknown): FetchOutcome {
   const code = codeOf(thrown);
-  if (isLocal(thrown)) return 'local';
+  if (isLocalFailure(thrown)) return 'local';
   if (CONNECT_CODES.has(code)) return 'connect';
-  return TLS_CODE.test(code) ? 'tls' : 'protocol';
+  return TLS_CODE_PATTERN.test(code) ? 'tls' : 'protocol';
 }
 
 /** Several addresses that were tried fail as one aggregate. */

@@ -2,10 +2,10 @@
 
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel } from '../core/model.ts';
-import { largest, smallest } from '../core/money.ts';
+import { maxBigInt, minBigInt } from '../core/money.ts';
 import { costOf } from './cost.ts';
 
-export interface MostUsage {
+export interface MaxUsage {
   /** Tokens. */
   input: number;
   output: number;
@@ -17,36 +17,36 @@ export interface MostUsage {
   searches: number;
 }
 
-type Priced = Pick<CatalogModel, 'pricing' | 'priceTiers' | 'outputModalities'>;
+type PricedModel = Pick<CatalogModel, 'pricing' | 'priceTiers' | 'outputModalities'>;
 
 /** More than any budget. */
-const MOST_MONEY = 2n ** 63n - 1n;
+const MAX_COST = 2n ** 63n - 1n;
 
 /** Of each token the dearest kind that it may be: new in a cache, thought, spoken, drawn. More than can be counted is the most there is. */
-export function mostCostOf(model: Priced, expected: MostUsage): bigint {
-  const { input, token } = pricesOf(model, expected);
+export function maxCostOf(model: PricedModel, expected: MaxUsage): bigint {
+  const { input, token } = costBounds(model, expected);
   const output = Math.ceil(Math.min(expected.output, Number.MAX_SAFE_INTEGER));
-  return smallest(MOST_MONEY, input + token * BigInt(output));
+  return minBigInt(MAX_COST, input + token * BigInt(output));
 }
 
 /** How many tokens of output `money` pays for beside the input; Infinity where they are free. */
-export function outputFor(model: Priced, expected: MostUsage, money: bigint): number {
-  const { input, token } = pricesOf(model, expected);
+export function affordableOutput(model: PricedModel, expected: MaxUsage, money: bigint): number {
+  const { input, token } = costBounds(model, expected);
   if (token <= 0n) return Number.POSITIVE_INFINITY;
   return money < input ? 0 : Number((money - input) / token);
 }
 
 /** Of all the input, and of one token of output. */
-function pricesOf(model: Priced, expected: MostUsage): { input: bigint; token: bigint } {
-  const input = dearest(model, { ...expected, output: 0 });
-  return { input, token: dearest(model, { ...expected, output: 1 }) - input };
+function costBounds(model: PricedModel, expected: MaxUsage): { input: bigint; token: bigint } {
+  const input = maxCostOfKinds(model, { ...expected, output: 0 });
+  return { input, token: maxCostOfKinds(model, { ...expected, output: 1 }) - input };
 }
 
-function dearest(model: Priced, expected: MostUsage): bigint {
-  return kindsOf(model, expected).reduce((most, usage) => largest(most, costOf(model, usage)), 0n);
+function maxCostOfKinds(model: PricedModel, expected: MaxUsage): bigint {
+  return possibleUsages(model, expected).reduce((most, usage) => maxBigInt(most, costOf(model, usage)), 0n);
 }
 
-function kindsOf({ outputModalities }: Priced, expected: MostUsage): Usage[] {
+function possibleUsages({ outputModalities }: PricedModel, expected: MaxUsage): Usage[] {
   const { input, output, audioInput, imageInput, speaks, searches } = expected;
   const plain: Usage = { input, output, audioInput, imageInput, searches };
   const text = Math.max(0, input - audioInput - imageInput);

@@ -7,11 +7,11 @@ import { isIP, type LookupFunction, Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import { GatewayError } from '../core/errors.ts';
-import { FetchFailure, failureOf } from './failure.ts';
-import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './policy.ts';
+import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
+import { checkUrl, literalAddress } from './check-url.ts';
+import { FetchFailure, toFetchFailure } from './fetch-failure.ts';
 import { parseAddress, sameAddress } from './public-addresses.ts';
 import { createLookup, type Lookup, resolveChecked } from './resolver.ts';
-import { checkUrl, literalAddress } from './url.ts';
 
 export interface GuardedClientOptions {
   policy?: AddressPolicy;
@@ -36,7 +36,7 @@ export interface GuardedRequest {
   signal?: AbortSignal;
 }
 
-export interface GuardedAnswer {
+export interface GuardedResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   /** The address that was dialled: for logs of the operator, never for the caller. */
@@ -66,13 +66,13 @@ export type FetchBytes = (url: string, options: FetchOptions) => Promise<Fetched
 
 /** Both throw `invalid_request` for what the address is to blame for (a `FetchFailure` once a connection is tried), and `client_closed` on abort. */
 export interface GuardedClient {
-  request(url: string, request: GuardedRequest): Promise<GuardedAnswer>;
+  request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
   /** The body of a 200 answer. */
   fetchBytes: FetchBytes;
 }
 
-const CONNECT_DEADLINE = 5_000;
-const FETCH_DEADLINE = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const FETCH_TIMEOUT_MS = 30_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
@@ -83,14 +83,14 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     ...(extraCa !== undefined && { ca: [...getCACertificates('default'), extraCa] }),
   });
 
-  async function request(text: string, request: GuardedRequest): Promise<GuardedAnswer> {
+  async function request(text: string, request: GuardedRequest): Promise<GuardedResponse> {
     const url = checkUrl(text, policy);
     const signals = [AbortSignal.timeout(request.deadline), ...(request.signal ? [request.signal] : [])];
     const signal = AbortSignal.any(signals);
-    const explain = (thrown: unknown) => (signal.aborted ? abortedError(request.signal) : failureOf(thrown));
+    const explain = (thrown: unknown) => (signal.aborted ? abortedError(request.signal) : toFetchFailure(thrown));
     try {
       const addresses = await resolveChecked(url, policy, lookup, signal);
-      const { connectDeadline = CONNECT_DEADLINE } = request;
+      const { connectDeadline = CONNECT_TIMEOUT_MS } = request;
       return await send(url, request, { addresses, secureContext, connectDeadline, signal, explain });
     } catch (thrown) {
       throw explain(thrown);
@@ -105,7 +105,7 @@ function abortedError(signal: AbortSignal | undefined): GatewayError {
   return new FetchFailure('timeout');
 }
 
-interface Route {
+interface ConnectionOptions {
   addresses: string[];
   secureContext: SecureContext;
   connectDeadline: number;
@@ -114,10 +114,10 @@ interface Route {
 }
 
 /** One connection for one request: nothing of it is reused. Undici's own time-outs restart with every byte, so only the signal counts. */
-async function send(url: URL, request: GuardedRequest, route: Route): Promise<GuardedAnswer> {
-  const { signal, explain } = route;
+async function send(url: URL, request: GuardedRequest, connection: ConnectionOptions): Promise<GuardedResponse> {
+  const { signal, explain } = connection;
   let address = '';
-  const connect = pinnedConnector(url, route, (peer) => {
+  const connect = pinnedConnector(url, connection, (peer) => {
     address = peer;
   });
   const { maxHeaderBytes = MAX_HEADER_BYTES } = request;
@@ -134,7 +134,7 @@ async function send(url: URL, request: GuardedRequest, route: Route): Promise<Gu
     const headers = { 'user-agent': 'polygate', ...request.headers };
     const answer = await client.request({ path: url.pathname + url.search, method, headers, body, signal });
     answer.body.on('error', () => {});
-    const bytes = limited(answer.body, { maxBytes: request.maxBytes, explain, close });
+    const bytes = limitBody(answer.body, { maxBytes: request.maxBytes, explain, close });
     return { status: answer.statusCode, headers: answer.headers, address, body: bytes, close };
   } catch (thrown) {
     close();
@@ -143,9 +143,13 @@ async function send(url: URL, request: GuardedRequest, route: Route): Promise<Gu
 }
 
 /** TLS still verifies the certificate against the name, whichever of its addresses is dialled. */
-function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => void): buildConnector.connector {
-  const list = route.addresses.map((address) => ({ address, family: isIP(address) }));
-  const allowed = route.addresses.map(parseAddress);
+function pinnedConnector(
+  url: URL,
+  connection: ConnectionOptions,
+  onPeer: (address: string) => void,
+): buildConnector.connector {
+  const list = connection.addresses.map((address) => ({ address, family: isIP(address) }));
+  const allowed = connection.addresses.map(parseAddress);
   const lookup: LookupFunction = (_name, options, callback) => {
     const [first = { address: '', family: 0 }] = list;
     if (options.all) callback(null, list);
@@ -153,7 +157,7 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
   };
   const connect = buildConnector({
     ...(!literalAddress(url) && { servername: canonicalName(url.hostname) }),
-    secureContext: route.secureContext,
+    secureContext: connection.secureContext,
     lookup,
     timeout: 0,
     // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
@@ -183,29 +187,32 @@ function pinnedConnector(url: URL, route: Route, onPeer: (address: string) => vo
     connecting.once('connect', () => {
       stage = 'tls';
     });
-    timer = setTimeout(() => connecting.destroy(new FetchFailure(stage)), route.connectDeadline);
+    timer = setTimeout(() => connecting.destroy(new FetchFailure(stage)), connection.connectDeadline);
   };
 }
 
 /** A server that takes the connection and then hangs up fails at TLS. */
 function handshakeFailure(error: Error): Error {
-  const failure = failureOf(error);
+  const failure = toFetchFailure(error);
   const isCut = failure instanceof FetchFailure && failure.outcome === 'connect';
   return isCut ? new FetchFailure('tls', undefined, error) : error;
 }
 
-interface Bounds {
+interface BodyLimits {
   maxBytes: number;
   explain(thrown: unknown): GatewayError;
   close(): void;
 }
 
-async function* limited(body: AsyncIterable<Buffer>, { maxBytes, explain, close }: Bounds): AsyncGenerator<Buffer> {
+async function* limitBody(
+  body: AsyncIterable<Buffer>,
+  { maxBytes, explain, close }: BodyLimits,
+): AsyncGenerator<Buffer> {
   let size = 0;
   try {
     for await (const chunk of body) {
       size += chunk.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > maxBytes) throw tooLargeError(maxBytes);
       yield chunk;
     }
   } catch (thrown) {
@@ -216,10 +223,10 @@ async function* limited(body: AsyncIterable<Buffer>, { maxBytes, explain, close 
 }
 
 async function fetchBytes(request: GuardedClient['request'], url: string, options: FetchOptions): Promise<Fetched> {
-  const { maxBytes, accept = '*/*', deadline = FETCH_DEADLINE, signal } = options;
+  const { maxBytes, accept = '*/*', deadline = FETCH_TIMEOUT_MS, signal } = options;
   const answer = await request(url, { method: 'GET', headers: { accept }, deadline, maxBytes, signal });
   try {
-    checkAnswer(answer, maxBytes);
+    checkResponse(answer, maxBytes);
     const chunks: Buffer[] = [];
     for await (const chunk of answer.body) chunks.push(chunk);
     const type = String(answer.headers['content-type'] ?? '')
@@ -232,7 +239,7 @@ async function fetchBytes(request: GuardedClient['request'], url: string, option
   }
 }
 
-function checkAnswer({ status, headers }: GuardedAnswer, maxBytes: number): void {
+function checkResponse({ status, headers }: GuardedResponse, maxBytes: number): void {
   if (status >= 300 && status < 400) {
     throw new FetchFailure(
       'status',
@@ -240,12 +247,12 @@ function checkAnswer({ status, headers }: GuardedAnswer, maxBytes: number): void
     );
   }
   if (status !== 200) throw new FetchFailure('status', `The address answered with status ${status} instead of 200.`);
-  if (Number(headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(headers['content-length']) > maxBytes) throw tooLargeError(maxBytes);
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     throw new FetchFailure('protocol', 'The address sent a compressed body, which was not asked for.');
 }
 
-function tooLarge(maxBytes: number): FetchFailure {
+function tooLargeError(maxBytes: number): FetchFailure {
   return new FetchFailure('too-large', `The content is larger than ${maxBytes} bytes.`);
 }

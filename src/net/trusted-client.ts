@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
-import { failureOf } from './failure.ts';
+import { toFetchFailure } from './fetch-failure.ts';
 
 export interface TrustedRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
@@ -16,7 +16,7 @@ export interface TrustedRequest {
   signal: AbortSignal;
 }
 
-export interface TrustedAnswer {
+export interface TrustedResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   /** As sent, never decompressed. */
@@ -27,7 +27,7 @@ export interface TrustedAnswer {
 
 /** Throws a `FetchFailure` when no answer comes, `signal.reason` on abort. */
 export interface TrustedClient {
-  request(url: string, request: TrustedRequest): Promise<TrustedAnswer>;
+  request(url: string, request: TrustedRequest): Promise<TrustedResponse>;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createTrustedClient(): TrustedClient {
     allowH2: false,
   });
 
-  async function request(text: string, { method, headers, body, signal }: TrustedRequest): Promise<TrustedAnswer> {
+  async function request(text: string, { method, headers, body, signal }: TrustedRequest): Promise<TrustedResponse> {
     const url = new URL(text);
     try {
       const sent = { 'user-agent': 'polygate', ...headers };
@@ -48,19 +48,19 @@ export function createTrustedClient(): TrustedClient {
       const answer = await agent.request({ origin: url.origin, path, method, headers: sent, body, signal });
       answer.body.on('error', () => {});
       const close = () => void answer.body.destroy();
-      return { status: answer.statusCode, headers: answer.headers, body: explained(answer.body, signal), close };
+      return { status: answer.statusCode, headers: answer.headers, body: mapBodyErrors(answer.body, signal), close };
     } catch (thrown) {
-      throw signal.aborted ? signal.reason : failureOf(thrown);
+      throw signal.aborted ? signal.reason : toFetchFailure(thrown);
     }
   }
 
   return { request, close: () => agent.destroy() };
 }
 
-async function* explained(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* mapBodyErrors(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* body;
   } catch (thrown) {
-    throw signal.aborted ? signal.reason : failureOf(thrown);
+    throw signal.aborted ? signal.reason : toFetchFailure(thrown);
   }
 }

@@ -23,13 +23,13 @@ export interface VideoUse {
   open: boolean;
 }
 
-const BOOKING = "SELECT id FROM job WHERE kind = 'video-booking' AND ref = task.id";
+const PENDING_RECONCILIATION = "SELECT id FROM job WHERE kind = 'video-booking' AND ref = task.id";
 
 export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state', async (transaction, values) => {
   const [row] = await transaction.all(
     `SELECT ledger.owner, ledger.model, ledger.provider, CAST(ledger.cost AS text) AS cost, ledger.revision,
        task.status, task.error_code, task.created_at, task.settled_at,
-       CASE WHEN EXISTS (${BOOKING}) THEN 1 ELSE 0 END AS open
+       CASE WHEN EXISTS (${PENDING_RECONCILIATION}) THEN 1 ELSE 0 END AS open
      FROM video_ledger AS ledger JOIN video_task AS task ON task.id = ledger.task_id WHERE task.id = :id`,
     values,
   );
@@ -53,7 +53,7 @@ export interface TaskUse {
 }
 
 /** A task has one record. May be repeated, and come late: an older figure never replaces a newer one. */
-export const recordTask = writing<TaskUse, void>('usage', async (transaction, { row, held }) => {
+export const recordTaskUsage = writing<TaskUse, void>('usage', async (transaction, { row, held }) => {
   const { id, revision } = row;
   const [known] = await transaction.all(
     `SELECT revision, CAST(cost AS text) AS cost FROM usage_record WHERE id = :id ${transaction.forUpdate}`,
@@ -97,7 +97,7 @@ export const releaseTask = writing<{ id: string }, void>('usage', async (transac
 });
 
 /** Up to `limit` ids of tasks made before a moment that something is held for, in order, after one of them. */
-export const heldTasks = reading<{ before: number; after: string; limit: number }, string[]>(
+export const tasksWithHold = reading<{ before: number; after: string; limit: number }, string[]>(
   'usage',
   async (transaction, values) => {
     const sql = `SELECT task_id FROM task_hold WHERE created_at < :before AND task_id > :after

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 
-export interface Refusal {
+export interface RefusedUsage {
   /** The id of the request. */
   id: string;
   /** What was to be written. */
@@ -13,21 +13,21 @@ export interface Refusal {
 }
 
 /** False where the log alone has it. */
-export async function setAside(
+export async function setAsideRecord(
   { store, log }: { store: Pick<Store, 'call'>; log: Pick<Logger, 'error'> },
-  { id, record, problem }: Refusal,
+  { id, record, problem }: RefusedUsage,
 ): Promise<boolean> {
   const text =
     typeof record === 'string'
       ? record
       : JSON.stringify(record, (_name, value) => (typeof value === 'bigint' ? String(value) : value));
-  let isKept = false;
+  let isStored = false;
   let failure: string | undefined;
   try {
-    isKept = await store.call('setAsideUsage', { id, now: Date.now(), problem, record: text });
+    isStored = await store.call('setAsideUsageRecord', { id, now: Date.now(), problem, record: text });
   } catch (error) {
     failure = (error as Error).message;
   }
-  log.error({ request: id, problem, kept: isKept, failure, record: text }, 'the store refused a record of use');
-  return isKept;
+  log.error({ request: id, problem, kept: isStored, failure, record: text }, 'the store refused a record of use');
+  return isStored;
 }

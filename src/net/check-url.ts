@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { MAX_ADDRESS_CHARACTERS } from '../core/lengths.ts';
-import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './policy.ts';
+import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
 import { parseAddress } from './public-addresses.ts';
 
 /** Names that mean something in a private network only, or nothing at all. */
@@ -24,7 +24,7 @@ const LOCAL_SUFFIXES = [
 ];
 
 /** Ports on which no web server listens (the WHATWG fetch standard's list), where a request could be taken for another protocol's. */
-const BAD_PORTS = new Set([
+const BLOCKED_PORTS = new Set([
   ...[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
     110, 111,
@@ -39,7 +39,7 @@ const BAD_PORTS = new Set([
   ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
 ]);
 
-const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+const LABEL_PATTERN = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
  * The URL, without its fragment, if it may be requested as far as its text can tell. Throws `invalid_request` saying what
@@ -48,7 +48,7 @@ const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 export function checkUrl(text: string, policy: AddressPolicy = PUBLIC_ONLY): URL {
   checkSpelling(text, policy);
   const url = URL.canParse(text) ? new URL(text) : refuse('this is not a valid URL');
-  if (BAD_PORTS.has(Number(url.port || '443'))) refuse(`port ${url.port} is not allowed`);
+  if (BLOCKED_PORTS.has(Number(url.port || '443'))) refuse(`port ${url.port} is not allowed`);
   checkHost(url, authorityOf(text), policy);
   url.hash = '';
   return url;
@@ -74,19 +74,19 @@ function authorityOf(text: string): string {
 
 function checkHost(url: URL, authority: string, policy: AddressPolicy): void {
   const name = canonicalName(url.hostname);
-  if (policy.deniesHost(name)) refuseHost();
+  if (policy.deniesHost(name)) refusePrivateHost();
   const address = literalAddress(url);
   if (address) {
     const written = authority.replace(/:\d*$/, '').toLowerCase();
     if (written !== url.hostname) refuse('an IP address must be written in its usual form');
-    if (!policy.allowsHost(name) && !policy.allowsAddress(address)) refuseHost();
+    if (!policy.allowsHost(name) && !policy.allowsAddress(address)) refusePrivateHost();
     return;
   }
   if (policy.allowsHost(name)) return;
   const labels = name.split('.');
-  if (name.length > 253 || !labels.every((label) => LABEL.test(label))) refuse('this is not a valid host name');
+  if (name.length > 253 || !labels.every((label) => LABEL_PATTERN.test(label))) refuse('this is not a valid host name');
   if (labels.length < 2 || LOCAL_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`)))
-    refuseHost();
+    refusePrivateHost();
   if (/^\d+$/.test(labels.at(-1) ?? '')) refuse('this is not a valid host name');
 }
 
@@ -95,7 +95,7 @@ export function literalAddress(url: URL): Uint8Array | undefined {
   return parseAddress(url.hostname.replace(/^\[|\]$/g, ''));
 }
 
-function refuseHost(): never {
+function refusePrivateHost(): never {
   refuse('only addresses on the public internet are allowed');
 }
 

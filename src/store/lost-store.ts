@@ -1,0 +1,44 @@
+/** Lost store detection: remnants of an earlier gateway without its database, beside which a new store would hide the loss. */
+
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { GatewayError } from '../core/errors.ts';
+
+export interface DataFolder {
+  folder: string;
+  /** Whether the encryption key is the file that the first start creates. */
+  ownsKeyFile: boolean;
+}
+
+/** Names of the remnants of an earlier gateway in its data folder, without the files that a first start creates before its store. */
+export function remnantsOf({ folder, ownsKeyFile }: DataFolder): string[] {
+  // Versions without a store kept their keys in a file, which is imported.
+  if (existsSync(join(folder, 'keys.jsonl'))) return [];
+  const remnants: string[] = [];
+  if (ownsKeyFile && existsSync(join(folder, 'encryption.key'))) remnants.push('encryption.key');
+  if (hasEntries(join(folder, 'videos'))) remnants.push('videos');
+  return remnants;
+}
+
+/** Whether a file of the store is absent or empty. */
+export function isMissingOrEmpty(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+export function lostStoreError(folder: string, remnants: readonly string[]): GatewayError {
+  const names = remnants.join(' and ');
+  return new GatewayError(
+    'unavailable',
+    `${join(folder, 'state.db')} is missing or empty, but ${names} of an earlier gateway ${remnants.length > 1 ? 'are' : 'is'} there: ` +
+      'its keys, tasks and webhooks are gone. To restore, put state.db and usage.db of a backup into the folder. ' +
+      `To start anew on purpose, move ${names} out of it.`,
+  );
+}
+
+function hasEntries(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch {
+    return false;
+  }
+}
