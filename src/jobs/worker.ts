@@ -39,7 +39,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const { kind, limits } = handler;
   const leaseMs = handler.maxRunMs + LEASE_MARGIN_MS;
   const runs = new Set<JobRun>();
-  let queueEnds: QueueCursors = {};
+  let cursors: QueueCursors = {};
   let state: 'idle' | 'claiming' | 'claiming-again' | 'failed' | 'stopped' = 'idle';
   let failures = 0;
   let scheduled = { at: clock.now(), interval: 0 };
@@ -92,11 +92,11 @@ export function createWorker(options: WorkerOptions): Worker {
       leaseUntil: now + leaseMs,
       slots,
       lateSlots: (limits.late ?? limits.total) - lateHeld,
-      lane: limits.lane,
-      owner: limits.owner ?? limits.total,
-      places: queueEnds,
+      maxPerLane: limits.lane,
+      maxPerOwner: limits.owner ?? limits.total,
+      cursors,
     });
-    queueEnds = claimed.cursors;
+    cursors = claimed.cursors;
     for (const job of claimed.jobs) startRun(job, now + leaseMs);
   }
 

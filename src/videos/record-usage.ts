@@ -2,7 +2,7 @@
 
 import type { JobHandler } from '../jobs/job.ts';
 import type { TerminalStatus } from '../records/video-task.ts';
-import type { VideoUse } from '../store/operations/video-use.ts';
+import type { VideoUse } from '../store/operations/video-usage.ts';
 import type { UsageStatus } from '../store/usage-row.ts';
 import type { VideoContext } from './context.ts';
 

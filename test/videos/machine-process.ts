@@ -2,7 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import type { MirroredFile } from '../../src/records/video-task.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import type { VideoChange } from '../../src/store/operations/videos.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import { createRig, newTask, OWNER, type VideoStore } from './rig.ts';
