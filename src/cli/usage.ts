@@ -32,7 +32,11 @@ export async function showUsage(options: UsageOptions): Promise<void> {
   const store = await openStore({ ...config, role: 'guest' });
   try {
     const names = await keyNames(store, config);
-    const report = await reportUsage(store, query, options.key === undefined ? undefined : findKeyId(options.key, names));
+    const report = await reportUsage(
+      store,
+      query,
+      options.key === undefined ? undefined : findKeyId(options.key, names),
+    );
     const data = report.data.map((row) => withKeyName(row, names));
     if (options.json) printJson({ ...report, data });
     else {
