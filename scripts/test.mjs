@@ -83,7 +83,8 @@ async function runTests(node, files, counts) {
     '--test',
     '--test-reporter=spec',
     '--test-timeout=120000',
-    `--test-concurrency=${availableParallelism()}`,
+    // One more than there are cores: some always wait for something.
+    `--test-concurrency=${availableParallelism() + 1}`,
   ];
   return run(node, [...options, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
