@@ -60,6 +60,15 @@ test('arrows of sequence diagrams join participants', () => {
   }
 });
 
+test('every script that documents name is there', () => {
+  const { scripts } = JSON.parse(textOf('package.json'));
+  const named = CURRENT.flatMap((document) => [...textOf(document).matchAll(/\bnpm run ([\w:]+)/g)]);
+  assert.deepEqual(
+    named.map(([, name = '']) => name).filter((name) => !(name in scripts)),
+    [],
+  );
+});
+
 function planIn(document: string): string[][] {
   return tableRows(document).filter(([cell = '', ...rest]) => /^`src\/[\w/-]+`$/.test(cell) && rest.length === 1);
 }
