@@ -1,4 +1,4 @@
-/** The gateway as a process of its own, in front of the benchmark's upstream (its port is the first argument). */
+/** Benchmark gateway: its own process, in front of the benchmark upstream (port in the first argument). */
 
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * What a request costs: the same load against the upstream alone and through the gateway, interleaved in one run, so that
- * the ratio holds on a noisy machine. `npm run bench`; loopback only, ends by itself in about a minute.
+ * Benchmark `npm run bench`: the same load against the upstream alone and through the gateway, interleaved, so that the ratio
+ * holds on a noisy machine. Uses loopback only and takes about a minute.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -64,15 +64,20 @@ const version = { ...bearer, 'anthropic-version': '2023-06-01' };
 const loads: Record<'whole' | 'stream', Load[]> = {
   whole: [
     { name: 'upstream alone', url: `${direct}/v1/chat/completions`, headers: json, body: chat(false, 'm') },
-    { name: 'chat to chat (bytes)', url: `${through}/v1/chat/completions`, headers: bearer, body: chat(false, 'up/m') },
     {
-      name: 'messages to chat (canonical)',
+      name: 'chat to chat (passthrough)',
+      url: `${through}/v1/chat/completions`,
+      headers: bearer,
+      body: chat(false, 'up/m'),
+    },
+    {
+      name: 'messages to chat (translated)',
       url: `${through}/anthropic/v1/messages`,
       headers: version,
       body: messages(false),
     },
     {
-      name: 'generate to chat (canonical)',
+      name: 'generate to chat (translated)',
       url: `${through}/gemini/v1beta/models/up/m:generateContent`,
       headers: bearer,
       body: generate,
@@ -80,15 +85,20 @@ const loads: Record<'whole' | 'stream', Load[]> = {
   ],
   stream: [
     { name: 'upstream alone', url: `${direct}/v1/chat/completions`, headers: json, body: chat(true, 'm') },
-    { name: 'chat to chat (bytes)', url: `${through}/v1/chat/completions`, headers: bearer, body: chat(true, 'up/m') },
     {
-      name: 'messages to chat (canonical)',
+      name: 'chat to chat (passthrough)',
+      url: `${through}/v1/chat/completions`,
+      headers: bearer,
+      body: chat(true, 'up/m'),
+    },
+    {
+      name: 'messages to chat (translated)',
       url: `${through}/anthropic/v1/messages`,
       headers: version,
       body: messages(true),
     },
     {
-      name: 'generate to chat (canonical)',
+      name: 'generate to chat (translated)',
       url: `${through}/gemini/v1beta/models/up/m:streamGenerateContent?alt=sse`,
       headers: bearer,
       body: generate,

@@ -1,5 +1,5 @@
 /**
- * What a frame of a relayed stream costs, in nanoseconds, without sockets. `node bench/relay.ts [FILE]`: where FILE is the
+ * Benchmark of a relayed stream frame, in nanoseconds, without sockets. `node bench/relay.ts [FILE]`: where FILE is the
  * `stream.ts` of another version, both are measured in turns, and the ratio holds on a noisy machine.
  */
 

@@ -1,4 +1,4 @@
-/** An upstream for benchmarks: answers at once, whole or with `CHUNKS` streamed words, in the protocol of the path. */
+/** Benchmark upstream: responds at once, whole or with a stream of `CHUNKS` words. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

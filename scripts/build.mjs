@@ -1,4 +1,4 @@
-/** `npm run build`: compiles to `dist` for the npm package, with the data that the code reads beside it. */
+/** `npm run build`: compiles to `dist` for the npm package, and copies the data files. */
 
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

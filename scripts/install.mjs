@@ -1,4 +1,4 @@
-/** Installs what a command needs, once: packages as the lock file has them, and a Node that is new enough. Runs on Node 20. */
+/** Installer of the npm scripts: packages as locked, and a recent Node if needed. Must run on Node 20. */
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,21 +13,21 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const nodeFolder = join(root, '.node');
 const pinnedFolder = join(nodeFolder, 'pinned');
-/** The manifest of the pinned Nodes, and the lock file with their hashes. */
+/** Manifest of the pinned Node versions, and the lock file with their hashes. */
 const PINS = ['package.json', 'package-lock.json'];
 const pinnedNodes = JSON.parse(readFileSync(join(root, 'scripts/node/package.json'), 'utf8')).optionalDependencies;
-/** No package runs a script of its own when it is installed. */
+/** Install scripts of packages are disabled. */
 const NPM_FLAGS = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 const STAMP = '.polygate-installed';
-/** A Node that can keeps what it has compiled, which halves the time of the next start. */
+/** Enables the compile cache of Node, which halves the start time. */
 export const environment = { NODE_COMPILE_CACHE: join(nodeFolder, 'compiled'), ...process.env };
-/** Milliseconds after which a lock counts as left behind, whoever holds it. */
-const STALE = 30 * 60_000;
+/** A lock older than this is stale, even if its owner runs. */
+const STALE_LOCK_MS = 30 * 60_000;
 
-/** Packages of `folder`; `mode` is `production` or `all`, and all is enough for production. */
+/** Installs the packages of `folder`; `mode` is `production` or `all`, which includes production. */
 export async function installPackages(folder, mode, what) {
   if (isInstalled(folder, mode)) return;
-  await locked(async () => {
+  await withLock(async () => {
     if (isInstalled(folder, mode)) return;
     say(`Installing ${what} (once) ...`);
     await npm(['ci', ...NPM_FLAGS, ...(mode === 'production' ? ['--omit=dev'] : [])], folder);
@@ -35,13 +35,13 @@ export async function installPackages(folder, mode, what) {
   });
 }
 
-/** The path of a Node that runs the program: this one where it is new enough, else one that the lock file pins by its hash. */
+/** Path of a Node that is new enough: this one, else the pinned one, which is installed if needed. */
 export async function nodeProgram() {
   if (isNewEnough(process.versions.node)) return process.execPath;
   const version = pinnedNodes[platformPackage()];
   if (version === undefined) throw new Error(advice(`no Node is pinned for ${process.platform} on ${process.arch}`));
   if (!pinnedNode(version)) {
-    await locked(async () => {
+    await withLock(async () => {
       if (pinnedNode(version)) return;
       say(`Installing Node ${version} beside the project, because this one is ${process.versions.node} (once) ...`);
       mkdirSync(pinnedFolder, { recursive: true });
@@ -58,7 +58,7 @@ function advice(problem) {
   return `Node ${manifest.engines.node} is needed: this one is ${process.versions.node}, and ${problem}. Please install one yourself.`;
 }
 
-/** Runs a program to its end with this process's input, output and signals; gives its exit code. */
+/** Runs a program with this process's input, output and signals; resolves with its exit code. */
 export function run(program, args, { cwd = root, stdio = 'inherit', env = environment, shell = false, onOutput } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, stdio, env, shell });
@@ -66,17 +66,17 @@ export function run(program, args, { cwd = root, stdio = 'inherit', env = enviro
     const forward = (signal) => child.kill(signal);
     const signals = process.platform === 'win32' ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
     for (const signal of signals) process.on(signal, forward);
-    const parting = onOrphaned(() => child.kill('SIGTERM'));
+    const orphanCheck = onOrphaned(() => child.kill('SIGTERM'));
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      clearInterval(parting);
+      clearInterval(orphanCheck);
       for (const name of signals) process.off(name, forward);
       resolve(code ?? 128 + constants.signals[signal]);
     });
   });
 }
 
-/** npm's shell passes no signal on: when whoever runs npm ends it, all that is seen here is that the shell is gone. */
+/** Calls `end` when the parent exits: npm's shell does not forward signals, so its exit is the only sign. */
 function onOrphaned(end) {
   if (!process.env.npm_lifecycle_event) return undefined;
   const parent = process.ppid;
@@ -122,7 +122,7 @@ function platformPackage() {
   return `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 }
 
-/** What it prints goes to `onOutput`, or to standard error. Throws when it fails. */
+/** Runs npm; output goes to `onOutput` or standard error. Throws if it fails. */
 export async function npm(args, folder, onOutput) {
   mkdirSync(folder, { recursive: true });
   const own = process.env.npm_execpath;
@@ -141,8 +141,8 @@ function quoted(argument) {
   return `"${argument}"`;
 }
 
-/** One process at a time; a lock whose owner is gone is taken over. */
-async function locked(work) {
+/** Runs `work` in one process at a time; takes over the lock of a dead owner. */
+async function withLock(work) {
   const lock = join(nodeFolder, 'install.lock');
   mkdirSync(nodeFolder, { recursive: true });
   for (let told = false; !acquire(lock); told = true) {
@@ -169,7 +169,7 @@ function acquire(lock) {
 
 function isAbandoned(lock) {
   try {
-    if (Date.now() - statSync(lock).mtimeMs > STALE) return true;
+    if (Date.now() - statSync(lock).mtimeMs > STALE_LOCK_MS) return true;
     const owner = Number(readFileSync(lock, 'utf8'));
     if (owner > 0) process.kill(owner, 0);
     return false;

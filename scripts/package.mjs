@@ -1,6 +1,6 @@
 /**
- * `npm run test:package`: what would be published, used as its users do: built, packed, installed in an empty folder;
- * then the program makes a video there, and a receiver of webhooks is compiled and run.
+ * `npm run test:package`: tests the npm package. Builds, packs and installs it in an empty folder, makes a video with the
+ * program, and compiles and runs a webhook receiver.
  */
 
 import assert from 'node:assert/strict';
@@ -12,8 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { nodeProgram, npm, root, run, say } from './install.mjs';
 
-/** Milliseconds that a video of the sandbox may take. */
-const PATIENCE = 20_000;
+const VIDEO_TIMEOUT_MS = 20_000;
 
 const RECEIVER = `import { verifyWebhook, type Webhook, WebhookError } from 'polygate/webhooks';
 
@@ -28,7 +27,7 @@ try {
 const folder = mkdtempSync(join(tmpdir(), 'polygate-package-'));
 try {
   const node = await nodeProgram();
-  await succeed(node, [join(root, 'scripts', 'build.mjs')]);
+  await runOrThrow(node, [join(root, 'scripts', 'build.mjs')]);
   await install();
   await useProgram(node);
   await useReceiver(node);
@@ -53,10 +52,10 @@ async function install() {
   );
 }
 
-/** The commands, and a video from its request to its bytes. */
+/** Runs commands and makes a video. */
 async function useProgram(node) {
   const program = join(folder, 'node_modules', 'polygate', 'dist', 'main.js');
-  await succeed(node, [program, 'check']);
+  await runOrThrow(node, [program, 'check']);
   const child = spawn(node, [program, 'serve', '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
   try {
     const banner = await greeting(child);
@@ -85,14 +84,14 @@ async function makeVideo(url, headers) {
   const made = await fetch(`${url}/v1/videos`, { method: 'POST', headers, body });
   assert.equal(made.status, 202, await made.clone().text());
   const { id } = await made.json();
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(250)) {
+  for (const end = Date.now() + VIDEO_TIMEOUT_MS; Date.now() < end; await pause(250)) {
     const { status } = await (await fetch(`${url}/v1/videos/${id}`, { headers })).json();
     if (status === 'completed') return (await fetch(`${url}/v1/videos/${id}/content`, { headers })).arrayBuffer();
   }
   throw new Error(`The video ${id} was not completed in time.`);
 }
 
-/** Its types by every way that finds them, and its code. */
+/** Compiles the receiver with each module resolution, then runs it. */
 async function useReceiver(node) {
   writeFileSync(join(folder, 'receiver.ts'), RECEIVER);
   for (const [module, moduleResolution] of [
@@ -102,7 +101,7 @@ async function useReceiver(node) {
     const flags = ['--noEmit', '--strict', '--target', 'es2024', '--module', module];
     const types = ['--moduleResolution', moduleResolution, '--types', 'node'];
     const typeRoots = ['--typeRoots', join(root, 'node_modules', '@types')];
-    await succeed(node, [
+    await runOrThrow(node, [
       join(root, 'node_modules/typescript/bin/tsc'),
       ...flags,
       ...types,
@@ -110,11 +109,11 @@ async function useReceiver(node) {
       'receiver.ts',
     ]);
   }
-  assert.equal(await succeed(node, ['receiver.ts']), 'refused\n');
+  assert.equal(await runOrThrow(node, ['receiver.ts']), 'refused\n');
 }
 
-/** What it prints, which is shown only where it fails. */
-async function succeed(program, args) {
+/** Runs a program and returns its output. Throws with the output if it fails. */
+async function runOrThrow(program, args) {
   let output = '';
   const onOutput = (text) => {
     output += text;

@@ -1,6 +1,6 @@
 /**
- * `npm run test:python`: installs the Python SDKs, once, and runs their tests against the gateway. What stands behind it
- * goes to unittest: `npm run test:python -- -k stream`. Exit code 2 when there is no Python, or it can't be set up.
+ * `npm run test:python`: installs the Python SDKs, once, and runs their tests against the gateway. Arguments
+ * are passed to unittest: `npm run test:python -- -k stream`. Exit code 2 when there is no Python, or it can't be set up.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -9,9 +9,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installPackages, nodeProgram, root, run, say } from './install.mjs';
 
-/** What the SDKs of requirements.txt run on. */
-const OLDEST = 11;
-const NEWEST = 14;
+/** Minor versions of Python 3 that the SDKs in requirements.txt support. */
+const OLDEST_MINOR = 11;
+const NEWEST_MINOR = 14;
 
 const tests = join(root, 'test', 'python');
 const environment = join(tests, '.venv');
@@ -34,12 +34,13 @@ try {
   process.exitCode = 1;
 }
 
-/** Makes the virtual environment unless it is as it should be; gives what is missing for that. */
+/** Creates the virtual environment if needed; resolves with the problem if it cannot. */
 async function prepare() {
   const stamp = files.reduce((hash, file) => hash.update(readFileSync(file)), createHash('sha256')).digest('hex');
   if (existsSync(stampFile) && existsSync(python) && readFileSync(stampFile, 'utf8') === stamp) return undefined;
   const found = findPython();
-  if (!found) return `The tests of the Python SDKs need Python 3.${OLDEST} to 3.${NEWEST}, and none was found.`;
+  if (!found)
+    return `The tests of the Python SDKs need Python 3.${OLDEST_MINOR} to 3.${NEWEST_MINOR}, and none was found.`;
   say('Installing the Python SDKs (once) ...');
   rmSync(environment, { recursive: true, force: true });
   const quiet = { stdio: ['ignore', 2, 2] };
@@ -65,10 +66,10 @@ async function prepare() {
 
 function findPython() {
   const names = ['python3', 'python'];
-  for (let minor = NEWEST; minor >= OLDEST; minor--) names.push(`python3.${minor}`);
+  for (let minor = NEWEST_MINOR; minor >= OLDEST_MINOR; minor--) names.push(`python3.${minor}`);
   return names.find((name) => {
     const { stdout } = spawnSync(name, ['-c', 'import sys; print(*sys.version_info[:2])'], { encoding: 'utf8' });
     const [major, minor] = (stdout ?? '').split(' ').map(Number);
-    return major === 3 && minor >= OLDEST && minor <= NEWEST;
+    return major === 3 && minor >= OLDEST_MINOR && minor <= NEWEST_MINOR;
   });
 }

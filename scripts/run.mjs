@@ -1,6 +1,6 @@
 /**
- * `node scripts/run.mjs FILE ARGUMENTS`: runs a TypeScript file of the project, with a Node that can and the packages it
- * needs: a file of the tests may use all of them, and the clients too.
+ * `node scripts/run.mjs FILE ARGUMENTS`: runs a TypeScript file of the project with a recent Node, after installing the
+ * packages it needs: all packages and the client SDKs for a test file, else those for production.
  */
 
 import { join } from 'node:path';

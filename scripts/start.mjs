@@ -1,9 +1,9 @@
-/** `npm start -- ARGUMENTS`: installs what running needs, then runs the program, by default `serve`. */
+/** `npm start -- ARGUMENTS`: installs the production packages, then runs the program, by default `serve`. */
 
 import { join } from 'node:path';
 import { installPackages, nodeProgram, root, run, say } from './install.mjs';
 
-/** After a leading `--` the arguments are taken as they are; otherwise options alone are those of `serve`. */
+/** Options without a command are those of `serve`; a leading `--` disables that. */
 function commandOf(args) {
   if (args[0] === '--') return args.slice(1);
   return args.length === 0 || args[0].startsWith('-') ? ['serve', ...args] : args;

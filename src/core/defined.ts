@@ -1,4 +1,4 @@
-/** Objects without the fields that have no value. */
+/** Removal of undefined fields from an object. */
 
 export function defined<Fields extends object>(
   fields: Fields,

@@ -1,4 +1,4 @@
-/** How hard a model should think, in words and in tokens: an effort is a share of the largest output. */
+/** Reasoning effort: conversion between levels and token budgets. A level is a share of the maximum output. */
 
 import type { Effort } from './chat.ts';
 
@@ -16,12 +16,12 @@ const SHARES: readonly (readonly [Effort, number])[] = [
 /** From `none` to `max`. */
 export const EFFORTS: readonly Effort[] = SHARES.map(([effort]) => effort);
 
-/** The least effort that may think for `budget` tokens. */
+/** The lowest effort that covers `budget` tokens. */
 export function effortOf(budget: number, largestOutput: number): Effort {
   return SHARES.find(([, share]) => budget <= share * largestOutput)?.[0] ?? 'max';
 }
 
-/** Tokens that an effort may think for. */
+/** Reasoning budget of an effort in tokens. */
 export function budgetOf(effort: Effort, largestOutput: number): number {
   const [, share] = SHARES.find(([name]) => name === effort) ?? ['max', 1];
   return Math.floor(share * largestOutput);

@@ -1,4 +1,4 @@
-/** Every error the gateway reports, and what it means for the caller. Wire shapes live with their protocol. */
+/** Error codes of the gateway, their HTTP status and whether a retry makes sense. Wire formats live with their protocol. */
 
 interface ErrorKind {
   /** HTTP status on chat completions; a protocol may differ in its own table. */
@@ -51,20 +51,20 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export interface ErrorDetails {
-  /** The field at fault as the caller wrote it, e.g. `messages[2].content`. */
+  /** The invalid field as the caller wrote it, e.g. `messages[2].content`. */
   param?: string;
   /** Milliseconds after which a retry makes sense. */
   retryAfter?: number;
-  /** The methods that the path does take. */
+  /** The methods that the path accepts. */
   allow?: string;
-  /** The HTTP status the upstream answered with. */
+  /** The upstream's HTTP status. */
   upstreamStatus?: number;
-  /** The upstream's own error answer, for a client of the same protocol. */
+  /** The upstream's error response, passed on to a client of the same protocol. */
   answer?: { status: number; body: Buffer };
   cause?: unknown;
 }
 
-/** The only error that leaves a module. `message` is shown to the caller: it never holds a key, an upstream URL or an account. */
+/** The only error that leaves a module. `message` is shown to the caller and never contains a key, an upstream URL or an account. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
@@ -93,13 +93,13 @@ export class GatewayError extends Error {
   }
 }
 
-/** Whatever was thrown, as a GatewayError: anything unknown is a bug of ours and says nothing about its inside. */
+/** Converts anything thrown; an unknown error becomes `internal_error` without details. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError('internal_error', 'The gateway failed to handle this request.', { cause: thrown });
 }
 
-/** What an upstream's HTTP status means to our caller when its body says nothing better. */
+/** Error code for an upstream's HTTP status, used if the body has no better one. */
 export function codeOfUpstreamStatus(status: number): ErrorCode {
   switch (status) {
     case 400:
@@ -123,18 +123,18 @@ export function codeOfUpstreamStatus(status: number): ErrorCode {
   }
 }
 
-/** Says more than any words beside it: what the caller may do next, and when. */
+/** Statuses that decide the error code whatever the body contains, because they tell clients how to retry. */
 const DECISIVE_STATUSES = [408, 413, 429, 503, 504, 529];
 
-/** What such a status means, whatever the body says; undefined for all others. */
+/** Error code of a decisive status; undefined for all others. */
 export function codeOfDecisiveStatus(status: number): ErrorCode | undefined {
   return DECISIVE_STATUSES.includes(status) ? codeOfUpstreamStatus(status) : undefined;
 }
 
-/** An upstream's words are shown up to this length. */
+/** Maximum length of an upstream's error message. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
-/** What an upstream says of an error, as far as a caller may read it. */
+/** An upstream's error message, redacted and shortened for the caller. */
 export function upstreamMessage(text: string): string {
   return redact(text.slice(0, MAX_MESSAGE_CHARACTERS * 2)).slice(0, MAX_MESSAGE_CHARACTERS);
 }
@@ -146,7 +146,7 @@ const SECRET_PATTERNS = [
   /https?:\/\/[^\s"'<>)]+/g,
 ];
 
-/** An upstream's words without what could name its key, account or address. */
+/** Removes keys, account ids and URLs from a text. */
 export function redact(text: string): string {
   return SECRET_PATTERNS.reduce((clean, secret) => clean.replace(secret, '[redacted]'), text);
 }

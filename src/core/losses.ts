@@ -1,10 +1,10 @@
-/** What requests say that nothing on the way reads: the names under which it is reported as left out. */
+/** Dropped fields: names of request fields and details that a translation does not carry. */
 
 import type { MediaPart, Part, Turn } from './chat.ts';
 import type { Json } from './json/json.ts';
 import { MAX_FIELD_CHARACTERS, shortened } from './lengths.ts';
 
-/** Names of the members of a client's object that are not in `known`. Nulls and empty lists say nothing. */
+/** Names of the fields of a client's object that are not in `known`. Null and empty lists do not count. */
 export function unreadFields(object: Json, known: ReadonlySet<string>, prefix = ''): string[] {
   return Object.entries(object ?? {})
     .filter(([name, value]) => !known.has(name) && !isAbsent(value))
@@ -18,14 +18,14 @@ function isAbsent(value: unknown): boolean {
 type Detail = 'title' | 'context' | 'cite' | 'detail';
 const DETAILS: readonly Detail[] = ['title', 'context', 'cite', 'detail'];
 
-/** What a protocol has a place for: details of media by kind, `text` being plain-text documents, and names of turns. */
+/** What a protocol can express: details of media by kind (`text` are plain-text documents) and names of turns. */
 export interface TurnCapabilities {
   protocol: string;
   names: boolean;
   media: Partial<Record<MediaPart['kind'] | 'text', readonly Detail[]>>;
 }
 
-/** Hub names of what the turns say beyond that; results are looked into. */
+/** Hub names of details that the protocol cannot express, including those inside tool results. */
 export function unsupportedTurnDetails(turns: Turn[], places: TurnCapabilities): string[] {
   const lost = new Set<string>();
   if (!places.names && turns.some((turn) => turn.name !== undefined)) lost.add('turns.name');
@@ -61,7 +61,7 @@ function hasDetail(part: MediaPart, name: Detail): boolean {
   return part[name] !== undefined && part[name] !== false && part[name] !== 'auto';
 }
 
-/** Objects of one protocol are told by their type, of another by their only member. */
+/** Named by `type` in one protocol, by its only field in another. */
 function nameOf(value: Json): string {
   const name = value?.type ?? Object.keys(value ?? {}).find((name) => !/^thought/.test(name)) ?? 'native';
   return shortened(String(name), MAX_FIELD_CHARACTERS);

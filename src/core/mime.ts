@@ -1,4 +1,4 @@
-/** What kind of file bytes or a name are. */
+/** MIME types: detection by content and by file name. */
 
 import { MAX_ADDRESS_CHARACTERS } from './lengths.ts';
 
@@ -48,7 +48,7 @@ export function registeredType(mime: string | undefined): string | undefined {
   return mime === 'image/jpg' ? 'image/jpeg' : mime;
 }
 
-/** Bytes as Latin-1 text at an offset; those at `RIFF_FORMS` only count in a RIFF file. */
+/** Bytes as Latin-1 text at an offset; those at `RIFF_FORM_OFFSET` count only in a RIFF file. */
 const SIGNATURES: readonly { at: number; bytes: string; mime: string }[] = [
   { at: 0, bytes: '\x89PNG\r\n\x1a\n', mime: 'image/png' },
   { at: 0, bytes: '\xff\xd8\xff', mime: 'image/jpeg' },
@@ -81,7 +81,7 @@ const FTYP_BRANDS: Record<string, string> = {
 /** Bytes that suffice for `sniffMime`. */
 const SNIFF_BYTES = 64;
 
-/** The type that the first bytes of a file show, or undefined. */
+/** The type detected from the first bytes of a file, or undefined. */
 export function sniffMime(bytes: Buffer): string | undefined {
   const head = bytes.toString('latin1', 0, SNIFF_BYTES);
   for (const { at, bytes: signature, mime } of SIGNATURES) {
@@ -98,7 +98,7 @@ export function sniffBase64(data: string): string | undefined {
   return sniffMime(Buffer.from(data.slice(0, Math.ceil(SNIFF_BYTES / 3) * 4), 'base64'));
 }
 
-/** The type that the extension of a URL's path or of a file name promises, or undefined. */
+/** The type by the extension of a URL path or file name, or undefined. */
 export function mimeOfName(name: string): string | undefined {
   if (name.length > MAX_ADDRESS_CHARACTERS) return undefined;
   const path = name.replace(/[?#].*$/s, '').replace(/^[a-z0-9+.-]+:\/\/[^/]*/i, '');

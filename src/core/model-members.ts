@@ -1,4 +1,4 @@
-/** Members of a body by which routers upstream choose a model, an account or an address, whatever `model` says. */
+/** Model selection fields: body fields that let an upstream router choose another model, account or address. */
 
 import { GatewayError } from './errors.ts';
 import { isObject, type Json } from './json/json.ts';
@@ -47,14 +47,14 @@ const MODEL_SELECTION_FIELDS = [
 
 const FOLDED = new Set(MODEL_SELECTION_FIELDS.map(fold));
 
-/** Lists of what a server does besides; an entry of it may ask a model of its own. */
+/** Server-side tools and plugins, which may call models of their own. */
 const SERVER_TOOL_FIELDS = ['plugins', 'tools'];
-/** What of a tool is the client's own. */
+/** Fields of a tool that the client defines and the server does not interpret. */
 const CLIENT_TOOL_FIELDS = ['function', 'custom', 'input_schema', 'functionDeclarations', 'function_declarations'];
 
 /**
- * For keys that are bound to models or to a budget: throws `permission_denied` for members that could have another model
- * answer. `path` stands before the name at fault.
+ * For keys with restricted models or a budget: throws `permission_denied` for fields that could select another model.
+ * `path` is the prefix of the field name in the error.
  */
 export function refuseModelMembers(body: Json, path = ''): void {
   for (const [name, value] of Object.entries(body)) {

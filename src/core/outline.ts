@@ -1,12 +1,12 @@
-/** What tells one JSON value from others, made quickly however large it is. */
+/** Outline of a JSON value: a bounded text that identifies it, whatever its size. */
 
 import type { Json } from './json/json.ts';
 
-/** Of a text, and of all texts together. */
+/** Limits for one text and for all texts together. */
 const OUTLINE_CHARACTERS = 1000;
 const OUTLINE_TOTAL_CHARACTERS = 256 * 1024;
 
-/** Text that tells one value from others by its structure and the beginnings of its texts, quickly however large it is. */
+/** JSON with long texts replaced by their beginning and length. */
 export function outline(value: Json): string {
   let left = OUTLINE_TOTAL_CHARACTERS;
   const shortened = (_name: string, inner: unknown): unknown => {

@@ -1,6 +1,6 @@
-/** Tables that are asked for words which others send. */
+/** Safe lookup in a table by untrusted names. */
 
-/** What stands under a name, if it is one of the table's own: `constructor` and the like are in every object. */
+/** Own properties only: inherited names such as `constructor` are not found. */
 export function lookUp<Value>(table: Readonly<Record<string, Value>>, name: unknown): Value | undefined {
   return typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined;
 }

@@ -1,4 +1,4 @@
-/** Anthropic, and any server that speaks messages. Bodies of clients of the same protocol are sent as they are. */
+/** Anthropic, and any other server of the messages protocol. */
 
 import { providerType } from './type.ts';
 

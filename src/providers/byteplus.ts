@@ -1,4 +1,4 @@
-/** BytePlus ModelArk, ByteDance's Ark outside China: Seed and other models, and Seedance. A key belongs to a region. */
+/** BytePlus ModelArk, ByteDance's Ark outside China: Seed and other models, and Seedance. Keys are regional. */
 
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';

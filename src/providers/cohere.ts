@@ -1,4 +1,4 @@
-/** Cohere by its endpoint that is compatible with OpenAI's. */
+/** Cohere, through its OpenAI-compatible API. */
 
 import { allowedTools, EXTENSIONS, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
 import { plainHistory, withoutCacheMarks } from './dialect/messages.ts';

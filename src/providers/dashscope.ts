@@ -1,4 +1,4 @@
-/** Alibaba Cloud Model Studio: Qwen and other models, and Wan beside the path of the chat completions. A key belongs to a region. */
+/** Alibaba Cloud Model Studio: Qwen and other models; Wan videos at another path. Keys are regional. */
 
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';

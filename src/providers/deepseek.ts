@@ -1,4 +1,4 @@
-/** DeepSeek. Thinking is switched by `thinking`, earlier reasoning must come back, and JSON Schema is not known. */
+/** DeepSeek: `thinking` switches reasoning, earlier reasoning is required in the history, no JSON Schema. */
 
 import { allowedTools, isForced, reasoningAsEffort, reasons } from './dialect/fields.ts';
 import { reasoningContent } from './dialect/messages.ts';
@@ -14,7 +14,7 @@ const effortNoneAsThinking: DialectStep = (body, _rules, result) => {
   setField(body, 'thinking', THINKING_OFF, result);
 };
 
-/** A thinking model refuses to be told to call a tool; the call is what was asked for, so the thinking goes. */
+/** A thinking model refuses a forced tool call, so thinking is switched off for one. */
 const forcedCallsWithoutThinking: DialectStep = (body, rules, result) => {
   if (!isForced(body.tool_choice) || !reasons(body, rules)) return;
   dropField(body, 'reasoning_effort', result);

@@ -1,4 +1,4 @@
-/** Fireworks AI: refuses unknown fields also inside messages, but knows most of those of open models. */
+/** Fireworks AI: refuses unknown fields, inside messages too; knows most fields of open models. */
 
 import { allowedTools, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
 import { plainHistory, reasoningContent, withoutCacheMarks } from './dialect/messages.ts';

@@ -1,9 +1,9 @@
-/** Google's Gemini API, and any server that speaks generateContent. Bodies of the same protocol are sent as they are. */
+/** Google's Gemini API, and any other server of generateContent. */
 
 import { providerType } from './type.ts';
 import { veo } from './videos/veo.ts';
 
-/** Models that understand each other's thought signatures, by the start of their ids. */
+/** Prefixes of model ids: models of a family accept each other's thought signatures. */
 const MODEL_FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
 
 export const google = providerType({

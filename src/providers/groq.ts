@@ -1,4 +1,4 @@
-/** Groq: refuses every property it doesn't know, and several that it does. */
+/** Groq: refuses unknown fields and several known ones. */
 
 import { allowedTools, EXTENSIONS, OPENAI_ONLY, reasoningAsEffort, without } from './dialect/fields.ts';
 import { plainHistory, withoutCacheMarks, withoutNames } from './dialect/messages.ts';

@@ -1,4 +1,4 @@
-/** The kinds of providers there are, by id. */
+/** Registry of provider types by id. */
 
 import type { ProviderType } from '../core/provider.ts';
 import { anthropic } from './anthropic.ts';

@@ -1,4 +1,4 @@
-/** The server of llama.cpp. */
+/** llama.cpp server. */
 
 import { openModels } from './dialect/open-models.ts';
 import { dialect } from './dialect/step.ts';

@@ -1,4 +1,4 @@
-/** LM Studio: tool choices are words only, and JSON mode needs a schema. */
+/** LM Studio: tool choice by keyword only, JSON mode only with a schema. */
 
 import { jsonModeAsSchema, namedToolAsOnlyTool } from './dialect/fields.ts';
 import { openModels } from './dialect/open-models.ts';

@@ -1,4 +1,4 @@
-/** MiniMax: its language models, and videos beside the path of the chat completions. */
+/** MiniMax: language models; videos at another path. */
 
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';

@@ -1,4 +1,4 @@
-/** Mistral: strict about every field, with words of its own for a few and tool call ids of nine characters. */
+/** Mistral: refuses unknown fields, renames a few, and requires tool call ids of nine characters. */
 
 import { createHash } from 'node:crypto';
 import type { Json } from '../core/json/json.ts';
@@ -31,7 +31,7 @@ const forcedAsAny: DialectStep = (body, _rules, result) => {
 const SHORT_ID_PATTERN = /^[a-zA-Z0-9]{9}$/;
 const SHORT_ID_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** The same short id for the same long one, in a call and in its result, in this request and in the next. */
+/** Deterministic short id, so that a call and its result still match, across requests too. */
 function shortId(id: Json): Json {
   if (typeof id !== 'string' || SHORT_ID_PATTERN.test(id)) return id;
   const digest = createHash('sha256').update(id).digest();
@@ -45,7 +45,7 @@ const shortCallIds: DialectStep = (body, _rules, result) => {
   }
 };
 
-/** Files with their content are documents here; files by id stay what they are. */
+/** Inline files become `document_url` parts; files by id stay unchanged. */
 const filesAsDocuments: DialectStep = (body, _rules, result) => {
   for (const part of messagesOf(body).flatMap(partsOf)) {
     if (part.type !== 'file' || part.file?.file_data === undefined) continue;

@@ -1,4 +1,4 @@
-/** Moonshot AI (Kimi): sampling is fixed, thinking models can't be forced to call, and their reasoning must come back. */
+/** Moonshot AI (Kimi): fixed sampling, no forced tool calls, earlier reasoning is required in the history. */
 
 import { allowedTools, reasoningAsEffort } from './dialect/fields.ts';
 import { markedPrefill, reasoningContent } from './dialect/messages.ts';

@@ -1,4 +1,4 @@
-/** Ollama on this machine, or wherever its base URL says. */
+/** Ollama, by default on this machine. */
 
 import { openModels } from './dialect/open-models.ts';
 import { dialect } from './dialect/step.ts';

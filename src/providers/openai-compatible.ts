@@ -1,4 +1,4 @@
-/** Any other server of chat completions or videos: only what no such server minds is changed. */
+/** Any other server of chat completions or videos, with only the changes that every such server accepts. */
 
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';

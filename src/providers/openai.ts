@@ -1,4 +1,4 @@
-/** OpenAI. The rules are those of its newest reasoning models; the catalog relaxes them for the others. */
+/** OpenAI, with the rules of its newest reasoning models; the catalog relaxes them for others. */
 
 import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
 import { applyRules } from './dialect/rules.ts';
@@ -6,7 +6,7 @@ import { type DialectStep, dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
 import { openaiVideos } from './videos/openai-videos.ts';
 
-/** Every model reads the newer names; the older ones of the older models' rules are no reason to touch a request. */
+/** Every model accepts the newer field names, so the older names in the rules of older models do not patch a request. */
 const applyRulesKeepingNewNames: DialectStep = (body, rules, result) => {
   const { systemRole, tokenField, ...others } = rules;
   applyRules(body, tokenField === 'max_tokens' ? others : { ...others, tokenField }, result);
@@ -26,7 +26,7 @@ export const openai = chatServer({
     logprobs: false,
     logitBias: false,
   },
-  // Unknown fields are refused at the top and ignored inside messages, so the history stays as it is.
+  // Unknown fields are refused at the top level and ignored inside messages, so the history stays unchanged.
   adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), applyRulesKeepingNewNames),
   video: openaiVideos,
 });

@@ -1,4 +1,4 @@
-/** OpenRouter adapts requests to its models itself. State of a model belongs to the model's vendor. */
+/** OpenRouter, which adapts requests to its models itself. Opaque state belongs to the vendor of the model. */
 
 import { chatServer } from './type.ts';
 import { openrouterVideos } from './videos/openrouter-videos.ts';

@@ -1,4 +1,4 @@
-/** Perplexity: one system turn, then strictly alternating turns of user and assistant. */
+/** Perplexity: one system turn, then strictly alternating user and assistant turns. */
 
 import { reasoningAsEffort } from './dialect/fields.ts';
 import { alternatingTurns, mergeSystemTurns } from './dialect/messages.ts';

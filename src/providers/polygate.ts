@@ -1,4 +1,4 @@
-/** Another Polygate, which translates to its own upstreams. */
+/** Another Polygate gateway as an upstream. */
 
 import { chatServer } from './type.ts';
 import { polygateVideos } from './videos/openai-videos.ts';

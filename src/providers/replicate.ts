@@ -1,4 +1,4 @@
-/** Replicate: any video model there is, as `owner/name` or `owner/name:version`. */
+/** Replicate: any of its video models, as `owner/name` or `owner/name:version`. */
 
 import { videoServer } from './type.ts';
 import { replicate as video } from './videos/replicate.ts';

@@ -1,4 +1,4 @@
-/** Runway: videos by its own models and by others'. */
+/** Runway: videos by its own models and those of other vendors. */
 
 import { videoServer } from './type.ts';
 import { runway as video } from './videos/runway.ts';

@@ -1,10 +1,10 @@
-/** Steps on the fields of a chat completions request, its messages apart. */
+/** Dialect steps for the top-level fields of a chat completions request. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { type DialectStep, dropField, markDropped, removeField, setField } from './step.ts';
 
-/** What routers and local servers take beyond OpenAI's own fields; strict providers answer 400 to them. */
+/** Fields of routers and local servers beyond OpenAI's; strict providers refuse them with 400. */
 export const EXTENSIONS = [
   'cache_control',
   'chat_template_kwargs',
@@ -26,7 +26,7 @@ export const EXTENSIONS = [
   'usage',
 ];
 
-/** Fields of OpenAI itself that hardly anyone else knows. */
+/** Fields of OpenAI that few other providers accept. */
 export const OPENAI_ONLY = [
   'audio',
   'modalities',
@@ -46,7 +46,7 @@ export function without(...fields: string[]): DialectStep {
   };
 }
 
-/** Moves a value to another name; a value that is already there wins. */
+/** Renames a field; an existing value under the new name wins. */
 export function renamed(from: string, to: string): DialectStep {
   return (body, _rules, result) => {
     if (body[from] === undefined) return;
@@ -55,12 +55,12 @@ export function renamed(from: string, to: string): DialectStep {
   };
 }
 
-/** Some servers take `null` for a value instead of for its absence. */
+/** For servers that treat `null` as a value instead of as absent. */
 export const withoutNulls: DialectStep = (body, _rules, result) => {
   for (const [field, value] of Object.entries(body)) if (value === null) removeField(body, field, result);
 };
 
-/** `reasoning: {effort, enabled, max_tokens}` of routers as the `reasoning_effort` of OpenAI. */
+/** Converts the `reasoning` object of routers to OpenAI's `reasoning_effort`. */
 export const reasoningAsEffort: DialectStep = (body, _rules, result) => {
   const { reasoning } = body;
   if (reasoning === undefined) return;
@@ -70,7 +70,7 @@ export const reasoningAsEffort: DialectStep = (body, _rules, result) => {
   removeField(body, 'reasoning', result);
 };
 
-/** OpenAI's choice among some of the tools, for servers that only know all or one: the other tools are not shown. */
+/** For servers without `allowed_tools`: removes the tools that are not allowed. */
 export const allowedTools: DialectStep = (body, _rules, result) => {
   const allowed = body.tool_choice?.allowed_tools;
   if (body.tool_choice?.type !== 'allowed_tools' || !isObject(allowed)) return;
@@ -79,7 +79,7 @@ export const allowedTools: DialectStep = (body, _rules, result) => {
   setField(body, 'tool_choice', allowed.mode ?? 'auto', result);
 };
 
-/** For servers that can force a call but not name the tool: the named one is the only one shown. */
+/** For servers that can force a call but not name the tool: removes all other tools. */
 export const namedToolAsOnlyTool: DialectStep = (body, _rules, result) => {
   if (!isObject(body.tool_choice)) return;
   const name = toolName(body.tool_choice);
@@ -87,7 +87,7 @@ export const namedToolAsOnlyTool: DialectStep = (body, _rules, result) => {
   setField(body, 'tool_choice', 'required', result);
 };
 
-/** JSON mode for servers that only know schemas. */
+/** For servers without JSON mode: uses a schema of any object. */
 export const jsonModeAsSchema: DialectStep = (body, _rules, result) => {
   if (body.response_format?.type !== 'json_object') return;
   const format = { name: 'object', schema: { type: 'object' } };
@@ -101,7 +101,7 @@ export function isForced(choice: Json): boolean {
   return choice.type !== 'allowed_tools' || choice.allowed_tools?.mode === 'required';
 }
 
-/** True unless the model cannot reason or the request switches it off in one of the two ways there are. */
+/** False if the model cannot reason or the request disables reasoning. */
 export function reasons(body: Json, rules: ModelRules): boolean {
   return rules.reasoning !== 'none' && body.reasoning_effort !== 'none' && body.thinking?.type !== 'disabled';
 }

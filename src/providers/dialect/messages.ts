@@ -1,4 +1,4 @@
-/** Steps on the messages of a chat completions request. */
+/** Dialect steps for the messages of a chat completions request. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { Adaptation } from '../../core/provider.ts';
@@ -21,7 +21,7 @@ export const developerAsSystem: DialectStep = (body, _rules, result) => {
   for (const message of messagesOf(body)) if (message.role === 'developer') setField(message, 'role', 'system', result);
 };
 
-/** One system turn, and it stands first: chat templates of open models refuse any other. */
+/** Merges system turns into one at the start: chat templates of open models refuse others. */
 export const mergeSystemTurns: DialectStep = (body, _rules, result) => {
   const all = messagesOf(body);
   const system = all.filter(isSystem);
@@ -31,7 +31,7 @@ export const mergeSystemTurns: DialectStep = (body, _rules, result) => {
   result.changed = true;
 };
 
-/** User and assistant take turns; neighbours of one role become one turn. */
+/** Merges consecutive turns of the same role, so that user and assistant alternate. */
 export const alternatingTurns: DialectStep = (body, _rules, result) => {
   const all = messagesOf(body);
   const turns: Json[] = [];
@@ -50,14 +50,14 @@ function canJoin(last: Json, next: Json): boolean {
   return last.role === next.role && next.role !== 'tool' && !last.tool_calls && !next.tool_calls;
 }
 
-/** Adds an instruction to the system turn at the start, or makes one. */
+/** Appends an instruction to the first system turn, or adds one. */
 export function prependToSystem(body: Json, text: string): void {
   const first = messagesOf(body)[0];
   if (first && isSystem(first)) first.content = joined([first.content, text]);
   else body.messages = [{ role: 'system', content: text }, ...messagesOf(body)];
 }
 
-/** What answers carry and clients send back with the history; no provider misses it, and strict ones refuse it. */
+/** Response fields that clients send back in the history; strict providers refuse them. */
 const RESPONSE_FIELDS = [
   'reasoning',
   'reasoning_content',
@@ -68,7 +68,7 @@ const RESPONSE_FIELDS = [
   'parsed',
 ];
 
-/** Takes the fields of answers out of the history, except those in `kept`; a refusal becomes text. */
+/** Removes response fields from the history, except those in `kept`; a refusal becomes text. */
 export function plainHistory(...kept: string[]): DialectStep {
   const unwanted = RESPONSE_FIELDS.filter((field) => !kept.includes(field));
   return (body, _rules, result) => {
@@ -82,7 +82,7 @@ export function plainHistory(...kept: string[]): DialectStep {
   };
 }
 
-/** Names of speakers, for providers that answer 400 to them. */
+/** Removes speaker names, for providers that refuse them with 400. */
 export const withoutNames: DialectStep = (body, _rules, result) => {
   for (const message of messagesOf(body)) {
     if (message.name === undefined) continue;
@@ -93,7 +93,7 @@ export const withoutNames: DialectStep = (body, _rules, result) => {
 
 const CACHE_MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
-/** Cache breakpoints on messages, parts and tools. */
+/** Removes cache breakpoints from messages, parts and tools. */
 export const withoutCacheMarks: DialectStep = (body, _rules, result) => {
   const tools = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
   for (const holder of [...messagesOf(body).flatMap((message) => [message, ...partsOf(message)]), ...tools]) {
@@ -112,10 +112,10 @@ export const withoutImageDetail: DialectStep = (body, _rules, result) => {
     if (isObject(part.image_url)) removeField(part.image_url, 'detail', result);
 };
 
-/** Stands for reasoning nobody kept: servers that require `reasoning_content` refuse an empty one. */
+/** Replaces missing reasoning: servers that require `reasoning_content` refuse an empty one. */
 const REASONING_PLACEHOLDER = ' ';
 
-/** Reasoning of earlier turns as `reasoning_content`, and on every assistant turn where the model requires it. */
+/** Sends earlier reasoning as `reasoning_content`, on every assistant turn if the model requires it. */
 export const reasoningContent: DialectStep = (body, rules, result) => {
   const thinks = reasons(body, rules);
   for (const message of messagesOf(body)) {
@@ -131,7 +131,7 @@ export const reasoningContent: DialectStep = (body, rules, result) => {
   }
 };
 
-/** A last assistant turn that is to be continued carries a flag. */
+/** Flags a final assistant turn as a prefill. */
 export function markedPrefill(flag: string): DialectStep {
   return (body, _rules, result) => {
     const last = messagesOf(body).at(-1);
@@ -143,7 +143,7 @@ function isSystem(message: Json): boolean {
   return message.role === 'system' || message.role === 'developer';
 }
 
-/** Contents in a row: text as long as all are text, else parts. */
+/** Joined contents: text if all are text, else parts. */
 function joined(contents: Json[]): Json {
   const present = contents.filter((content) => content !== null && content !== undefined && content !== '');
   if (present.every((content) => typeof content === 'string')) return present.join('\n\n');

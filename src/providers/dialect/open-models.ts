@@ -1,4 +1,4 @@
-/** What servers of open models need: chat templates want one system turn at the start, and `null` is no absence to them. */
+/** Dialect of servers for open models: one system turn at the start, no nulls. */
 
 import { allowedTools, reasoningAsEffort, withoutNulls } from './fields.ts';
 import { mergeSystemTurns, withoutImageDetail } from './messages.ts';

@@ -1,4 +1,4 @@
-/** A model's rules applied to a chat completions request: fields get the name the model reads or are left out. */
+/** Model rules for chat completions: renames or drops the fields that a model does not accept. */
 
 import type { Effort } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -8,7 +8,7 @@ import { isForced, reasons } from './fields.ts';
 import { developerAsSystem, mergeSystemTurns, prependToSystem } from './messages.ts';
 import { type DialectStep, dropField, markDropped, removeField, setField } from './step.ts';
 
-/** Rules that are not set change nothing, so a provider states its newest ones in full. */
+/** A rule that is not set changes nothing. */
 export const applyRules: DialectStep = (body, rules, result) => {
   nameTokenField(body, rules, result);
   applyEffort(body, rules, result);
@@ -28,7 +28,7 @@ function nameTokenField(body: Json, rules: ModelRules, result: Adaptation): void
   if (!rules.tokenField) return;
   const other = rules.tokenField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   if (body[other] === undefined) return;
-  // Of both, the newer name is the one that is meant.
+  // If both are set, the newer name wins.
   const limit = body.max_completion_tokens ?? body.max_tokens;
   if (limit !== null) setField(body, rules.tokenField, limit, result);
   removeField(body, other, result);
@@ -51,7 +51,7 @@ function applyEffort(body: Json, rules: ModelRules, result: Adaptation): void {
   }
 }
 
-/** The largest allowed effort up to the wanted one, else the smallest; `none` only for those who want none. */
+/** The highest allowed effort up to the wanted one, else the lowest; `none` only if wanted. */
 function nearestEffort(wanted: Effort, allowed: readonly Effort[]): Effort {
   if (allowed.includes(wanted)) return wanted;
   const candidates = EFFORTS.filter((effort) => effort !== 'none' && allowed.includes(effort));
@@ -77,7 +77,7 @@ function unforceToolChoice(body: Json, result: Adaptation): void {
   else setField(body, 'tool_choice', 'auto', result);
 }
 
-/** A schema in words, and JSON mode, for models without schemas. */
+/** For models without JSON Schema: describes the schema in the system turn and sets JSON mode. */
 function schemaAsInstruction(body: Json, result: Adaptation): void {
   if (body.response_format?.type !== 'json_schema') return;
   const { schema, description } = body.response_format.json_schema ?? {};

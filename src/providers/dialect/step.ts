@@ -1,4 +1,4 @@
-/** A dialect of chat completions is a list of steps. Each mends one difference, in place, and does nothing the second time. */
+/** Dialect of chat completions: a list of idempotent steps, each of which adapts one difference in place. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
@@ -14,7 +14,7 @@ export function dialect(...steps: DialectStep[]): (body: Json, rules: ModelRules
   };
 }
 
-/** Values that say the same as leaving the field out. */
+/** Default values, equal to an absent field. */
 const FIELD_DEFAULTS: Record<string, Json> = {
   temperature: 1,
   top_p: 1,
@@ -33,7 +33,7 @@ function isMeaningful(field: string, value: Json): boolean {
   return !isObject(value) || Object.keys(value).length > 0;
 }
 
-/** Deletes a field; it counts as dropped only if it said something. */
+/** Deletes a field, and reports it as dropped unless it had its default value. */
 export function dropField(body: Json, field: string, result: Adaptation): void {
   if (body[field] === undefined) return;
   if (isMeaningful(field, body[field])) markDropped(field, result);
@@ -45,14 +45,14 @@ export function markDropped(field: string, result: Adaptation): void {
   if (!result.dropped.includes(field)) result.dropped.push(field);
 }
 
-/** Gives a field a value that may be the one it has. */
+/** Sets a field; an equal value does not count as a change. */
 export function setField(holder: Json, field: string, value: Json, result: Adaptation): void {
   if (holder[field] === value) return;
   holder[field] = value;
   result.changed = true;
 }
 
-/** Takes out a member that is no parameter of the request, so that nobody misses it. */
+/** Deletes a field without reporting it as dropped. */
 export function removeField(holder: Json, field: string, result: Adaptation): void {
   if (holder[field] === undefined) return;
   delete holder[field];

@@ -1,4 +1,4 @@
-/** What a model of the sandbox says: a list of pieces, one a token, so that a stream and a whole answer cannot differ. */
+/** Sandbox answers: a list of pieces, one per token, shared by streamed and whole responses. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -27,7 +27,7 @@ export interface SandboxToolCall {
   custom: boolean;
 }
 
-/** The text, or JSON with the text in it where a response format asks for that, up to the first stop sequence. */
+/** The text, or JSON with the text if the request has a response format, up to the first stop sequence. */
 export function textAnswer(text: string, request: SandboxRequest): SandboxAnswer {
   const whole = request.format ? jsonText(text, request.format.schema) : text;
   const ends = request.stops.map((stop) => whole.indexOf(stop)).filter((end) => end >= 0);
@@ -38,7 +38,7 @@ export function textAnswer(text: string, request: SandboxRequest): SandboxAnswer
 
 function jsonText(text: string, schema: Json): string {
   const field = { param: SCHEMA_PARAM, name: 'The JSON schema of the answer' };
-  // A text that is longer than the longest answer is cut anyway.
+  // A longer text would be truncated anyway.
   const value = sampleSchema(schema, text.slice(0, MAX_TEXT_CHARACTERS), { field });
   if (value === undefined) {
     throw new GatewayError('invalid_request', 'The sandbox finds no value that fits the schema.', {
@@ -58,7 +58,7 @@ export function callAnswer(calls: SandboxToolCall[], { limit }: SandboxRequest):
   return { pieces, finish: 'tool_calls' };
 }
 
-/** The answer broken off after `limit` tokens, if it is longer. */
+/** Truncates the answer after `limit` tokens. */
 export function truncate(answer: SandboxAnswer, limit: number): SandboxAnswer {
   return answer.pieces.length > limit ? { pieces: answer.pieces.slice(0, limit), finish: 'length' } : answer;
 }

@@ -1,8 +1,8 @@
-/** The text of a message, with a label like `[image image/png, 68 bytes]` in the place of everything that is no text. */
+/** Text of a message, with labels such as `[image image/png, 68 bytes]` for media and calls. */
 
 import type { Json } from '../../core/json/json.ts';
 
-/** Parts stand on lines of their own; the calls of an assistant follow its words. */
+/** One line per part; tool calls follow the text. */
 export function textOf(message: { content?: Json; tool_calls?: Json[] }): string {
   const parts = Array.isArray(message.content) ? message.content.map(partText) : [String(message.content ?? '')];
   const calls = (message.tool_calls ?? []).map(callText);
@@ -39,7 +39,7 @@ function fileText(file: Json): string {
 
 const MAX_DATA_URL_HEADER_CHARACTERS = 260;
 
-/** A data URL as its type and size, any other address as it is. */
+/** Type and size of a data URL; any other URL unchanged. */
 function addressText(url: unknown): string {
   const text = String(url ?? '');
   const comma = text.indexOf(',');
@@ -50,7 +50,7 @@ function addressText(url: unknown): string {
   return `${mime || 'text/plain'}, ${sizeText(Buffer.byteLength(data) - 2 * countEscapes(data))}`;
 }
 
-/** How many bytes of percent-encoded text stand there as three characters. */
+/** Number of percent-encoded bytes. */
 function countEscapes(text: string): number {
   let count = 0;
   for (let at = text.indexOf('%'); at >= 0; at = text.indexOf('%', at + 1)) {

@@ -1,4 +1,4 @@
-/** The model `echo`: says what the user said last. */
+/** Model `echo`: repeats the last user message. */
 
 import { type SandboxAnswer, textAnswer } from './answer.ts';
 import type { SandboxRequest } from './request.ts';

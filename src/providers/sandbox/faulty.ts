@@ -1,4 +1,4 @@
-/** The model `faulty`: fails the way the user says, so that clients and gateways can be tried against it. */
+/** Model `faulty`: fails as the user message asks, to test clients and gateways. */
 
 import { type SandboxAnswer, textAnswer } from './answer.ts';
 import type { SandboxRequest } from './request.ts';
@@ -10,7 +10,7 @@ export type SandboxFault =
   | { type: 'garbage' }
   | { type: 'empty' }
   | { type: 'error-in-200' }
-  /** What happens once so many chunks have been sent. */
+  /** Breaks the stream after this number of chunks. */
   | { type: 'break'; after: number; how: StreamBreak };
 
 export type StreamBreak = 'cut' | 'end' | 'hang' | 'error';
@@ -27,7 +27,7 @@ const MAX_DELAY_MS = 600_000;
 
 const STREAM_BREAKS: Record<string, StreamBreak> = { cut: 'cut', end: 'end', hang: 'hang', 'error in stream': 'error' };
 
-/** What the words in a text ask for; delays go together with any fault. */
+/** Parses the fault and the delays that a text asks for. */
 export function scriptOf(text: string): FaultScript {
   return { fault: faultIn(text), slow: delayIn(text, SLOW_PATTERN), pause: delayIn(text, PAUSE_PATTERN) };
 }
@@ -53,7 +53,7 @@ function delayIn(text: string, delay: RegExp): number {
   return amount === undefined ? 0 : Math.min(MAX_DELAY_MS, Number(amount) * (unit?.toLowerCase() === 's' ? 1000 : 1));
 }
 
-/** What is said around the fault, as far as it comes to that. */
+/** The answer text, sent as far as the fault allows. */
 export function faulty(request: SandboxRequest): SandboxAnswer {
   const { fault, slow, pause } = scriptOf(request.text);
   const understood = fault.type !== 'none' || slow > 0 || pause > 0;

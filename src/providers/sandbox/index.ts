@@ -1,4 +1,4 @@
-/** The sandbox: a provider inside the gateway that needs no key, costs nothing and is no AI. */
+/** Sandbox: a built-in fake provider without key, network or real model. */
 
 import type { ProviderType } from '../../core/provider.ts';
 import { createHeaderPlatform } from '../platform/headers.ts';

@@ -1,13 +1,13 @@
-/** What the catalog says of the sandbox's models, above all that none of them is an AI model. */
+/** Catalog entries of the sandbox models. */
 
 import type { CatalogModel } from '../../core/model.ts';
 import { ASPECT_RATIOS, RESOLUTIONS, SIZES } from './video/sizes.ts';
 import { MAX_COUNT, MAX_SECONDS } from './video/task.ts';
 
-/** Tokens of the messages together. */
+/** Context window. */
 export const CONTEXT_TOKENS = 131_072;
 
-/** Tokens of an answer, reasoning and calls included. */
+/** Maximum output, including reasoning and calls. */
 export const MAX_OUTPUT_TOKENS = 16_384;
 
 const COMMON_PARAMETERS = [
@@ -61,7 +61,7 @@ const MODELS: Facts[] = [
 /** 2026-11-01, in Unix seconds. */
 const CREATED_AT_S = 1_793_491_200;
 
-/** The models of a sandbox that is called `provider`. */
+/** The models of a sandbox provider with this id. */
 export function modelsOf(provider: string): CatalogModel[] {
   return [...MODELS.map((facts) => chatModel(provider, facts)), videoModel(provider)];
 }

@@ -1,12 +1,12 @@
-/** A string that matches a regular expression, read off the expression: running a stranger's pattern could take forever. */
+/** Sample string for a regular expression, derived by parsing: running an untrusted pattern could take forever. */
 
 const MAX_PATTERN_CHARACTERS = 500;
 const MAX_SAMPLE_CHARACTERS = 10_000;
 
-/** What stands for a class of characters: the first of these, or of those named in the class itself, that is in it. */
+/** Candidates for a character class, tried before the characters of the class itself. */
 const SAMPLE_CHARACTERS = ['a', '0', 'A', '-', '_', ' ', '.', '@', '\n', '\t', 'é', '中'];
 
-/** What follows the letter of an escape and belongs to it. */
+/** Operands of escapes, by the letter of the escape. */
 const ESCAPE_OPERANDS: Record<string, RegExp> = {
   p: /^\{[^}]*\}/,
   P: /^\{[^}]*\}/,
@@ -14,7 +14,7 @@ const ESCAPE_OPERANDS: Record<string, RegExp> = {
   x: /^[0-9a-f]{2}/i,
 };
 
-/** Undefined for what can't be read off: lookaround, backreferences, assertions that contradict. */
+/** Undefined for unsupported patterns: lookaround, backreferences, contradictory assertions. */
 export function samplePattern(pattern: string, minLength: number): string | undefined {
   if (pattern.length > MAX_PATTERN_CHARACTERS) return undefined;
   const shortest = generate([...pattern], 0);
@@ -22,7 +22,7 @@ export function samplePattern(pattern: string, minLength: number): string | unde
   return generate([...pattern], minLength - shortest.length);
 }
 
-/** The shortest match that takes the first of all alternatives, made about `spare` characters longer where repetitions allow. */
+/** The shortest match of the first alternatives, extended by about `spare` characters if repetitions allow. */
 function generate(pattern: string[], spare: number): string | undefined {
   let at = 0;
   let isSupported = true;
@@ -115,13 +115,13 @@ function bounds([quantifier, min, comma, max]: RegExpExecArray): [number, number
   return [quantifier.startsWith('+') ? 1 : 0, quantifier.startsWith('?') ? 1 : Number.POSITIVE_INFINITY];
 }
 
-/** One class or escape as an expression for a single character. */
+/** Compiles one class or escape to a pattern for a single character. */
 function compiled(text: string): RegExp | undefined {
   for (const flags of ['u', '']) {
     try {
       return new RegExp(`^(?:${text})$`, flags);
     } catch {
-      // Not in these flags; without any it is no expression at all.
+      // Invalid with these flags; tries the next.
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** The model `reasoner`: thinks aloud about the words of the user, then does what `tools` does if it has any, else what `echo` does. */
+/** Model `reasoner`: emits made-up reasoning, then answers like `tools` if tools are offered, else like `echo`. */
 
 import type { Effort } from '../../core/chat.ts';
 import type { Piece, SandboxAnswer } from './answer.ts';

@@ -1,4 +1,4 @@
-/** Reads the bytes of a chat-completions request into what the sandbox's models look at. */
+/** Decoder of chat completions requests for the sandbox models. */
 
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
@@ -12,9 +12,9 @@ import { countTokens } from './tokens.ts';
 
 export interface SandboxMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  /** What was said; media, calls and refusals stand in it as words. */
+  /** Text of the message, with labels for media, calls and refusals. */
   text: string;
-  /** The tool whose result a tool message holds, where the call is in the conversation. */
+  /** Tool of a tool result, if the call is in the conversation. */
   tool?: string;
 }
 
@@ -28,20 +28,20 @@ export interface OfferedTool {
 export type SandboxToolChoice = 'auto' | 'none' | 'required';
 
 export interface SandboxRequest {
-  /** Made of a hash of the body: the same request has the same id. */
+  /** Hash of the body: the same request has the same id. */
   id: string;
   model: string;
   stream: boolean;
   includeUsage: boolean;
   messages: SandboxMessage[];
-  /** The last thing the user said. */
+  /** The last user message. */
   text: string;
   promptTokens: number;
   limit: number;
   stops: string[];
-  /** How many answers are wanted. */
+  /** Number of choices. */
   count: number;
-  /** How many log probabilities are wanted for each token, if any. */
+  /** Number of log probabilities per token; absent if not requested. */
   logprobs?: number;
   /** The schema the answer must fit. */
   format?: { schema: Json };
@@ -49,7 +49,7 @@ export interface SandboxRequest {
   choice: SandboxToolChoice;
   parallel: boolean;
   effort: Effort;
-  /** Largest number of reasoning tokens. */
+  /** Maximum number of reasoning tokens. */
   budget: number;
   showReasoning: boolean;
 }
@@ -81,7 +81,6 @@ const WireMessage = Type.Object({
   tool_calls: Type.Optional(Type.Array(Type.Unknown())),
 });
 
-/** Searched for in the whole answer. */
 const Stop = Type.String({ maxLength: 256 });
 const Limit = Type.Optional(Type.Integer({ minimum: 1 }));
 const Body = Type.Object({
@@ -129,24 +128,24 @@ const Body = Type.Object({
 type Body = Static<typeof Body>;
 
 export interface SandboxLimits {
-  /** Tokens of the messages together. */
+  /** Maximum tokens of all messages. */
   context: number;
-  /** Tokens of all answers together. */
+  /** Maximum tokens of all choices. */
   output: number;
 }
 
 const HASH_SLICE_BYTES = 1024 * 1024;
-/** Of a token, white space before it not counted. */
+/** Maximum length of a token without preceding white space. */
 const MAX_TOKEN_CHARACTERS = 16;
 
-/** Throws `invalid_request` naming the field that is wrong, and `context_length_exceeded`. */
+/** Throws `invalid_request` naming the invalid field, and `context_length_exceeded`. */
 export async function decodeRequest(bytes: Buffer, limits: SandboxLimits): Promise<SandboxRequest> {
   const body = await readBody(bytes);
   assertValid(Body, body);
   return { id: await idOf(bytes), ...requestOf(body, limits) };
 }
 
-/** In slices, so that a large body holds nobody up. */
+/** Hashes in slices, so that a large body does not block the event loop. */
 async function idOf(bytes: Buffer): Promise<string> {
   const hash = createHash('sha256');
   for (let start = 0; start < bytes.length; start += HASH_SLICE_BYTES) {
@@ -178,7 +177,7 @@ function requestOf(body: Body, { context, output }: SandboxLimits): Omit<Sandbox
   };
 }
 
-/** Text that is too long by its length alone is not split into tokens. */
+/** Refuses text by its length before it is split into tokens. */
 function promptTokensOf(messages: SandboxMessage[], context: number): number {
   const characters = messages.reduce((sum, { text }) => sum + text.length, 0);
   const most = context * MAX_TOKEN_CHARACTERS;
@@ -220,7 +219,7 @@ function formatOf({ response_format: format }: Body): SandboxRequest['format'] {
   }
 }
 
-/** A choice that names tools leaves only these; one named tool is required. */
+/** A choice that names tools removes all others; a single named tool is required. */
 function toolsOf(body: Body): Pick<SandboxRequest, 'tools' | 'choice'> {
   const tools = (body.tools ?? []).map(
     (tool): OfferedTool =>

@@ -1,13 +1,13 @@
-/** Numbers and strings that fit the keywords of a JSON Schema node. */
+/** Sample numbers and strings for a JSON Schema node. */
 
 import type { Json } from '../../core/json/json.ts';
 import { lookUp } from '../../core/table.ts';
 import { samplePattern } from './pattern-sample.ts';
 
-/** Longer strings than any sane schema demands are not made. */
+/** Maximum length of a generated string. */
 const MAX_STRING_CHARACTERS = 10_000;
 
-/** Undefined when no number fits. */
+/** Undefined if no number matches. */
 export function sampleNumber(node: Record<string, Json>, integer: boolean, nth: number): number | undefined {
   const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = node;
   const step = node.multipleOf ?? 1;
@@ -28,7 +28,7 @@ export function sampleNumber(node: Record<string, Json>, integer: boolean, nth: 
   return [start + nth * step, start - nth * step].find(fits) ?? start;
 }
 
-/** The text cut or padded to the wanted length, unless a pattern or format asks for something else. */
+/** The text truncated or padded to the required length, unless a pattern or format applies. */
 export function sampleString(node: Record<string, Json>, text: string): string | undefined {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = node;
   if (minLength > Math.min(maxLength, MAX_STRING_CHARACTERS)) return undefined;
@@ -37,7 +37,7 @@ export function sampleString(node: Record<string, Json>, text: string): string |
   return lookUp(FORMAT_SAMPLES, format) ?? truncate(text, maxLength).padEnd(minLength, 'x');
 }
 
-/** The first characters of a text, of which some are two units. */
+/** Truncates by code points, not UTF-16 units. */
 function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   return [...text.slice(0, length * 2)].slice(0, length).join('');

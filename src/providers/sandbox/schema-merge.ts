@@ -1,4 +1,4 @@
-/** JSON Schema nodes: without keywords whose value makes no sense, and two as one that what fits it fits both, as far as one level of keywords can say it. */
+/** JSON Schema merge: drops malformed keywords and intersects two nodes, one level deep. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { SchemaWork } from '../../core/json/schema-budget.ts';
@@ -34,9 +34,9 @@ const KEYWORD_CHECKS: Record<string, (value: Json) => boolean> = {
 };
 
 export interface SandboxSchemaMerge {
-  /** The node without keywords that break the rules of JSON Schema, so that the others can be trusted. */
+  /** The node without malformed keywords. */
   wellFormed(node: Schema): Schema;
-  /** Of keywords that nothing is known about, those of `over` win. */
+  /** Intersection of both nodes; unknown keywords of `over` win. */
   mergeSchemas(under: Schema, over: Schema): Schema;
 }
 
@@ -110,7 +110,7 @@ export function createMerge(work: SchemaWork): SandboxSchemaMerge {
     return { ...under, ...Object.fromEntries(shared) };
   }
 
-  /** The types in both lists; every integer is a number. */
+  /** Intersection of type lists; an integer is a number. */
   function mergeTypes(under: string[], over: string[]): string[] {
     work.spend(under.length * over.length);
     const both = (one: string[], other: string[]) =>
@@ -123,7 +123,7 @@ export function createMerge(work: SchemaWork): SandboxSchemaMerge {
     return under.filter((value) => allowed.has(comparable(value)));
   }
 
-  /** A value that is the same for values that are equal as JSON. */
+  /** Comparison key, equal for equal JSON values. */
   function comparable(value: Json): unknown {
     work.spend(1);
     const text = typeof value === 'string' ? `"${value}` : JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** A value that fits a JSON Schema, always the same one for the same schema: constructed, not guessed and checked. */
+/** Deterministic sample value for a JSON Schema, constructed rather than guessed. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { createSchemaBudget, type SchemaBudget, type SchemaField, workOn } from '../../core/json/schema-budget.ts';
@@ -6,21 +6,20 @@ import { sampleNumber, sampleString } from './scalar-sample.ts';
 import { createMerge, type Schema } from './schema-merge.ts';
 import { createSizes } from './schema-size.ts';
 
-/** Optional members are filled in down to this depth, and as long as the value is small. */
+/** Optional members are included down to this depth and while the value is small. */
 const OPTIONAL_MAX_DEPTH = 5;
 const OPTIONAL_MAX_STEPS = 500;
 
-/** Where a schema that leads back to itself, or demands very much, is given up. */
+/** Limits for recursive and very large schemas. */
 const MAX_DEPTH = 64;
 const MAX_STEPS = 5_000;
 
-/** What the schemas of one request may take and make together; more characters than an answer has room for. */
+/** Budget of work and output size for all schemas of one request. */
 export const createSampleBudget = () => createSchemaBudget({ steps: 40_000, characters: 256 * 1024 });
 
 /**
- * Free strings hold `text`. Undefined when no value was found: the schema contradicts itself, never ends, or uses what
- * is beyond construction (`not`, `if`, `contains` and `propertyNames` are not looked at).
- * Throws `invalid_request` for a schema that takes more work, or whose value is larger, than there is a budget for.
+ * Free strings contain `text`. Undefined if no value was found: the schema is contradictory, infinite, or not supported
+ * (`not`, `if`, `contains` and `propertyNames` are ignored). Throws `invalid_request` if the budget is exceeded.
  */
 export function sampleSchema(
   root: Json,
@@ -32,13 +31,13 @@ export function sampleSchema(
   const sizeOf = createSizes(work);
   let steps = 0;
 
-  /** Counts the characters of a value as it is made. */
+  /** Charges the size of a value to the budget. */
   function counted(value: Json): Json {
     work.write(sizeOf(value));
     return value;
   }
 
-  /** `nth` tells the items of an array apart that must differ. */
+  /** `nth` makes the items of an array differ if they must be unique. */
   function sample(schema: Json, depth: number, nth: number): Json {
     const node = flatten(schema, depth);
     if (!node) return undefined;
@@ -71,7 +70,7 @@ export function sampleSchema(
     return depth <= OPTIONAL_MAX_DEPTH && steps <= OPTIONAL_MAX_STEPS;
   }
 
-  /** The schema with what it refers to and its `allOf` merged in; undefined when nothing can fit it. */
+  /** The schema with its `$ref` and `allOf` merged in; undefined if nothing matches it. */
   function flatten(schema: Json, depth: number): Schema | undefined {
     work.spend(1);
     if (schema === false || ++steps > MAX_STEPS || depth > MAX_DEPTH) return undefined;
@@ -87,7 +86,7 @@ export function sampleSchema(
     return node;
   }
 
-  /** What a local reference leads to; a foreign one allows everything. */
+  /** Target of a local reference; a remote one allows everything. */
   function resolveReference(reference: string): Json {
     if (!reference.startsWith('#')) return {};
     const names = reference.split('/').slice(1);
@@ -98,7 +97,7 @@ export function sampleSchema(
     }, root);
   }
 
-  /** Deep down the branches that end soonest come first. */
+  /** At depth, branches without nesting are tried first. */
   function sampleBranch(branches: Json[], rest: Schema, depth: number, nth: number): Json {
     work.spend(branches.length);
     const order = includesOptional(depth)
@@ -159,7 +158,7 @@ export function sampleSchema(
   return sample(root, 0, 0);
 }
 
-/** The kind of value a node is about: what it says, else what its keywords are for. */
+/** Type of a node: explicit, else inferred from its keywords. */
 function typeOf(node: Schema, generous: boolean): string {
   if (Array.isArray(node.type)) {
     const substantial = node.type.find((name: string) => name !== 'null');

@@ -1,4 +1,4 @@
-/** How many characters values have as JSON, each object measured once. */
+/** JSON size of values in characters, cached per object. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { SchemaWork } from '../../core/json/schema-budget.ts';

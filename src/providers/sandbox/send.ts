@@ -1,4 +1,4 @@
-/** Sends answers as an upstream would: with its statuses, delays and breaks, until whoever asked goes away. */
+/** Sandbox responses: statuses, delays and broken streams, until the request is aborted. */
 
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { GatewayError } from '../../core/errors.ts';
@@ -7,9 +7,9 @@ import type { FaultScript, StreamBreak } from './faulty.ts';
 import { errorBody, frame } from './wire.ts';
 
 export interface SandboxClock {
-  /** Milliseconds since 1970. */
+  /** Unix milliseconds. */
   now(): number;
-  /** Rejects when the signal fires; 0 lets others go first. */
+  /** Rejects when aborted; 0 yields to other work. */
   wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -19,11 +19,11 @@ export const systemClock: SandboxClock = {
     milliseconds === 0 ? setImmediate(undefined, { signal }) : setTimeout(milliseconds, undefined, { signal }),
 };
 
-/** What there is to send when nothing goes wrong, and how to send it. */
+/** A response and how to send it. */
 export interface SandboxReply {
   id: string;
   stream: boolean;
-  /** The frames of a stream, or the whole answer as the only chunk. */
+  /** The frames of a stream, or the whole response as one chunk. */
   chunks: Iterable<string>;
   script: FaultScript;
   clock: SandboxClock;
@@ -87,7 +87,7 @@ async function* send({ script, clock, signal }: SandboxReply, chunks: Iterable<s
   }
 }
 
-/** Never gets to the end: the last frame, or half of a whole answer, is always missing. */
+/** Never complete: the last frame, or half of a whole response, is always missing. */
 async function* sendBroken(delivery: SandboxReply, after: number, how: StreamBreak): AsyncGenerator<Buffer> {
   const chunks = [...delivery.chunks];
   const [whole = ''] = chunks;
@@ -106,7 +106,7 @@ async function* sendBroken(delivery: SandboxReply, after: number, how: StreamBre
   }
 }
 
-/** Waits until nobody wants an answer any more. */
+/** Rejects when the request is aborted, and never resolves. */
 function hangUntilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

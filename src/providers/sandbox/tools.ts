@@ -1,4 +1,4 @@
-/** The model `tools`: calls what it is offered and, once the results are there, says what they were. */
+/** Model `tools`: calls the offered tools, then repeats their results. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
@@ -6,7 +6,7 @@ import { callAnswer, type SandboxAnswer, type SandboxToolCall, textAnswer } from
 import type { OfferedTool, SandboxRequest } from './request.ts';
 import { createSampleBudget, sampleSchema } from './schema-sample.ts';
 
-/** Stands in every string of the arguments: harmless for whoever runs the calls unseen, which words of the user may not be. */
+/** Every string argument: user text could be harmful if a client runs calls unseen. */
 const FILLER = 'sandbox';
 
 export function tools(request: SandboxRequest): SandboxAnswer {
@@ -23,7 +23,7 @@ export function tools(request: SandboxRequest): SandboxAnswer {
   return callAnswer(called, request);
 }
 
-/** A line for each result that came after the last words of the assistant. */
+/** One line per tool result since the last assistant message. */
 function resultsOf({ messages }: SandboxRequest): string[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return messages
@@ -36,7 +36,7 @@ function callOf({ name, parameters, custom }: OfferedTool, budget: SchemaBudget)
   return { name, custom, input: custom ? FILLER : JSON.stringify(argumentsFor(name, parameters, budget)) };
 }
 
-/** Arguments are an object, whatever the schema forgets to say. */
+/** Arguments are always an object, even if the schema does not require one. */
 function argumentsFor(tool: string, parameters: Json, budget: SchemaBudget): Json {
   const field = { ...toolSchemaField(tool), param: 'tools.function.parameters' };
   const value = sampleSchema({ type: 'object', ...parameters }, FILLER, { field, budget });

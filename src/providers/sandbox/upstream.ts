@@ -1,4 +1,4 @@
-/** The sandbox as an upstream: the bytes of a request in, the bytes of an answer out. */
+/** Sandbox upstream: handles requests in the process, as a remote provider would. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provider.ts';

@@ -1,11 +1,11 @@
-/** Writes answers and errors as chat completions: whole, and as the frames of a stream. */
+/** Encoder of sandbox answers and errors as chat completions, whole and streamed. */
 
 import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Piece, SandboxAnswer } from './answer.ts';
 import type { SandboxRequest } from './request.ts';
 
-/** A whole answer as a JSON value. `created` is in Unix seconds. */
+/** A whole response. `created` is in Unix seconds. */
 export function encodeWhole(answer: SandboxAnswer, request: SandboxRequest, created: number): Json {
   const choices = Array.from({ length: request.count }, (_, index) => ({
     index,
@@ -43,7 +43,7 @@ function encodeCall({ call, name, custom }: Extract<Piece, { type: 'call' }>, pi
     : { id, type: 'function', function: { name, arguments: input } };
 }
 
-/** The frames of a stream, the last of them `[DONE]`. Several answers take turns, token by token. */
+/** The frames of a stream, ending with `[DONE]`. Several choices alternate by token. */
 export function* encodeFrames(answer: SandboxAnswer, request: SandboxRequest, created: number): Generator<string> {
   const { id, model, count, includeUsage } = request;
   const envelope = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
@@ -88,7 +88,7 @@ function callId(request: SandboxRequest, choice: number, { call }: { call: numbe
   return `call_${request.id}_${choice}_${call}`;
 }
 
-/** The sandbox is certain of every token: its log probability is 0 and it has no alternatives but itself. */
+/** Every token has the log probability 0 and only itself as an alternative. */
 function encodeLogprobs(pieces: Piece[], { logprobs }: SandboxRequest): Json {
   if (logprobs === undefined) return null;
   const content = pieces.flatMap((piece) => {
