@@ -48,7 +48,7 @@ export interface Recorder {
   readonly lost: number;
   /** Records that the store refused and that are kept apart. */
   readonly refused: number;
-  /** Writes what waits, for as long as `patience` milliseconds. */
+  /** Waits for requests that have begun to end, and writes what waits, for as long as `patience` milliseconds. */
   close(patience: number): Promise<void>;
 }
 
@@ -58,6 +58,8 @@ const BATCH_DELAY_MS = 50;
 /** Milliseconds between two tries, doubling up to the second. */
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
+/** Milliseconds between two looks for requests that have ended, when the recorder is closed. */
+const ENDING_CHECK_MS = 5;
 
 export function createRecorder({
   store,
@@ -77,6 +79,8 @@ export function createRecorder({
   let refused = 0;
   /** Ids of requests whose intents were set aside. */
   const withoutIntent = new Set<string>();
+  /** Ids of requests that have begun and not ended: their clients may be gone, and nobody else waits for them. */
+  const underWay = new Set<string>();
 
   const size = () => sizeOf(waiting);
 
@@ -174,14 +178,17 @@ export function createRecorder({
       return refused;
     },
     begin(intent) {
+      underWay.add(intent.id);
       return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
     },
     withdraw(intent) {
+      underWay.delete(intent.id);
       if (!strict) return;
       waiting.withdrawn.push(intent.id);
       flush();
     },
     finish(intent, completion) {
+      underWay.delete(intent.id);
       if (!strict && size() >= capacity) {
         lost += 1;
         return Promise.resolve();
@@ -196,9 +203,10 @@ export function createRecorder({
     async close(patience) {
       const timedOut = new Promise<void>((resolve) => setTimeout(resolve, patience).unref());
       let late = false;
-      while ((running || size() > 0) && !late) {
-        flush();
-        late = (await Promise.race([running?.then(() => false), timedOut.then(() => true)])) === true;
+      while ((running || size() > 0 || underWay.size > 0) && !late) {
+        if (size() > 0) flush();
+        const next = running ?? new Promise((resolve) => setTimeout(resolve, ENDING_CHECK_MS));
+        late = (await Promise.race([next.then(() => false), timedOut.then(() => true)])) === true;
       }
       closing = true;
     },
