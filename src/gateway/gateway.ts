@@ -143,7 +143,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     videos: tasks.video,
     log,
     watch: telemetry.observer,
-    metrics: { metrics: telemetry.metrics, token: config.admin?.token, local: isLoopback(host) },
+    metrics: telemetry.metrics,
+    operator: { token: config.admin?.token, local: isLoopback(host) },
   });
   let admin: RunningAdmin | undefined;
 

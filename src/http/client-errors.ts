@@ -18,9 +18,13 @@ export interface LastRequest {
   path: string;
   /** Whether it can still be answered. */
   isOpen: boolean;
+  /** Whether it came in whole, so that its own answer is on the way. */
+  isComplete: boolean;
   /** Whether its answer has begun and not ended. */
   isAnswering: boolean;
   refuse(error: GatewayError): void;
+  /** Closes the connection after its answer. */
+  closeAfterwards(): void;
 }
 
 interface ClientError extends Error {
@@ -43,7 +47,9 @@ export function lastRequestOf(
   return {
     path,
     isOpen: !reply.sent && !headersSent,
+    isComplete: reply.request.raw.complete,
     isAnswering: reply.sent && !writableFinished,
+    closeAfterwards: () => void reply.raw.setHeader('connection', 'close'),
     refuse(error) {
       reply.header('connection', 'close');
       refuse(error);
@@ -62,6 +68,7 @@ export function createClientErrorAnswer({
       socket.destroy();
       return;
     }
+    if (last?.isOpen && last.isComplete) return last.closeAfterwards();
     const refusal = refusalOf(error);
     if (last?.isOpen) return last.refuse(refusal);
     const path = pathIn(error.rawPacket) ?? last?.path ?? '/';

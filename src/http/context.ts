@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { AdmissionControl } from '../accounting/admission.ts';
-import type { ErrorCode } from '../core/errors.ts';
+import { type ErrorCode, GatewayError } from '../core/errors.ts';
 import type { Prefixes } from '../core/operation.ts';
 import type { Protocol } from '../core/protocol.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
@@ -12,12 +12,12 @@ import type { Key, KeyStore } from '../keys/store.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
-import type { Secret } from '../security/secret.ts';
 import type { Store } from '../store/store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestObserver } from '../telemetry/observer.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
+import type { OperatorAccess } from './operator-access.ts';
 import type { RequestHold } from './request-hold.ts';
 import type { VideoOptions } from './video-options.ts';
 
@@ -43,7 +43,10 @@ export interface AppOptions {
   dispatch(): DispatchOptions;
   /** Follows every request. */
   watch?: RequestObserver;
-  metrics?: Omit<MetricsRouteOptions, 'log'>;
+  /** Figures in Prometheus's format. */
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  /** Who may read the operator's routes. */
+  operator: Omit<OperatorAccess, 'log'>;
   videos: VideoOptions;
   log: Logger;
 }
@@ -60,8 +63,16 @@ export interface RequestContext {
   common: Record<string, string>;
   observation: Observation;
   hold: RequestHold;
+  /** Whose request it is, on the routes that need a key. */
+  key?: Key;
   /** Room for the body, where there is one. */
   body?: BodyReservation;
+}
+
+/** Throws `invalid_api_key`. */
+export function keyOf({ key }: Pick<RequestContext, 'key'>): Key {
+  if (!key) throw new GatewayError('invalid_api_key', 'An API key is required.');
+  return key;
 }
 
 export interface Observation {
@@ -77,15 +88,6 @@ export interface Observation {
   attempt(): Record<string, string>;
   /** Gives the call's outcome once that is told; the request is not over before. */
   follow(call: FollowedCall, outcome: Promise<DispatchOutcome>): Promise<DispatchOutcome>;
-}
-
-export interface MetricsRouteOptions {
-  metrics: Pick<Metrics, 'text' | 'contentType'>;
-  /** Opens them; absent leaves them to those who can reach a gateway that listens on loopback. */
-  token?: Secret;
-  /** Whether only this machine reaches the gateway. */
-  local: boolean;
-  log: Pick<Logger, 'info'>;
 }
 
 export interface FollowedCall {

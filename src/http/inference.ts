@@ -11,16 +11,17 @@ import type { Key } from '../keys/store.ts';
 import { decideRouting } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import type { AppOptions, RequestContext } from './context.ts';
+import { type AppOptions, keyOf, type RequestContext } from './context.ts';
 import { errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
 
 export async function answerInference(
   exchange: RequestContext,
-  { operation, match, key }: { operation: Operation; match: RouteMatch; key: Key },
+  { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
 ): Promise<unknown> {
   const { reply, common, observation } = exchange;
+  const key = keyOf(exchange);
   const models = options.models();
   const { call, model } = await readCall(exchange, {
     operation,

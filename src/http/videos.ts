@@ -5,10 +5,10 @@ import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
-import type { Key } from '../keys/store.ts';
 import { isTerminal, type VideoTask } from '../records/video-task.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
-import type { RequestContext } from './context.ts';
+import { keyOf, type RequestContext } from './context.ts';
+import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
 import { createPatience } from './store-retry.ts';
 import { answerContent, answerFile } from './video-content.ts';
@@ -16,15 +16,21 @@ import { answerCreation } from './video-creation.ts';
 import { encodeDeliveries } from './video-deliveries.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readTaskQuery, UUID } from './video-queries.ts';
-import type { VideoRoute } from './video-routes.ts';
 
 /** Seconds between two looks at a task: what we ask pollers to keep to. */
 const POLL_INTERVAL_SECONDS = 5;
 
-export type AnswerVideos = (exchange: RequestContext, route: VideoRoute, key: Key | undefined) => Promise<FastifyReply>;
+/** What the path of a video route names; `index` is that of a file. */
+export interface VideoMatch {
+  id: string;
+  index: number;
+}
 
-/** `key` is there for every route but the public ones. */
-export function createVideoAnswers(options: VideoOptions, accounts: AdmissionControl): AnswerVideos {
+type HandleVideos = (context: RequestContext, match: VideoMatch) => Promise<FastifyReply>;
+
+export type VideoHandlers = Readonly<Record<VideoAction, HandleVideos>>;
+
+export function createVideoHandlers(options: VideoOptions, accounts: AdmissionControl): VideoHandlers {
   const { videos, deliveries } = options;
   // Far above what pollers do: a client that is refused a look at its task may order a second one.
   const perTask = createRate({ rate: 2, burst: 20 });
@@ -43,61 +49,69 @@ export function createVideoAnswers(options: VideoOptions, accounts: AdmissionCon
     return reply.headers({ ...common, 'cache-control': 'no-store', ...headers }).send(body);
   }
 
-  async function list(exchange: RequestContext, owner: string): Promise<FastifyReply> {
-    checkPollRate(owner);
-    const query = readTaskQuery(exchange.query);
-    const { tasks, more } = await withStoreRetry(() => videos.list(owner, query));
-    const [first, last] = [tasks[0], tasks.at(-1)];
-    const ends = first && last ? { first_id: first.id, last_id: last.id } : {};
-    return send(exchange, { object: 'list', data: tasks.map(options.encode), ...ends, has_more: more });
+  /** The owner and the id of the task that a request names. */
+  function taskOf(context: RequestContext, match: VideoMatch): { owner: string; id: string } {
+    return { owner: keyOf(context).id, id: parseTaskId(match.id) };
   }
 
-  async function get(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
-    checkPollRate(owner, id);
-    const task = await withStoreRetry(() => videos.get(owner, id));
-    return send(exchange, options.encode(task), pollHeaders(task));
+  async function sendDeliveries(context: RequestContext, { owner, id }: { owner: string; id: string }) {
+    return send(context, encodeDeliveries(await deliveries.of(owner, id)));
   }
 
-  async function cancel(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
-    const task = await videos.cancel(owner, id, { abandon: await readAbandon(exchange) });
-    return send(exchange, options.encode(task), pollHeaders(task));
-  }
-
-  async function remove(exchange: RequestContext, owner: string, id: string): Promise<FastifyReply> {
-    await videos.remove(owner, id);
-    return send(exchange, { id, object: 'video.deleted', deleted: true });
-  }
-
-  return async (exchange, route, key) => {
-    if (route.action === 'models') return send(exchange, encodeVideoModels(options.models().catalog().all()));
-    if (route.action === 'file') return answerFile(exchange, route, options);
-    if (!key) throw new GatewayError('invalid_api_key', 'An API key is required.');
-    if (route.action === 'list') return list(exchange, key.id);
-    if (route.action === 'create') {
-      const { task, headers } = await answerCreation(exchange, key, { ...options, accounts });
-      const location = `/v1/videos/${task.id}`;
-      exchange.reply.code(202);
-      return send(exchange, options.encode(task), { ...pollHeaders(task), ...headers, location });
-    }
-    const id = parseTaskId(route.id);
-    switch (route.action) {
-      case 'get':
-        return get(exchange, key.id, id);
-      case 'cancel':
-        return cancel(exchange, key.id, id);
-      case 'delete':
-        return remove(exchange, key.id, id);
-      case 'content':
-        return answerContent(exchange, { owner: key.id, id }, options);
-      case 'deliveries':
-        await videos.get(key.id, id);
-        return send(exchange, encodeDeliveries(await deliveries.of(key.id, id)));
-      case 'replay':
-        await videos.get(key.id, id);
-        await deliveries.replay(key.id, id);
-        exchange.reply.code(202);
-        return send(exchange, encodeDeliveries(await deliveries.of(key.id, id)));
-    }
+  return {
+    async models(context) {
+      return send(context, encodeVideoModels(options.models().catalog().all()));
+    },
+    async create(context) {
+      const { task, headers } = await answerCreation(context, keyOf(context), { ...options, accounts });
+      context.reply.code(202);
+      return send(context, options.encode(task), {
+        ...pollHeaders(task),
+        ...headers,
+        location: `/v1/videos/${task.id}`,
+      });
+    },
+    async list(context) {
+      const owner = keyOf(context).id;
+      checkPollRate(owner);
+      const query = readTaskQuery(context.query);
+      const { tasks, more } = await withStoreRetry(() => videos.list(owner, query));
+      const [first, last] = [tasks[0], tasks.at(-1)];
+      const ends = first && last ? { first_id: first.id, last_id: last.id } : {};
+      return send(context, { object: 'list', data: tasks.map(options.encode), ...ends, has_more: more });
+    },
+    async get(context, match) {
+      const { owner, id } = taskOf(context, match);
+      checkPollRate(owner, id);
+      const task = await withStoreRetry(() => videos.get(owner, id));
+      return send(context, options.encode(task), pollHeaders(task));
+    },
+    async cancel(context, match) {
+      const { owner, id } = taskOf(context, match);
+      const task = await videos.cancel(owner, id, { abandon: await readAbandon(context) });
+      return send(context, options.encode(task), pollHeaders(task));
+    },
+    async delete(context, match) {
+      const { owner, id } = taskOf(context, match);
+      await videos.remove(owner, id);
+      return send(context, { id, object: 'video.deleted', deleted: true });
+    },
+    async content(context, match) {
+      return answerContent(context, taskOf(context, match), options);
+    },
+    file: (context, match) => answerFile(context, match, options),
+    async deliveries(context, match) {
+      const task = taskOf(context, match);
+      await videos.get(task.owner, task.id);
+      return sendDeliveries(context, task);
+    },
+    async replay(context, match) {
+      const task = taskOf(context, match);
+      await videos.get(task.owner, task.id);
+      await deliveries.replay(task.owner, task.id);
+      context.reply.code(202);
+      return sendDeliveries(context, task);
+    },
   };
 }
 

@@ -496,7 +496,7 @@ describe('paths of generate content', () => {
     test(`${path} is only there to be looked at`, async () => {
       const answer = await send('generate', { path });
       assertRefused('generate', answer, { ...NOTHING_THERE, generate: [405, 'INVALID_ARGUMENT'] });
-      assert.equal(answer.headers.allow, 'GET');
+      assert.equal(answer.headers.allow, 'GET, HEAD');
     });
   }
 

@@ -6,21 +6,22 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Json } from '../../src/core/json/json.ts';
 import { operationsOf } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
-import { ACCOUNT_ROUTES } from '../../src/http/account-routes.ts';
 import { keyRoutes } from '../../src/http/admin/keys.ts';
 import { recordRoutes } from '../../src/http/admin/records.ts';
 import type { AdminOptions } from '../../src/http/admin/route.ts';
-import { createDocument } from '../../src/http/openapi/document.ts';
-import { createRouter } from '../../src/http/paths.ts';
-import { createPages } from '../../src/http/system-routes.ts';
-import { VIDEO_PATHS, videoRoute } from '../../src/http/video-routes.ts';
+import type { AppOptions } from '../../src/http/context.ts';
+import { adminOperations } from '../../src/http/openapi/admin.ts';
+import { createDocument, operationsOfRoutes } from '../../src/http/openapi/document.ts';
+import { createRoutes } from '../../src/http/routes/index.ts';
 import { protocols } from '../../src/protocols/index.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
 
 const prefixes = { messages: 'anthropic', generate: 'gemini' };
-const description = { protocols, prefixes, version: '1.2.3' };
-const document = createDocument(description);
+const table = createRoutes({ protocols, prefixes, videos: {} } as AppOptions);
+const document = createDocument({
+  version: '1.2.3',
+  operations: [...operationsOfRoutes(table.routes), ...adminOperations],
+});
 
 /** What stands for the braces of a path. */
 function sample(path: string): string {
@@ -54,7 +55,6 @@ test('every operation has a name of its own', () => {
 });
 
 describe('every route of a protocol is in it', () => {
-  const router = createRouter(protocols, prefixes);
   const query = new URLSearchParams();
   /** What may follow an endpoint's path. */
   const rests = [
@@ -75,8 +75,8 @@ describe('every route of a protocol is in it', () => {
       test(`${method} ${path} ${name}`, () => {
         assert.ok(templates.length > 0);
         for (const template of templates) {
-          const found = router(method, sample(template.path), query);
-          assert.equal(found.type === 'operation' ? found.operation.name : found.type, name, template.path);
+          const found = table.find(method, sample(template.path), query);
+          assert.equal(found.route?.operation?.name ?? found.route?.name, name, template.path);
           assert.equal(found.protocol, protocol);
           assert.ok(document.paths[template.path][method.toLowerCase()], template.path);
         }
@@ -89,33 +89,38 @@ describe('every route of a protocol is in it', () => {
   }
 
   function answers(method: string, path: string): boolean {
-    try {
-      return router(method, path, query) !== undefined;
-    } catch {
-      return false;
-    }
+    return table.find(method, path, query).route !== undefined;
   }
 });
 
 describe('every route of videos is in it', () => {
-  for (const { template, methods } of VIDEO_PATHS) {
-    for (const [method, action] of Object.entries(methods)) {
-      test(`${method} ${template}`, () => {
-        assert.equal(videoRoute(method, sample(template))?.action, action);
-        assert.equal(document.paths[template]?.[method.toLowerCase()]?.operationId, `videos_${action}`);
-      });
-    }
+  for (const { method, name, templates } of table.routes.filter(({ surface }) => surface === 'videos')) {
+    const template = templates[0]?.path ?? '';
+    test(`${method} ${template}`, () => {
+      const found = table.find(method, sample(template), new URLSearchParams());
+      assert.equal(found.route?.name, name);
+      assert.equal(document.paths[template]?.[method.toLowerCase()]?.operationId, name.replace('.', '_'));
+    });
   }
 });
 
+const OTHERS = [
+  ...['/healthz', '/readyz', '/metrics', '/openapi.json'],
+  ...['/v1/usage', '/v1/generation', '/v1/key', '/v1/credits'],
+];
+
 describe('every page is in it', () => {
-  const metrics = { metrics: { text: async () => '', contentType: '' }, local: true };
-  const store = { health: async () => ({ writable: true }) };
-  const pages = createPages({ ...description, store, metrics, log: createLog({ write() {} }) });
-  for (const path of [...pages.keys(), ...ACCOUNT_ROUTES.keys()]) {
-    test(path, () => assert.ok(document.paths[path]?.get));
+  for (const path of OTHERS) {
+    test(path, () => {
+      assert.equal(table.find('GET', path, new URLSearchParams()).route?.path, path);
+      assert.ok(document.paths[path]?.get);
+    });
   }
 });
+
+const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/files/{file}']
+  .concat('/{id}/deliveries', '/{id}/deliveries/replay')
+  .map((rest) => `/v1/videos${rest}`);
 
 const adminRoutes = [...keyRoutes({} as AdminOptions), ...recordRoutes({} as AdminOptions)].map((route) => ({
   ...route,
@@ -137,10 +142,9 @@ test('nothing else is in it', () => {
     ...protocols.flatMap((protocol) =>
       routesOf(protocol).flatMap(({ templates }) => templates.map(({ path }) => path)),
     ),
-    ...VIDEO_PATHS.map(({ template }) => template),
+    ...VIDEOS,
     ...adminRoutes.map(({ template }) => template),
-    ...ACCOUNT_ROUTES.keys(),
-    ...['/healthz', '/readyz', '/metrics', '/openapi.json'],
+    ...OTHERS,
   ];
   assert.deepEqual(Object.keys(document.paths).toSorted(), [...new Set(known)].toSorted());
 });

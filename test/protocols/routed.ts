@@ -1,9 +1,11 @@
-/** The meaning of a request line in one protocol, as the router finds it. */
+/** The meaning of a request line in one protocol, as the route table finds it. */
 
-import { GatewayError } from '../../src/core/errors.ts';
 import type { RouteMatch } from '../../src/core/operation.ts';
 import type { CatalogQuery, Protocol } from '../../src/core/protocol.ts';
-import { createRouter } from '../../src/http/paths.ts';
+import type { AppOptions } from '../../src/http/context.ts';
+import { createRouteTable } from '../../src/http/route-table.ts';
+import { catalogRoutes } from '../../src/http/routes/catalog.ts';
+import { protocolRoutes } from '../../src/http/routes/protocols.ts';
 
 const PREFIXES = { messages: 'anthropic', generate: 'gemini' };
 
@@ -14,11 +16,18 @@ export function routed(
   path: string,
 ): ({ type: string } & RouteMatch) | CatalogQuery | undefined {
   const url = new URL(path, 'http://localhost');
-  try {
-    const found = createRouter([protocol], PREFIXES)(method, url.pathname, url.searchParams);
-    return found.type === 'catalog' ? found.query : { type: found.operation.name, ...found.match };
-  } catch (error) {
-    if (error instanceof GatewayError && ['not_found', 'method_not_allowed'].includes(error.code)) return undefined;
-    throw error;
+  const routes = [
+    ...protocolRoutes([protocol], PREFIXES, {} as AppOptions),
+    ...catalogRoutes([protocol], PREFIXES, () => {
+      throw new Error('no catalog is read');
+    }),
+  ];
+  const found = createRouteTable(routes, protocol).find(method, url.pathname, url.searchParams);
+  if (found.route) {
+    const { operation } = found.route;
+    if (!operation) return found.match as CatalogQuery;
+    return { type: operation.name, ...(found.match as RouteMatch) };
   }
+  if (['not_found', 'method_not_allowed'].includes(found.error.code)) return undefined;
+  throw found.error;
 }

@@ -1,6 +1,6 @@
 /** The admin API: a server of its own, on which nothing is answered without the admin token. */
 
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -10,6 +10,7 @@ import { noRoom, readBytes } from '../body.ts';
 import { createClientErrorAnswer, type LastRequest, lastRequestOf } from '../client-errors.ts';
 import { HTTP_OPTIONS, limitConnections } from '../connection-limits.ts';
 import { causeOf, errorAnswer } from '../errors.ts';
+import { presentsToken, tokenRequired } from '../operator-access.ts';
 import { createRate } from '../rate.ts';
 import { checkHead } from '../request-head.ts';
 import { keyRoutes } from './keys.ts';
@@ -67,12 +68,12 @@ export function createAdminApp(options: AdminOptions): FastifyInstance {
   // By the socket alone: no header says who somebody is but the token.
   function checkToken({ headers, socket, raw }: FastifyRequest): void {
     checkHead(raw);
-    const presented = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1];
-    if (presented !== undefined && isEqual(presented, token.reveal())) return;
-    const wait = presented === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');
+    const isRight = presentsToken(headers, token);
+    if (isRight) return;
+    const wait = isRight === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');
     if (wait > 0)
       throw new GatewayError('rate_limit_exceeded', 'Too many wrong tokens; wait a moment.', { retryAfter: wait });
-    throw new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
+    throw tokenRequired();
   }
 
   function refusalOf(request: FastifyRequest): GatewayError | undefined {
@@ -116,12 +117,6 @@ async function adminRequest({ id, params, url, body }: FastifyRequest): Promise<
     body: Buffer.isBuffer(body) && body.length > 0 ? await readBody(body) : {},
     author: { actor: 'admin', requestId: id },
   };
-}
-
-/** Digests have one length, so the comparison takes one time. */
-function isEqual(one: string, other: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
 }
 
 function nothing({ method, url }: FastifyRequest): GatewayError {

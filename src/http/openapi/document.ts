@@ -3,31 +3,29 @@
 import type { TSchema } from 'typebox';
 import { ERRORS } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { Prefixes } from '../../core/operation.ts';
-import type { Protocol } from '../../core/protocol.ts';
-import { adminOperations } from './admin.ts';
+import type { Route } from '../route-table.ts';
 import { type ApiOperation, isNamed, type Named, type Parameter } from './operation.ts';
-import { pageOperations } from './pages.ts';
-import { protocolOperations } from './protocols.ts';
-import { videoOperations, WEBHOOK } from './videos.ts';
+import { WEBHOOK } from './videos.ts';
 
 export interface DocumentOptions {
-  protocols: readonly Protocol[];
-  prefixes: Prefixes;
   version: string;
+  operations: readonly ApiOperation[];
 }
 
 const DESCRIPTION =
   'A self-hosted gateway to models: chat completions, messages, generateContent and videos in front of any provider. ' +
   'What the bodies of the three protocols mean is described by their inventors; what the gateway adds, by its own documents.';
 
-export function createDocument({ protocols, prefixes, version }: DocumentOptions): Json {
-  const operations = [
-    ...protocolOperations(protocols, prefixes),
-    ...videoOperations(),
-    ...pageOperations,
-    ...adminOperations,
-  ];
+/** One for each template of the routes. */
+export function operationsOfRoutes(routes: readonly DescribedRoute[]): ApiOperation[] {
+  return routes.flatMap(({ method, templates, access, describe }) =>
+    templates.map((template) => ({ method, path: template.path, access, ...describe(template) })),
+  );
+}
+
+type DescribedRoute = Pick<Route, 'method' | 'templates' | 'access' | 'describe'>;
+
+export function createDocument({ version, operations }: DocumentOptions): Json {
   const named = [WEBHOOK, ...operations.flatMap(namedOf)];
   return {
     openapi: '3.1.0',

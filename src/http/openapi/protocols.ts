@@ -1,48 +1,26 @@
-/** The routes of the protocols in the description of the API, from what each operation says of itself. */
+/** Descriptions of the routes of protocols, from what each operation says of itself. */
 
 import { Type } from 'typebox';
-import {
-  type ClientRoute,
-  type Operation,
-  operationsOf,
-  type Prefixes,
-  type RouteTemplate,
-} from '../../core/operation.ts';
+import type { ClientRoute, Operation, RouteTemplate } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { type ApiOperation, anyObject, EVENTS, JSON_TYPE } from './operation.ts';
+import type { RouteDescription } from '../route-table.ts';
+import { anyObject, EVENTS, JSON_TYPE } from './operation.ts';
 
-export function protocolOperations(protocols: readonly Protocol[], prefixes: Prefixes): ApiOperation[] {
-  return protocols.flatMap((protocol) => [
-    ...operationsOf(protocol).flatMap((operation) =>
-      operation
-        .routes(prefixes)
-        .flatMap(({ method, templates }) =>
-          templates.map((template) => describeOperation({ protocol, operation, method }, template)),
-        ),
-    ),
-    ...protocol
-      .catalogRoutes(prefixes)
-      .flatMap(({ method, templates }) => templates.map((template) => describeCatalog(protocol, method, template))),
-  ]);
-}
+/** A template of a route, with its method. */
+type Template = RouteTemplate & Pick<ClientRoute<unknown>, 'method'>;
 
-interface Described {
-  protocol: Protocol;
-  operation: Operation;
-  method: ClientRoute<unknown>['method'];
-}
-
-function describeOperation({ protocol, operation, method }: Described, { path, streams }: RouteTemplate): ApiOperation {
+export function describeOperation(
+  protocol: Protocol,
+  operation: Operation,
+  { method, path, streams }: Template,
+): RouteDescription {
   const { schema, summary } = operation;
   const part = operation.name === 'complete' ? '' : operation.name.split('-').map(capital).join('');
   const name = `${capital(protocol.id)}${part}Request`;
   return {
-    method,
-    path,
     id: idOf(method, path),
     tag: protocol.id,
     summary: `${summary} (${protocol.id})`,
-    access: 'key',
     body: { types: [JSON_TYPE], schema: { name, schema } },
     headers: CALL_HEADERS,
     answer: {
@@ -55,19 +33,12 @@ function describeOperation({ protocol, operation, method }: Described, { path, s
   };
 }
 
-function describeCatalog(
-  protocol: Protocol,
-  method: ClientRoute<unknown>['method'],
-  { path }: RouteTemplate,
-): ApiOperation {
+export function describeCatalog(protocol: Protocol, { method, path }: Template): RouteDescription {
   const summary = path.endsWith('{model}') ? 'Look at a model' : 'List models';
   return {
-    method,
-    path,
     id: idOf(method, path),
     tag: protocol.id,
     summary: `${summary} (${protocol.id})`,
-    access: 'anyone',
     answer: { status: 200, description: 'As the protocol has it.', schema: anyObject, type: JSON_TYPE },
   };
 }

@@ -1,9 +1,8 @@
-/** The routes of videos, and the webhook at the end of a task. */
+/** Descriptions of the routes of videos, and of the webhook at the end of a task. */
 
 import { type TSchema, Type } from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
-import type { VideoRoute } from '../video-routes.ts';
-import { isPublic, VIDEO_PATHS } from '../video-routes.ts';
+import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
 const optional = Type.Optional;
@@ -60,15 +59,14 @@ const DELIVERIES: Named = {
 const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 const INDEX = query('index', Type.Integer({ minimum: 0 }), 'Which video of the task.');
 
-type Description = Pick<ApiOperation, 'summary' | 'answer'> & Partial<ApiOperation>;
-
 function json(description: string, schema: Named | TSchema, status = 200): ApiOperation['answer'] {
   return { status, description, type: JSON_TYPE, schema };
 }
 
 const FILM = { status: 200, description: 'The bytes, or a range of them.', type: 'video/mp4', schema: Type.String() };
 
-const DESCRIPTIONS: Record<VideoRoute['action'], Description> = {
+/** By the last word of the route's name. */
+export const VIDEO_DESCRIPTIONS = {
   create: {
     summary: 'Order a video',
     body: { types: [JSON_TYPE, 'multipart/form-data'], schema: { name: 'VideoRequest', schema: videoSchema } },
@@ -109,14 +107,6 @@ const DESCRIPTIONS: Record<VideoRoute['action'], Description> = {
   },
   deliveries: { summary: 'See what became of the webhook of a task', answer: json('Its log.', DELIVERIES) },
   replay: { summary: 'Send the webhook of a task once more', answer: json('Its log.', DELIVERIES, 202) },
-};
+} satisfies Record<string, Omit<RouteDescription, 'id' | 'tag'>>;
 
-export function videoOperations(): ApiOperation[] {
-  return VIDEO_PATHS.flatMap(({ template, methods }) =>
-    Object.entries(methods).map(([method, action = 'get']) => ({
-      ...{ method: method as ApiOperation['method'], path: template, id: `videos_${action}`, tag: 'videos' },
-      access: isPublic({ action } as VideoRoute) ? ('anyone' as const) : ('key' as const),
-      ...DESCRIPTIONS[action],
-    })),
-  );
-}
+export type VideoAction = keyof typeof VIDEO_DESCRIPTIONS;

@@ -1,4 +1,4 @@
-/** What the holder of a key may see of it: its use, one request of it, and what it may still use. */
+/** What the holder of a key reads of its account: its use, one of its requests, and what it may still use. */
 
 import { requestIdOf } from '../core/answer-id.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -17,30 +17,9 @@ export interface AccountRouteOptions {
   now?(): number;
 }
 
-type Answer = (key: Key, query: URLSearchParams, options: AccountRouteOptions) => Promise<object>;
+export type ReadAccount = (key: Key, query: URLSearchParams, options: AccountRouteOptions) => Promise<object>;
 
-/** By their paths. */
-export const ACCOUNT_ROUTES: ReadonlyMap<string, { name: string; answer: Answer }> = new Map([
-  ['/v1/usage', { name: 'own.usage', answer: usage }],
-  ['/v1/generation', { name: 'own.generation', answer: generation }],
-  ['/v1/key', { name: 'own.key', answer: facts }],
-  ['/v1/credits', { name: 'own.credits', answer: credits }],
-]);
-
-export interface AccountRoute {
-  /** In logs and figures. */
-  name: string;
-  answer: Answer;
-}
-
-/** Undefined for all other paths. Throws `method_not_allowed`. */
-export function accountRoute(method: string, path: string): AccountRoute | undefined {
-  const route = ACCOUNT_ROUTES.get(path);
-  if (!route || method === 'GET' || method === 'HEAD') return route;
-  throw new GatewayError('method_not_allowed', `${path} takes GET, HEAD, not ${method}.`, { allow: 'GET, HEAD' });
-}
-
-async function usage(
+export async function usage(
   key: Key,
   query: URLSearchParams,
   { store, now = Date.now }: AccountRouteOptions,
@@ -49,7 +28,7 @@ async function usage(
   return reportUsage(store, readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now()), key.id);
 }
 
-async function generation(key: Key, query: URLSearchParams, { store }: AccountRouteOptions): Promise<object> {
+export async function generation(key: Key, query: URLSearchParams, { store }: AccountRouteOptions): Promise<object> {
   const id = query.get('id');
   if (!id) throw new GatewayError('invalid_request', 'id is required: that of a request.', { param: 'id' });
   // No database text holds a NUL, and neither does an id.
@@ -64,7 +43,7 @@ async function generation(key: Key, query: URLSearchParams, { store }: AccountRo
 }
 
 /** OpenRouter's shape, which knows one limit: of several budgets the one of which least is left. */
-async function facts(
+export async function keyFacts(
   key: Key,
   _query: URLSearchParams,
   { store, now = Date.now }: AccountRouteOptions,
@@ -110,7 +89,7 @@ const ELSEWHERE = {
 };
 
 /** What the tightest budget of the key holds and how much of it is used, as OpenRouter says it of an account. */
-async function credits(
+export async function credits(
   key: Key,
   _query: URLSearchParams,
   { store, now = Date.now }: AccountRouteOptions,

@@ -1,0 +1,49 @@
+/** Access to the operator's routes: for the holder of the admin token or, where there is none, for this machine alone. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Logger } from 'pino';
+import { GatewayError } from '../core/errors.ts';
+import type { Secret } from '../security/secret.ts';
+import { nothingAt } from './route-table.ts';
+
+export interface OperatorAccess {
+  /** Absent leaves the routes to those who can reach a gateway that listens on loopback. */
+  token?: Secret;
+  /** Whether only this machine reaches the gateway. */
+  local: boolean;
+  log: Pick<Logger, 'info'>;
+}
+
+/** Throws `invalid_api_key`, and `not_found` where nobody may see the route. */
+export type CheckOperator = (route: { method: string; path: string }, headers: IncomingHttpHeaders) => void;
+
+export function createOperatorCheck({ token, local, log }: OperatorAccess): CheckOperator {
+  let hinted = false;
+  return ({ method, path }, headers) => {
+    if (token) {
+      if (presentsToken(headers, token)) return;
+      throw tokenRequired();
+    }
+    if (local) return;
+    if (!hinted) log.info(`${method} ${path} is asked for; set admin.token to open it, or listen on loopback`);
+    hinted = true;
+    throw nothingAt(method, path);
+  };
+}
+
+/** Undefined where no token is presented. */
+export function presentsToken({ authorization = '' }: IncomingHttpHeaders, token: Secret): boolean | undefined {
+  const presented = /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1];
+  return presented === undefined ? undefined : isEqual(presented, token.reveal());
+}
+
+export function tokenRequired(): GatewayError {
+  return new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
+}
+
+/** Digests have one length, so the comparison takes one time. */
+function isEqual(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

@@ -1,0 +1,164 @@
+/** Route table: every method and path that a server answers, with who may call it, its description and its handler. */
+
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { Operation, RouteTemplate } from '../core/operation.ts';
+import type { Protocol } from '../core/protocol.ts';
+import type { ApiOperation } from './openapi/operation.ts';
+
+export interface Route<Context = never, Match = unknown> {
+  /** In logs, metrics and traces, e.g. `videos.create`. */
+  name: string;
+  /** The name of one request, where the path says more than the route. */
+  nameOf?(match: Match): string;
+  /** `HEAD` is answered like `GET`. */
+  method: ApiOperation['method'];
+  /** The literal start of the path; of several that fit a request, the longest decides. */
+  path: string;
+  /** Undefined where a path below `path` is not of this route. Throws `invalid_request` and `not_found`. */
+  match(path: string, query: URLSearchParams): Match | undefined;
+  /** The whole paths, with names in braces for what varies. */
+  templates: readonly RouteTemplate[];
+  /** Whose credentials are read, and in whose shape errors are written. */
+  protocol: Protocol;
+  /** Of inference. */
+  operation?: Operation;
+  /** What a key must be scoped to; absent where every key may call it. */
+  surface?: string;
+  access: RouteAccess;
+  /** Whether it starts, changes or ends something. */
+  changes: boolean;
+  /** Whether a request counts against the limits of its key. */
+  limited: boolean;
+  /** What the description of the API says of one of its templates. */
+  describe(template: RouteTemplate): RouteDescription;
+  handle(context: Context, match: Match): unknown;
+}
+
+/** Who may call a route: anyone, the holder of a key, or of the admin token. */
+export type RouteAccess = ApiOperation['access'];
+
+export type RouteDescription = Omit<ApiOperation, 'method' | 'path' | 'access'>;
+
+export interface FoundRoute<Context> {
+  route: Route<Context>;
+  match: unknown;
+  /** For logs, metrics and traces. */
+  name: string;
+  protocol: Protocol;
+}
+
+/** `not_found`, `method_not_allowed`, or what is wrong with the path or query. */
+export interface MissedRoute {
+  route?: undefined;
+  error: GatewayError;
+  /** The protocol that suits the path best. */
+  protocol: Protocol;
+}
+
+export interface RouteTable<Context> {
+  routes: readonly Route<Context>[];
+  find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> | MissedRoute;
+  /** The protocol whose routes have the longest start in common with a path. */
+  protocolOf(path: string): Protocol;
+}
+
+/** `defaultProtocol` writes the errors of paths that have nothing in common with any route. */
+export function createRouteTable<Context>(
+  unsorted: readonly Route<Context>[],
+  defaultProtocol: Protocol,
+): RouteTable<Context> {
+  const routes = unsorted.toSorted((one, other) => other.path.length - one.path.length);
+
+  function find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> {
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const others: Route<Context>[] = [];
+    for (const route of routes) {
+      if (!isBelow(path, route.path)) continue;
+      if (others[0] && others[0].path.length > route.path.length) break;
+      const isWanted = route.method === wanted;
+      const match = route.match(path, isWanted ? query : NO_QUERY);
+      if (match === undefined) continue;
+      if (!isWanted) others.push(route);
+      else return { route, match, name: route.nameOf?.(match) ?? route.name, protocol: route.protocol };
+    }
+    if (others.length > 0) throw methodNotAllowed(method, path, others);
+    throw nothingAt(method, path);
+  }
+
+  function protocolOf(path: string): Protocol {
+    let [best, most] = [defaultProtocol, 0];
+    for (const route of routes) {
+      const count = commonSegments(route.path, path);
+      if (count > most) [best, most] = [route.protocol, count];
+    }
+    return best;
+  }
+
+  return {
+    routes,
+    find(method, path, query) {
+      try {
+        return find(method, path, query);
+      } catch (error) {
+        return { error: toGatewayError(error), protocol: protocolOf(path) };
+      }
+    },
+    protocolOf,
+  };
+}
+
+const NO_QUERY = new URLSearchParams();
+
+export function nothingAt(method: string, path: string): GatewayError {
+  return new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
+}
+
+/** For routes without variable parts. */
+export function matchExactly(template: string): (path: string) => Record<string, never> | undefined {
+  return (path) => (path === template ? {} : undefined);
+}
+
+/** The percent-decoded segments of a path after `start`; undefined when the path is elsewhere or tries to climb. */
+export function segmentsBelow(path: string, start: string): string[] | undefined {
+  if (!isBelow(path, start)) return undefined;
+  const segments = path.slice(start.length).split('/').slice(1);
+  if (segments.at(-1) === '') segments.pop();
+  const decoded: string[] = [];
+  for (const segment of segments) {
+    const text = decode(segment);
+    if (
+      text === undefined ||
+      text.includes('%') ||
+      text.split('/').some((piece) => piece === '..' || piece === '.' || piece === '')
+    ) {
+      return undefined;
+    }
+    decoded.push(text);
+  }
+  return decoded;
+}
+
+function isBelow(path: string, start: string): boolean {
+  return path.startsWith(start) && (path.length === start.length || path[start.length] === '/');
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function methodNotAllowed(method: string, path: string, routes: readonly { method: string }[]): GatewayError {
+  const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
+  const allow = [...new Set(methods)].join(', ');
+  return new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
+}
+
+function commonSegments(one: string, other: string): number {
+  const [left, right] = [one.split('/'), other.split('/')];
+  let count = 1;
+  while (count < left.length && left[count] === right[count]) count++;
+  return count - 1;
+}

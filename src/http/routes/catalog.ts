@@ -1,0 +1,37 @@
+/** Routes of the protocols' model lists, e.g. `GET /v1/models`: for anyone. */
+
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Prefixes } from '../../core/operation.ts';
+import type { CatalogQuery, Protocol } from '../../core/protocol.ts';
+import { answerCatalog } from '../catalog.ts';
+import type { RequestContext } from '../context.ts';
+import { describeCatalog } from '../openapi/protocols.ts';
+import { type Route, segmentsBelow } from '../route-table.ts';
+
+export function catalogRoutes(
+  protocols: readonly Protocol[],
+  prefixes: Prefixes,
+  catalog: () => Catalog,
+): Route<RequestContext>[] {
+  return protocols.flatMap((protocol) =>
+    protocol.catalogRoutes(prefixes).map(
+      ({ method, path, match, templates }): Route<RequestContext, CatalogQuery> => ({
+        name: 'catalog',
+        nameOf: ({ type }) => `catalog.${type}`,
+        method,
+        path,
+        match(requested, query) {
+          const rest = segmentsBelow(requested, path);
+          return rest && match(rest, query);
+        },
+        templates,
+        protocol,
+        access: 'anyone',
+        changes: false,
+        limited: false,
+        describe: (template) => describeCatalog(protocol, { ...template, method }),
+        handle: (context, query) => answerCatalog(context, query, catalog()),
+      }),
+    ),
+  );
+}

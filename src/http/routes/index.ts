@@ -1,0 +1,32 @@
+/** All routes of the gateway's server. */
+
+import type { Protocol } from '../../core/protocol.ts';
+import type { AppOptions, RequestContext } from '../context.ts';
+import { adminOperations } from '../openapi/admin.ts';
+import { createDocument, operationsOfRoutes } from '../openapi/document.ts';
+import { createRouteTable, type RouteTable } from '../route-table.ts';
+import { createVideoHandlers } from '../videos.ts';
+import { accountRoutes } from './account.ts';
+import { catalogRoutes } from './catalog.ts';
+import { protocolRoutes } from './protocols.ts';
+import { systemRoutes } from './system.ts';
+import { videoRoutes } from './videos.ts';
+
+export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
+  const { protocols, prefixes, version, store, videos, accounts } = options;
+  /** Of all routes that no protocol has. */
+  const protocol = protocols[0] as Protocol;
+  const describeApi = () =>
+    createDocument({ version, operations: [...operationsOfRoutes(table.routes), ...adminOperations] });
+  const table: RouteTable<RequestContext> = createRouteTable(
+    [
+      ...protocolRoutes(protocols, prefixes, options),
+      ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
+      ...videoRoutes(protocol, createVideoHandlers(videos, accounts)),
+      ...accountRoutes(protocol, { store, now: videos.now }),
+      ...systemRoutes(protocol, { ...options, describeApi }),
+    ],
+    protocol,
+  );
+  return table;
+}

@@ -1,0 +1,67 @@
+/** Routes that operators and their machines read: health, readiness, metrics, and the description of the API. */
+
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+import type { Protocol } from '../../core/protocol.ts';
+import type { Store } from '../../store/store.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Recorder } from '../../usage/recorder.ts';
+import type { RequestContext } from '../context.ts';
+import { SYSTEM_DESCRIPTIONS } from '../openapi/pages.ts';
+import { createReadiness } from '../readiness.ts';
+import { matchExactly, type Route } from '../route-table.ts';
+
+export interface SystemRouteOptions {
+  store: Pick<Store, 'health'>;
+  recorder?: Pick<Recorder, 'ready'>;
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  log: Logger;
+  /** The description of the API, made when somebody first asks for it. */
+  describeApi(): object;
+}
+
+interface SystemRoute {
+  name: keyof typeof SYSTEM_DESCRIPTIONS;
+  path: string;
+  access: Route['access'];
+  handle(context: RequestContext): FastifyReply | Promise<FastifyReply>;
+}
+
+export function systemRoutes(
+  protocol: Protocol,
+  { store, recorder, metrics, log, describeApi }: SystemRouteOptions,
+): Route<RequestContext>[] {
+  const answerReadiness = createReadiness(store, log, recorder);
+  let document: Buffer | undefined;
+
+  function answerDescription({ reply, common }: RequestContext): FastifyReply {
+    document ??= Buffer.from(JSON.stringify(describeApi()));
+    const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' };
+    return reply.headers({ ...common, ...headers }).send(document);
+  }
+
+  async function answerMetrics({ reply, common }: RequestContext): Promise<FastifyReply> {
+    const text = await metrics.text();
+    return reply.headers({ ...common, 'content-type': metrics.contentType, 'cache-control': 'no-store' }).send(text);
+  }
+
+  const routes: SystemRoute[] = [
+    { name: 'health', path: '/healthz', access: 'anyone', handle: ({ reply }) => reply.send({ status: 'ok' }) },
+    { name: 'readiness', path: '/readyz', access: 'anyone', handle: ({ reply }) => answerReadiness(reply) },
+    { name: 'metrics', path: '/metrics', access: 'admin', handle: answerMetrics },
+    { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: answerDescription },
+  ];
+  return routes.map(({ name, path, access, handle }) => ({
+    name,
+    method: 'GET',
+    path,
+    match: matchExactly(path),
+    templates: [{ path }],
+    protocol,
+    access,
+    changes: false,
+    limited: false,
+    describe: () => SYSTEM_DESCRIPTIONS[name],
+    handle,
+  }));
+}
