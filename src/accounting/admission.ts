@@ -1,4 +1,4 @@
-/** Opens the account of a call: what it may use is reserved of its key's limits, and nothing begins that cannot be recorded. */
+/** Admission control: reserves the limits of the key before a request, and refuses requests that cannot be recorded. */
 
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -25,23 +25,23 @@ export interface AdmittedCall {
   account: UsageMeter;
   /** `x-ratelimit-*`. */
   headers: Record<string, string>;
-  /** What may be asked of an endpoint; absent where no budget bounds it. */
+  /** Output limit per endpoint that the reservation allows; absent without a budget. */
   limitOf?: InferenceCall['limitOf'];
-  /** Gives back what is still reserved. */
+  /** Releases the reservations. */
   discard(): void;
 }
 
 export interface AdmissionControl {
-  /** What a key's limits leave, as headers. */
+  /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;
-  /** Takes one of a key's slots for requests at once; returns what gives it back. Throws `rate_limit_exceeded`. */
+  /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
   enter(key: Key): Promise<() => void>;
   /**
-   * `onSettled` is called when the request is over and recorded, before the client hears its end. Throws
+   * `onSettled` is called when the request is recorded, before the client receives its end. Throws
    * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.
    */
   open(call: InferenceCall, key: Key, route: RoutingDecision, onSettled?: () => void): Promise<AdmittedCall>;
-  /** Holds what a task may cost until it is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
+  /** Holds the maximum cost of a task until its usage is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
   reserve(key: Key, task: ExpectedTask): Promise<BudgetReservation>;
 }
 
@@ -51,13 +51,13 @@ export interface ExpectedTask {
   model: string;
   /** Unix milliseconds. */
   createdAt: number;
-  /** In 1e-12 USD; undefined where nobody knows a price beforehand. */
+  /** In 1e-12 USD; undefined without a known price. */
   cost: bigint | undefined;
 }
 
-/** Milliseconds after which the store may be back. */
+/** Suggested delay before a retry while records cannot be written. */
 const RETRY_AFTER_MS = 1000;
-/** What has no known price needs a budget of which anything is left. */
+/** Reservation of a task without a known price: it only requires that some budget is left. */
 const UNKNOWN_COST_RESERVATION = 1n;
 
 export function createAdmissionControl({ recorder, limits, store, now }: AdmissionControlOptions): AdmissionControl {
@@ -99,7 +99,7 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         ...{ protocolIn: call.protocol.id, stream: call.stream },
       };
       const account = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits });
-      // A budget that costs nothing to keep needs no limit.
+      // Free endpoints need no output limit.
       const limitOf = cost ? most().limitsFor(cost) : undefined;
       return { account, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
     },
@@ -117,7 +117,7 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         settle({ tokens: 0, cost: 0n });
         throw error;
       }
-      // From here on the store counts it as spent.
+      // The hold in the store counts as spent now.
       settle({ tokens: 0, cost });
       return { headers, release: () => store.call('releaseTask', { id }) };
     },

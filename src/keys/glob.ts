@@ -1,4 +1,4 @@
-/** Patterns of model ids, in which `*` stands for any characters. */
+/** Glob patterns of model ids, in which `*` matches any characters. */
 
 /** Linear in the length of the text, whatever the pattern. */
 export function matchesGlob(glob: string, text: string): boolean {

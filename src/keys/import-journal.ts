@@ -1,4 +1,4 @@
-/** Takes over the file in which earlier versions kept their keys: one JSON event a line. */
+/** Import of the key journal of earlier versions: one JSON event per line. */
 
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ type Event =
       name: string;
       digest: string;
       prefix: string;
-      /** Unix milliseconds, as all moments here. */
+      /** Unix milliseconds, like all timestamps here. */
       created: number;
       expires?: number;
       models?: string[];
@@ -32,18 +32,18 @@ function journalOf(folder: string): string {
   return join(folder, 'keys.jsonl');
 }
 
-/** Does nothing where there is no such file; what is taken over is set aside as `keys.jsonl.imported`. */
+/** Does nothing without a journal. An imported journal is renamed to `keys.jsonl.imported`. */
 export async function importJournal(folder: string, store: Store): Promise<void> {
   if (!hasJournal(folder)) return;
   const path = journalOf(folder);
-  // A line counts when it is complete.
+  // An incomplete last line is ignored.
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const keys = replay(lines.flatMap(parseEvent));
   if (keys.length > 0) await store.call('importKeys', { keys, author: { actor: 'gateway' }, now: store.now() });
   try {
     renameSync(path, `${path}.imported`);
   } catch (error) {
-    // Another process did the same.
+    // Another process imported it concurrently.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }

@@ -1,22 +1,22 @@
-/** The keys in memory, by digest: what is asked of them at every request costs no look into the store. */
+/** In-memory index of keys by digest, so that authentication needs no store call. */
 
 import type { KeySettings } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 import type { StoredKey } from '../store/operations/keys.ts';
 import { digestOf, type Key, keyOf, shownPrefix } from './key.ts';
 
-/** A key that stands in the configuration. */
+/** A key defined in the configuration. */
 export interface StaticKey {
   name: string;
   key: Secret;
-  /** What it may do; absent means everything. */
+  /** Permissions and limits; absent means unrestricted. */
   settings?: KeySettings;
   expires?: number;
 }
 
 export interface IndexedKey {
   key: Key;
-  /** When this secret of the key ends, in Unix milliseconds. */
+  /** Expiry of this secret, in Unix milliseconds. */
   until: number;
 }
 
@@ -44,12 +44,12 @@ export function indexStoredKeys(rows: readonly StoredKey[]): KeyIndex {
   return new Map(known);
 }
 
-/** Each key once, however many secrets it has. */
+/** Each key once, regardless of the number of its secrets. */
 export function distinctKeys(known: KeyIndex): Key[] {
   return [...new Set([...known.values()].map(({ key }) => key))];
 }
 
-/** Of one key: a row for each of its secrets, the current one last. */
+/** `rows`: the secrets of one key, the current one last. */
 function keyOfRows(rows: readonly StoredKey[]): Key {
   const row = rows.at(-1) as StoredKey;
   const [before] = rows.slice(-2, -1);

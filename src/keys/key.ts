@@ -1,11 +1,11 @@
-/** What an API key is: random text for its owner, a digest and a few facts for us. */
+/** API keys: generation, digest, checksum and state. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeySettings } from '../records/key-settings.ts';
 import { matchesGlob } from './glob.ts';
 
-/** Begins every key, so that one is recognised where it doesn't belong. */
+/** Prefix of every key, which makes leaked keys recognisable. */
 const KEY_PREFIX = 'sk-pg-';
 
 const RANDOM_BYTES = 32;
@@ -15,39 +15,39 @@ const KEY_LENGTH = KEY_PREFIX.length + 43 + CHECKSUM_LENGTH;
 export interface KeyFacts {
   id: string;
   name: string;
-  /** Its first characters, to tell keys apart. */
+  /** First characters, to tell keys apart. */
   prefix: string;
   origin: 'store' | 'configuration';
-  /** Unix milliseconds, as all moments of a key; absent for keys of the configuration. */
+  /** Unix milliseconds, like all timestamps of a key; absent for keys of the configuration. */
   created?: number;
   updated?: number;
-  /** Refused from this moment on. */
+  /** Expiry. */
   expires?: number;
   revoked?: number;
-  /** Refused until somebody takes that back. */
+  /** Temporarily refused. */
   disabled?: boolean;
-  /** When the secret before the current one ends, while both work. */
+  /** Expiry of the previous secret, while both are valid. */
   previousUntil?: number;
-  /** To the minute. */
+  /** Precise to the minute. */
   lastUsed?: number;
-  /** What it may do. */
+  /** Permissions and limits. */
   settings: KeySettings;
 }
 
 export interface Key extends KeyFacts {
-  /** Whether it may use the model, given as `<provider>/<model>`. */
+  /** Whether the key may use a model, given as `<provider>/<model>`. */
   allows(model: string): boolean;
 }
 
 export type KeyState = 'active' | 'expired' | 'disabled' | 'revoked';
 
-/** A new key, which only its owner will ever see. It ends with a checksum, by which tools tell keys from other text. */
+/** A new random key with a checksum at its end, by which secret scanners recognise it. */
 export function generateKey(): string {
   const text = KEY_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
   return text + checksum(text);
 }
 
-/** False for a key of ours that was mistyped or cut; keys of earlier versions and of the configuration have no checksum. */
+/** False for a generated key with a wrong checksum; keys of earlier versions and of the configuration have none. */
 export function isIntact(key: string): boolean {
   if (!key.startsWith(KEY_PREFIX) || key.length !== KEY_LENGTH) return true;
   return key.endsWith(checksum(key.slice(0, -CHECKSUM_LENGTH)));
@@ -59,12 +59,12 @@ function checksum(text: string): string {
   return bytes.toString('base64url');
 }
 
-/** What is stored instead of a key. Keys are long and random, so a fast hash is enough. */
+/** Stored digest of a key. Keys are long and random, so a fast hash suffices. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }
 
-/** Little enough to keep the rest unguessable, of a key somebody else made too. */
+/** Short enough to keep the rest unguessable, also for configured keys. */
 export function shownPrefix(key: string): string {
   return key.slice(0, key.startsWith(KEY_PREFIX) ? 8 : 4);
 }

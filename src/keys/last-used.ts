@@ -1,13 +1,13 @@
-/** When keys were last used, to the minute: gathered in memory and written together, behind the requests. */
+/** Last use of keys, precise to the minute: collected in memory and written in batches. */
 
 import type { Store } from '../store/store.ts';
 
-/** Milliseconds in which a further use of a key says nothing new. */
+/** Precision of the last use. */
 const RESOLUTION_MS = 60_000;
 
 export interface LastUsedTracker {
   record(id: string, now: number): void;
-  /** Writes what is new. What cannot be written waits for the next time. */
+  /** Writes new values; after a failure they stay pending. */
   flush(): Promise<void>;
 }
 

@@ -1,20 +1,20 @@
-/** What a key may be used for, and from where. What is not allowed is refused. */
+/** Scopes of keys: surfaces, read-only access and client addresses. */
 
 import { GatewayError } from '../core/errors.ts';
 import { type Address, contains, parseAddress, parseRange } from '../net/ip-address.ts';
 import type { KeySettings } from '../records/key-settings.ts';
 
-/** What somebody is about to do with a key. */
+/** Intended use of a key. */
 export interface Access {
-  /** One of `SURFACES`; absent for what every key may see, such as its own use. */
+  /** Surface; absent for routes open to every key, such as its own usage. */
   surface?: string;
-  /** Whether it starts, changes or ends something. */
+  /** Whether the request changes something. */
   changes: boolean;
-  /** Of the client; empty where it cannot be known. */
+  /** Client address; empty if unknown. */
   address: string;
 }
 
-/** Throws `permission_denied` in words for whoever uses the key. */
+/** Throws `permission_denied` with a message for the client. */
 export function checkAccess({ surfaces, readOnly, cidrs }: KeySettings, { surface, changes, address }: Access): void {
   if (cidrs && !isWithin(cidrs, address)) throw denied('This key may not be used from this address.');
   if (surface !== undefined && surfaces && !surfaces.some((allowed) => allowed === surface)) {
@@ -25,7 +25,7 @@ export function checkAccess({ surfaces, readOnly, cidrs }: KeySettings, { surfac
   }
 }
 
-/** The bytes of an address; those of IPv4 where an IPv6 socket shows one. */
+/** Bytes of an address; an IPv4-mapped IPv6 address becomes IPv4. */
 export function parseClientAddress(text: string): Address | undefined {
   return parseAddress(text.replace(/^::ffff:(?=[\d.]+$)/i, ''));
 }

@@ -1,4 +1,4 @@
-/** Who may use the gateway: the keys of the store and of the configuration, looked up by digest. */
+/** Key store: authentication and management of stored and configured keys. */
 
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
@@ -17,15 +17,16 @@ export type { KeyPatch } from '../store/operations/keys.ts';
 export type { Key } from './key.ts';
 export type { StaticKey } from './key-index.ts';
 
-/** Milliseconds between two looks at the store, and between two on behalf of unknown keys. */
+/** Interval of refreshes from the store, and minimum interval of refreshes for unknown keys. */
 const REFRESH_INTERVAL_MS = 1000;
+/** Default time for which the previous secret stays valid after a rotation. */
 const DEFAULT_OVERLAP_MS = 24 * 3600 * 1000;
 
 const GATEWAY_AUTHOR: Author = { actor: 'gateway' };
 
 export interface NewKey {
   name: string;
-  /** What it may do; absent means everything. */
+  /** Permissions and limits; absent means unrestricted. */
   settings?: KeySettings;
   /** Unix milliseconds. */
   expires?: number;
@@ -33,46 +34,46 @@ export interface NewKey {
 
 export interface CreatedKey {
   key: Key;
-  /** The key itself, which cannot be had again. */
+  /** The key text, which cannot be retrieved again. */
   secret: string;
-  /** What its webhooks are signed with. */
+  /** Signing secret of its webhooks. */
   webhookSecret?: string;
 }
 
 export interface KeyStore {
-  /** The key if it is known and active: at once, but for a stranger, on whose behalf the store may be asked. */
+  /** Returns the key if it is known and active: synchronously, except for unknown keys, which may refresh from the store. */
   authenticate(presented: string): MaybePromise<Key | undefined>;
-  /** Throws `invalid_request` when an active key has the name. */
+  /** Throws `invalid_request` if an active key has the name. */
   create(key: NewKey, author?: Author): Promise<CreatedKey>;
-  /** Throws `not_found`, or `invalid_request` where that cannot be done. */
+  /** Throws `not_found`, or `invalid_request` if the key cannot be changed. */
   update(idOrName: string, patch: KeyPatch, author?: Author): Promise<Key>;
-  /** A new secret; the one before it works for `overlap` milliseconds more. Throws like `update`. */
+  /** Creates a new secret; the previous one stays valid for `overlap` milliseconds. Throws like `update`. */
   rotate(idOrName: string, overlap?: number, author?: Author): Promise<{ key: Key; secret: string }>;
   /** Throws like `update`. */
   find(idOrName: string): Promise<Key>;
-  /** The key of which somebody has the text, whether or not it can be used. */
+  /** Key of a key text, whether or not it is active. */
   identify(secret: string): Promise<Key | undefined>;
-  /** Of the configuration first, then of the store, oldest first, revoked ones included. */
+  /** Configured keys, then stored keys, oldest first, including revoked ones. */
   list(): Promise<Key[]>;
   /** Throws like `update`. */
   revoke(idOrName: string, author?: Author): Promise<Key>;
   /** Replaces the keys of the configuration. */
   configure(keys: readonly StaticKey[]): void;
-  /** Takes up within a second what other processes do to the store, until `close`. */
+  /** Picks up changes of other processes within a second, until `close`. */
   startRefreshing(): void;
-  /** Writes down when keys were last used. */
+  /** Writes the last use of keys. */
   close(): Promise<void>;
 }
 
 export interface KeyStoreOptions {
   store: Store;
-  /** Where earlier versions left their keys. */
+  /** Folder of the key journal of earlier versions. */
   folder: string;
   configured: readonly StaticKey[];
   now?: () => number;
-  /** Makes what the webhooks of a new key are signed with, to be stored with it; without, that is made when it is needed. */
+  /** Creates the webhook secret of a new key, to be stored with it; if absent, it is created on first use. */
   newWebhookSecret?(owner: string): Promise<{ secret: string; stored: StoredSecret }>;
-  /** Called when the store cannot be read while the keys are in use; the keys known so far stay. */
+  /** Called if a refresh fails; the known keys stay valid. */
   onUnreadable?: (error: Error) => void;
 }
 
@@ -87,7 +88,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   let timer: NodeJS.Timeout | undefined;
 
   async function refresh(): Promise<void> {
-    // In this order: what changes in between is seen the next time.
+    // Version before keys: a change in between is seen by the next refresh.
     const currentVersion = await store.call('keysVersion', {});
     if (currentVersion === version) return;
     storedIndex = indexStoredKeys(await store.call('readKeys', {}));
@@ -121,7 +122,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     });
   }
 
-  /** As it stands after a change. */
+  /** The key after a change. */
   async function keyAfterChange(id: string): Promise<Key> {
     await refresh();
     return resolveKey(id, distinctKeys(storedIndex));
@@ -134,7 +135,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       if (!isIntact(presented)) return undefined;
       const digest = digestOf(presented);
       const key = activeKey(configuredIndex.get(digest) ?? storedIndex.get(digest));
-      // What cannot be used takes the way of the unknown, so that nobody can tell them apart by time.
+      // Inactive keys take the same path as unknown keys, so that timing does not tell them apart.
       if (key || (!refreshing && Math.abs(now() - lastLookupAt) < REFRESH_INTERVAL_MS)) return key;
       if (!refreshing) lastLookupAt = now();
       return refreshQuietly().then(() => activeKey(storedIndex.get(digest)));
@@ -207,7 +208,7 @@ function newSecret(): { text: string; secret: SecretRow } {
   return { text, secret: { digest: digestOf(text), prefix: shownPrefix(text) } };
 }
 
-/** By id, else by name: the one that is not revoked, where there is one. */
+/** Finds a key by id, else by name; a key that is not revoked takes precedence. */
 function resolveKey(idOrName: string, keys: Key[], { allowConfigured = false } = {}): Key {
   const byId = keys.filter((key) => key.id === idOrName);
   const byName = keys.filter((key) => key.name === idOrName);

@@ -1,28 +1,28 @@
-/** Requests that wait for a share of a limit: served in the order in which they came, with one question to the store for all. */
+/** Fair queue for shares of a limit: served in order of arrival, with one store call for all waiting requests. */
 
 export interface FairQueueOptions<Item> {
-  /** Takes what an item needs of what is here; false, with nothing taken, where too little is here. */
+  /** Takes the share of an item locally; false, with nothing taken, if too little is available. */
   tryTake(item: Item): boolean;
-  /** Asks the store for what all these items need. True where the answer may have been outdated when it came. */
+  /** Requests the shares of all items from the store. True if the result may be outdated. */
   request(items: readonly Item[]): Promise<boolean>;
 }
 
 export interface FairQueue<Item> {
-  /** True when the item is served; false when the store has too little left for it. Rejects when the store cannot be asked. */
+  /** True if the item is served; false if the store has too little left. Rejects if the store is unavailable. */
   acquire(item: Item): Promise<boolean>;
-  /** Runs `work` while nobody is served; does nothing while somebody waits. */
+  /** Runs `work` exclusively if the queue is idle; else does nothing. */
   whenIdle(work: () => Promise<void>): Promise<void>;
 }
 
 interface Waiter<Item> {
   item: Item;
-  /** Outdated answers so far. */
+  /** Outdated results so far. */
   outdated: number;
   resolve(served: boolean): void;
   reject(error: unknown): void;
 }
 
-/** Outdated answers after which an item that does not fit is refused all the same. */
+/** Outdated results after which an item is refused. */
 const MAX_OUTDATED_ANSWERS = 5;
 
 export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Item>): FairQueue<Item> {
@@ -40,7 +40,7 @@ export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Ite
     isBusy = false;
   }
 
-  /** Decides on all of them in their order; what comes back is to be asked for once more. */
+  /** Serves or refuses waiters in order; returns those to retry. */
   async function settle(waiting: Waiter<Item>[]): Promise<Waiter<Item>[]> {
     const unserved = waiting.filter((waiter) => !isServed(waiter));
     if (unserved.length === 0) return [];

@@ -1,4 +1,4 @@
-/** What a key may use at most: requests and tokens by the minute, requests at once, money by the day, week, month and in all. */
+/** Limits of keys: requests and tokens per minute, concurrent requests, and budgets by day, week, month and in total. */
 
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
@@ -10,47 +10,41 @@ import { keySubject, type LimitSubject, limitSubjects } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
-  /** Of keys that have no limits of their own. */
+  /** Limits of keys without their own. */
   defaults(): Limits;
   now(): number;
 }
 
-/** A request before it is sent. */
+/** Request to be admitted, with upper bounds of its usage. */
 export interface AdmissionRequest {
   key: { id: string; settings: KeySettings };
   /** `<provider>/<model_id>`. */
   model: string;
-  /** How many tokens it may use at most, in and out, as estimated. Read where tokens are limited. */
+  /** Upper estimate of input and output tokens. Computed only if tokens are limited. */
   readonly tokens: number;
-  /** What it may cost at most, in 1e-12 USD. Read where there is a budget. */
+  /** Maximum cost in 1e-12 USD. Computed only if there is a budget. */
   readonly cost: bigint;
-  /** What is reserved at least where a budget leaves less than `cost`; absent where it is all or nothing. */
+  /** Smallest acceptable reservation if a budget leaves less than `cost`; absent for all or nothing. */
   readonly leastCost?: bigint | undefined;
 }
 
 export interface Admission {
-  /** `x-ratelimit-*`; none where nothing is limited. */
+  /** `x-ratelimit-*` headers; empty without limits. */
   headers: Record<string, string>;
-  /** What was reserved of budgets, in 1e-12 USD; absent where there is none. */
+  /** Amount reserved of the budgets, in 1e-12 USD; absent without a budget. */
   cost?: bigint;
-  /** Called once, when it is over. */
+  /** Settlement at the end of the request. Called once. */
   settle(used: { tokens: number; cost: bigint }): void;
 }
 
 export interface LimitKeeper {
-  /** Headers as those of an admission, with nothing taken. */
+  /** `x-ratelimit-*` headers, without admitting a request. */
   rateLimitHeaders(key: AdmissionRequest['key'], model: string): Record<string, string>;
-  /**
-   * Takes one of the slots of a key's requests at once, before anything else is known of the request. Returns what gives it
-   * back. Throws `rate_limit_exceeded`.
-   */
+  /** Takes a concurrency slot of a key, before the request is read. Returns its release. Throws `rate_limit_exceeded`. */
   enter(key: AdmissionRequest['key']): Promise<() => void>;
-  /**
-   * Takes what is limited beside the slots of `enter`. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing
-   * taken.
-   */
+  /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Gives back what is held in vain. To be called every few seconds where several gateways share limits. */
+  /** Releases idle holds. Called every few seconds if several gateways share limits. */
   releaseIdle(): Promise<void>;
   /** Drops what is kept of budgets whose day, week or month is over. */
   forgetEnded(): void;
@@ -85,13 +79,13 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     );
   }
 
-  async function admitConcurrent({ name, words, limits }: LimitSubject): Promise<() => void> {
+  async function admitConcurrent({ name, label, limits }: LimitSubject): Promise<() => void> {
     const most = limits.concurrentRequests;
     if (most === undefined) return noop;
     const slots = holding({ subject: `${name} concurrent`, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
     const slot = await slots.admit(1n);
     if (slot) return () => slot.settle(0n);
-    throw new GatewayError('rate_limit_exceeded', `${words} may make ${most} requests at once, which are under way.`, {
+    throw new GatewayError('rate_limit_exceeded', `${label} may make ${most} requests at once, which are under way.`, {
       retryAfter: 1000,
     });
   }
@@ -101,14 +95,14 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     kind: 'requests' | 'tokens',
     request: AdmissionRequest,
   ): Promise<SettleFunction | undefined> {
-    const { name, words, limits } = subject;
+    const { name, label, limits } = subject;
     const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
     if (limit === undefined) return undefined;
     const counter = minute(`${name} ${kind}`);
-    // What is larger than the whole limit gets a minute of its own.
+    // A request larger than the whole limit takes a full minute.
     const amount = kind === 'requests' ? 1 : Math.min(request.tokens, limit);
     if (!(await counter.admit(amount, limit))) {
-      throw new GatewayError('rate_limit_exceeded', `${words} may use ${limit} ${kind} a minute; wait for the next.`, {
+      throw new GatewayError('rate_limit_exceeded', `${label} may use ${limit} ${kind} a minute; wait for the next.`, {
         retryAfter: counter.state(limit).reset,
       });
     }
@@ -116,7 +110,7 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     return (used) => counter.correct(at, used[kind] - amount);
   }
 
-  /** `most`: what is reserved of the periods before, for no period needs to hold more. */
+  /** `most`: the reservation of the previous periods, which bounds this one. */
   async function admitBudget(
     request: AdmissionRequest,
     period: Period,
@@ -162,8 +156,8 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
 
     enter: (key) => admitConcurrent(keySubject(key, defaults())),
 
-    async admit(wish) {
-      const subjects = limitSubjects(wish.key, wish.model, defaults());
+    async admit(request) {
+      const subjects = limitSubjects(request.key, request.model, defaults());
       const settles: SettleFunction[] = [];
       let cost: bigint | undefined;
       const settle: SettleFunction = (used) => {
@@ -171,10 +165,10 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
       };
       try {
         for (const subject of subjects.slice(1)) settles.push(await admitConcurrent(subject));
-        for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', wish)) ?? noop);
-        for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', wish)) ?? noop);
+        for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', request)) ?? noop);
+        for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', request)) ?? noop);
         for (const period of PERIODS) {
-          const money = await admitBudget(wish, period, cost);
+          const money = await admitBudget(request, period, cost);
           settles.push(money?.settle ?? noop);
           cost = money?.cost ?? cost;
         }
@@ -201,7 +195,7 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
 
 function noop(): void {}
 
-/** Half of what is left, so that others under way find some too; undefined where less than `least` is left. */
+/** Half of what is left, so that concurrent requests get a share; undefined if less than `least` is left. */
 function partialReservation(left: bigint, least: bigint | undefined, most: bigint): bigint | undefined {
   if (least === undefined || least > left || least > most) return undefined;
   return minBigInt(most, maxBigInt(least, left / 2n));
@@ -215,15 +209,15 @@ function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => V
   return made;
 }
 
-/** Budgets of periods that are over are not asked for again. */
+/** Whether a pool belongs to a budget period that has ended. */
 function isPeriodOver(name: string, now: number): boolean {
   const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+) \d+$/.exec(name) ?? [];
   return startsAt !== undefined && Number(startsAt) < periodStart(period as Period, now);
 }
 
-/** Of several limits the one that ends first. */
-function rateLimitFields(kind: string, standings: WindowState[]): Record<string, string> {
-  const [tightest] = standings.toSorted((one, other) => one.remaining - other.remaining);
+/** Headers of the tightest of several limits. */
+function rateLimitFields(kind: string, states: WindowState[]): Record<string, string> {
+  const [tightest] = states.toSorted((one, other) => one.remaining - other.remaining);
   if (!tightest) return {};
   return {
     [`x-ratelimit-limit-${kind}`]: String(tightest.limit),

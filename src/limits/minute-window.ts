@@ -1,30 +1,30 @@
-/** A limit by the minute: requests, or tokens. */
+/** Fixed one-minute window of a limit of requests or tokens. */
 
 import { createFairQueue } from './fair-queue.ts';
 import type { Quota } from './quota.ts';
 
 export interface MinuteWindowOptions {
-  /** What is limited, e.g. a key's requests. */
+  /** Name of the limit, e.g. the requests of a key. */
   subject: string;
   quota: Quota;
   now(): number;
 }
 
-/** What a client may know of its limit. */
+/** State of a limit, as shown to clients. */
 export interface WindowState {
   limit: number;
   remaining: number;
-  /** Milliseconds until it is full again. */
+  /** Milliseconds until the window ends. */
   reset: number;
 }
 
 export interface MinuteWindow {
-  /** Takes `amount` from the current minute. False, with nothing taken, when it is used up. */
+  /** Takes `amount` from the current window. False, with nothing taken, if too little is left. */
   admit(amount: number, limit: number): Promise<boolean>;
-  /** Corrects what was taken at `at` by a difference, which may exceed what is left. */
+  /** Adjusts the amount taken in the window `at`; the difference may exceed what is left. */
   correct(at: number, difference: number): void;
   state(limit: number): WindowState;
-  /** When the current minute began, in Unix milliseconds. */
+  /** Start of the current window, in Unix milliseconds. */
   at(): number;
 }
 
@@ -37,10 +37,10 @@ interface WindowRequest {
 
 export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions): MinuteWindow {
   let windowAt = 0;
-  /** Ours of this minute, of which `used` is gone. */
+  /** Share of this gateway in the window, of which `used` is consumed. */
   let granted = 0;
   let used = 0;
-  /** What other gateways took of it, as last heard. */
+  /** Amount taken by other gateways, as of the last store call. */
   let takenByOthers = 0;
 
   function currentWindow(): number {
@@ -56,10 +56,10 @@ export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions)
       used += amount;
       return true;
     },
-    async request(takings) {
+    async request(requests) {
       const at = currentWindow();
-      const limit = Math.max(...takings.map((taking) => taking.limit));
-      const amount = takings.reduce((sum, taking) => sum + taking.amount, 0);
+      const limit = Math.max(...requests.map((one) => one.limit));
+      const amount = requests.reduce((sum, one) => sum + one.amount, 0);
       const alreadyUsed = Math.max(0, used - granted);
       const want = amount - Math.max(0, granted - used);
       const part = await quota.take({ subject, at, limit }, Math.max(want, quota.slice(limit)), alreadyUsed);

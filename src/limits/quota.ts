@@ -1,12 +1,12 @@
-/** Where a gateway gets its share of a limit from: alone it may take all that is left, with others it takes slices. */
+/** Quota source: a single gateway takes a whole limit, gateways that share a store take slices of it. */
 
 import type { Period } from '../records/key-settings.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Window {
-  /** What is limited. */
+  /** Name of the limit. */
   subject: string;
-  /** Unix milliseconds at which it began. */
+  /** Start, in Unix milliseconds. */
   at: number;
   limit: number;
 }
@@ -14,16 +14,16 @@ export interface Window {
 export interface HeldLimit {
   subject: string;
   limit: bigint;
-  /** What counts against the limit beside holdings. */
+  /** Budget whose spending counts against the limit, in addition to holds. */
   budget?: { keyId: string; period: Period; startsAt: number };
 }
 
 export interface Quota {
-  /** A share of a limit that is worth a question to the store. */
+  /** Amount to request at once, so that store calls are rare. */
   slice(limit: number): number;
-  /** Takes up to `want` of a window; `owed` is taken in any case. `taken` is what all have taken. */
+  /** Takes up to `want` of a window, and `alreadyUsed` in any case. `taken` is the total of all gateways. */
   take(window: Window, want: number, alreadyUsed: number): Promise<{ granted: number; taken: number }>;
-  /** Sets what this gateway holds to as much of `want` as is left. */
+  /** Sets the hold of this gateway to `want`, limited by what is left. */
   hold(holding: HeldLimit, want: bigint): Promise<{ granted: bigint; spent: bigint; others: bigint }>;
 }
 
@@ -32,7 +32,7 @@ export interface QuotaOptions {
   instance: string;
 }
 
-/** Gateways on one database take a limit in so many parts, so that several of them get some. */
+/** Slices of a limit on a shared store, so that every gateway gets some. */
 const SLICES_PER_LIMIT = 20;
 
 export function createQuota({ store, instance }: QuotaOptions): Quota {

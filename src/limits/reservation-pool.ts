@@ -1,4 +1,4 @@
-/** A limit on what is under way: requests at once, or money that answers on their way may still cost. */
+/** Reservation pool: reservations against a limit of concurrent requests or of money, from a hold in the store. */
 
 import { minBigInt } from '../core/money.ts';
 import { createFairQueue } from './fair-queue.ts';
@@ -7,30 +7,30 @@ import type { HeldLimit, Quota } from './quota.ts';
 export interface ReservationPoolOptions {
   holding: HeldLimit;
   quota: Quota;
-  /** What is asked for beyond the need of the moment, so that the next one needs no question. */
+  /** Amount held beyond the current need, so that the next reservation needs no store call. */
   slice: bigint;
 }
 
 export interface ReservationPool {
-  /** Reserves; undefined, with nothing reserved, where the limit leaves too little. */
+  /** Reserves `amount`; undefined if the limit leaves too little. */
   admit(amount: bigint): Promise<LimitReservation | undefined>;
-  /** What may still be reserved here, as far as is known. */
+  /** Amount that can still be reserved, as of the last store call. */
   readonly left: bigint;
-  /** Gives back what nobody has asked for since the last time. */
+  /** Releases the unused hold if nothing was reserved since the last call. */
   releaseIdle(): Promise<void>;
 }
 
 export interface LimitReservation {
-  /** Ends it; `spent` is gone for good. */
+  /** Ends the reservation; `spent` is consumed. Idempotent. */
   settle(spent: bigint): void;
 }
 
 export function createReservationPool({ holding, quota, slice }: ReservationPoolOptions): ReservationPool {
   let granted = 0n;
   let reserved = 0n;
-  /** What the store had left beyond what is held here. */
+  /** Amount left in the store beyond the hold of this gateway. */
   let unclaimed = holding.limit;
-  /** What was spent since the last question was asked: nobody knows whether its answer counts it already. */
+  /** Amount spent since the last store call was sent; its result may or may not include it. */
   let spentSince = 0n;
   let usedSinceRelease = false;
 

@@ -1,21 +1,21 @@
-/** What the limits of a key are about: the key itself, and each model that has limits of its own. */
+/** Subjects of limits: the key, and its models with their own limits. */
 
 import { matchesGlob } from '../keys/glob.ts';
 import type { KeySettings, Limits } from '../records/key-settings.ts';
 
 export interface LimitSubject {
   name: string;
-  /** For messages. */
-  words: string;
+  /** Name in error messages. */
+  label: string;
   limits: Limits;
 }
 
-/** The key itself, whatever it is used for. */
+/** Subject of the key, independent of the model. */
 export function keySubject(key: { id: string; settings: KeySettings }, defaults: Limits): LimitSubject {
-  return { name: key.id, words: 'This key', limits: { ...defaults, ...key.settings.limits } };
+  return { name: key.id, label: 'This key', limits: { ...defaults, ...key.settings.limits } };
 }
 
-/** The key's own subject comes first. */
+/** The subject of the key comes first. */
 export function limitSubjects(
   key: { id: string; settings: KeySettings },
   model: string,
@@ -27,5 +27,5 @@ export function limitSubjects(
     .filter(([glob]) => matchesGlob(glob, model))
     .map(([, limit]) => limit);
   if (ofModel.length === 0) return [own];
-  return [own, { name: `${key.id} ${model}`, words: `This key with ${model}`, limits: Object.assign({}, ...ofModel) }];
+  return [own, { name: `${key.id} ${model}`, label: `This key with ${model}`, limits: Object.assign({}, ...ofModel) }];
 }

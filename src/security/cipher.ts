@@ -1,9 +1,9 @@
-/** Encrypts what the store keeps but must not give away: AES-256-GCM, bound to the place where it is kept. */
+/** Encryption of stored secrets: AES-256-GCM with the location of the value as additional data. */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
 
-/** Where a value is kept: the ciphertext of one row or column means nothing in another. */
+/** Location of a value: a ciphertext cannot be decrypted in another row or column. */
 export interface CiphertextLocation {
   table: string;
   id: string;
@@ -13,11 +13,11 @@ export interface CiphertextLocation {
 export interface Cipher {
   /** `v1:<key id>:<nonce>:<ciphertext>:<tag>`, the last three in base64url. */
   encrypt(text: string, location: CiphertextLocation): string;
-  /** Throws `unavailable`, in words for the operator, when the key is not there or the text was changed or moved. */
-  decrypt(envelope: string, place: CiphertextLocation): string;
-  /** The id of the key that encrypts now. */
+  /** Throws `unavailable`, for the operator, if the key is missing or the text was changed or moved. */
+  decrypt(envelope: string, location: CiphertextLocation): string;
+  /** Id of the current key. */
   readonly keyId: string;
-  /** Whether it was encrypted with the key that encrypts now. */
+  /** Whether it was encrypted with the current key. */
   isCurrent(envelope: string): boolean;
 }
 
@@ -36,14 +36,14 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
   const [currentId, currentKey] = current;
 
   return {
-    encrypt(text, place) {
+    encrypt(text, location) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, currentKey, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(additionalData(place));
+      cipher.setAAD(additionalData(location));
       const parts = [nonce, Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]), cipher.getAuthTag()];
       return ['v1', currentId, ...parts.map((part) => part.toString('base64url'))].join(':');
     },
-    decrypt(envelope, place) {
+    decrypt(envelope, location) {
       const [version, id = '', ...parts] = envelope.split(':');
       const key = known.get(id);
       if (version !== 'v1' || parts.length !== 3) throw decryptionError('it has an unknown form');
@@ -52,7 +52,7 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
       const [nonce, text, tag] = parts.map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer, Buffer];
       try {
         const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
-        decipher.setAAD(additionalData(place));
+        decipher.setAAD(additionalData(location));
         decipher.setAuthTag(tag);
         return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');
       } catch (cause) {
@@ -64,7 +64,7 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
   };
 }
 
-/** By which a ciphertext names its key; it tells nothing of the key. */
+/** Id of a key in its ciphertexts; it reveals nothing of the key. */
 export function keyId(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }

@@ -1,4 +1,4 @@
-/** Modes of files and folders under the data folder: other users of the machine read none of them, whatever the umask. */
+/** Private modes of files and folders in the data folder, independent of the umask. */
 
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;

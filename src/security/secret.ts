@@ -1,4 +1,4 @@
-/** A credential that shows itself only on request: printing, logging or serialising one gives its mask. */
+/** Secret value: printing, logging or serialising it gives a mask; `reveal` returns it. */
 
 const MASK_CHARACTERS = 4;
 const MIN_PARTIALLY_SHOWN_CHARACTERS = 12;
@@ -14,7 +14,7 @@ export class Secret {
     return this.#value;
   }
 
-  /** The first four characters of a secret long enough to spare them. */
+  /** The first four characters of a long secret. */
   mask(): string {
     return this.#value.length < MIN_PARTIALLY_SHOWN_CHARACTERS ? '…' : `${this.#value.slice(0, MASK_CHARACTERS)}…`;
   }

@@ -1,4 +1,4 @@
-/** What one flush of the recorder writes: rows of what has begun and what is finished since the last. */
+/** Flush of the usage recorder: the intents and records that one transaction writes. */
 
 import type { ParametersOf } from '../store/store.ts';
 import { type Completion, completedRow, type Intent, intentRow } from './record.ts';
@@ -12,24 +12,24 @@ export interface FinishedRecord extends BegunRecord {
   completion: Completion;
 }
 
-/** What waits to be written. */
+/** Records that wait for the next flush. */
 export interface PendingBatch {
   begun: BegunRecord[];
   finished: FinishedRecord[];
-  /** Ids of intents that came to nothing. */
+  /** Ids of intents whose request was not sent. */
   withdrawn: string[];
 }
 
 export type Flush = Required<ParametersOf<'recordUsage'>>;
 
-/** One row of a flush. Rows of a flush are of different requests, so that each can be written without the others. */
+/** One row of a flush. The rows belong to different requests, so each can be written without the others. */
 export type Entry = { begun: Flush['begun'][number] } | { finished: Flush['finished'][number] } | { withdrawn: string };
 
 export interface FlushOptions {
   instance: string;
-  /** Intents are written. */
+  /** Whether write-ahead intents are written. */
   strict: boolean;
-  /** Ids of requests whose intents could not be written; a finished one is taken out. */
+  /** Ids of requests whose intents could not be written; finished ones are removed. */
   withoutIntent: Set<string>;
 }
 
@@ -41,7 +41,7 @@ export function sizeOf({ begun, finished, withdrawn }: PendingBatch): number {
   return begun.length + finished.length + withdrawn.length;
 }
 
-/** What has begun and ended within one flush needs no intent. `onBroken` hears of what cannot be made a row. */
+/** A request that begins and ends within one flush needs no intent. `onUnencodable` is called for records that cannot become a row. */
 export function flushOf(
   { begun, finished, withdrawn }: PendingBatch,
   { instance, strict, withoutIntent }: FlushOptions,

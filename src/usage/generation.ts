@@ -1,4 +1,4 @@
-/** The record of one request as `GET /v1/generation` shows it: OpenRouter's shape, and what only we know beside it. */
+/** Generation object of `GET /v1/generation`: a usage record in OpenRouter's shape, with additional fields. */
 
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
@@ -6,7 +6,7 @@ import { lookUp } from '../core/table.ts';
 
 type Row = Record<string, unknown>;
 
-/** Words of all protocols for why an answer ended, in those of chat completions. */
+/** Finish reasons of all protocols, mapped to those of chat completions. */
 const FINISH_REASONS: Record<string, string> = {
   stop: 'stop',
   end_turn: 'stop',
@@ -62,7 +62,7 @@ export function encodeGeneration(row: Row, apiType: string): Json {
   };
 }
 
-/** Of each request these facts are not kept; OpenRouter's clients require their names. */
+/** Fields that are not recorded, but that OpenRouter clients require. */
 const UNRECORDED_FIELDS = {
   origin: '',
   data_region: 'global',
@@ -85,7 +85,7 @@ const UNRECORDED_FIELDS = {
   workspace_id: null,
 };
 
-/** An answer without an end has none to be named. */
+/** Status and finish reason; null for an incomplete response. */
 function finishFields({ finish, status, error_code }: Row): Json {
   const word = typeof finish === 'string' ? finish : undefined;
   return {

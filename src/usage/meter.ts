@@ -1,4 +1,4 @@
-/** The account of one request: reserved before it is sent, written down when it is over, before the client hears the end. */
+/** Usage meter of one request: an intent before it is sent, a record and the settlement when it ends, before the client receives the end. */
 
 import { costOf } from '../catalog/cost.ts';
 import type { Usage } from '../core/chat.ts';
@@ -7,29 +7,29 @@ import { boundCost, boundUsage, reportedCostOf } from '../core/usage-bounds.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
-/** Who answers a request. */
+/** Endpoint that serves a request. */
 export interface ServingEndpoint {
   provider: string;
   model: CatalogModel;
   protocol: string;
-  /** It bills by the cost that it reports. */
+  /** The provider bills the cost that it reports. */
   billsReportedCost?: boolean;
 }
 
-/** What is known of an answer when it costs something, or when it is over. */
+/** Usage of a response, complete or so far. */
 export interface Consumption {
   usage?: Partial<Usage>;
-  /** The upstream's word for why the answer ended; absent where it did not end. */
+  /** Finish reason of the upstream; absent if the response is incomplete. */
   finish?: string;
-  /** The gateway hung up on an upstream that had the request, which may bill it. */
+  /** The gateway aborted a request that the upstream had received and may bill. */
   abandoned?: boolean;
 }
 
-/** How a request ended. */
+/** Outcome of a request. */
 export interface RequestEnding
   extends Consumption,
     Pick<Completion, 'status' | 'errorCode' | 'firstByte' | 'upstreamId'> {
-  /** The last one that was asked; absent where it is the first one. */
+  /** Endpoint of the last attempt; by default that of the first. */
   served?: ServingEndpoint;
   attempts: number;
   /** Milliseconds. */
@@ -37,24 +37,24 @@ export interface RequestEnding
 }
 
 export interface UsageMeter {
-  /** A request is about to go out. Settles when that is durable, before which nothing may be sent. */
+  /** Writes the intent. Nothing may be sent before it resolves. */
   begin(served: ServingEndpoint): Promise<void>;
-  /** It went out. */
+  /** The request was sent. */
   sent(): void;
-  /** In 1e-12 USD; undefined where nobody knows a price. */
+  /** Cost in 1e-12 USD; undefined without a known price. */
   charge(served: ServingEndpoint, consumption: Consumption): bigint | undefined;
-  /** Settles when the record is durable; there is none of a request that never went out. Called once. */
+  /** Resolves when the record is durable; a request that was not sent leaves none. Called once. */
   close(ending: RequestEnding): Promise<void>;
 }
 
 export interface UsageMeterOptions {
   recorder: Recorder;
   request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'model' | 'protocolIn' | 'stream'>;
-  /** Nothing is charged for it, such as for counting tokens. */
+  /** The operation is free, e.g. counting tokens. */
   free: boolean;
-  /** Input tokens. */
+  /** Estimates the input tokens. */
   estimate(): number;
-  /** Gives back what was reserved of limits. */
+  /** Settles the reservations of limits. */
   settleLimits(used: { tokens: number; cost: bigint }): void;
 }
 
@@ -77,7 +77,8 @@ export function openUsageMeter({ recorder, request, free, estimate, settleLimits
       if (begun) return begun;
       first = served;
       intent = {
-        ...{ ...request, ...endpointFields(served) },
+        ...request,
+        ...endpointFields(served),
         get estimate() {
           const input = free ? 0 : estimate();
           return { input, cost: free ? 0n : (priceOf(served.model, { input, output: 0 }) ?? 0n) };
@@ -109,26 +110,23 @@ function endpointFields({ provider, model, protocol }: ServingEndpoint): Pick<In
   return { endpoint: { provider, model: model.upstreamId }, protocolOut: protocol };
 }
 
-/** Whether anybody knows what a model costs before it has answered. */
+/** Whether the price of a model is known in advance. */
 export function isPriced({ pricing }: Pick<CatalogModel, 'pricing'>): boolean {
   return Object.keys(pricing).length > 0;
 }
 
-/** An answer that is empty without a reason, or ended in an error, is not worth its price. */
+/** A response that is empty without a finish reason, or ended in an error, is not charged. */
 function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): boolean {
   return finish !== 'error' && (output > 0 || finish !== undefined);
 }
 
-/**
- * By the catalog. Of providers that do not bill by what they report, only a model without prices is charged that: the
- * others have one price list, which the operator can read before.
- */
+/** Cost by catalog prices. The reported cost is used only for models without prices. */
 function priceOf(model: CatalogModel, usage: Usage): bigint | undefined {
   try {
     if (isPriced(model)) return costOf(model, usage);
     return reportedCostOf(usage);
   } catch {
-    // A price that is no number is none.
+    // An invalid price counts as unknown.
     return undefined;
   }
 }

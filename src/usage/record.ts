@@ -1,4 +1,4 @@
-/** The record of one request that reached an upstream: what it used, what it cost, how it went. */
+/** Usage record of a request that reached an upstream: tokens, cost and outcome. */
 
 import type { Usage } from '../core/chat.ts';
 import { boundCost, boundCount } from '../core/usage-bounds.ts';
@@ -6,24 +6,24 @@ import type { UsageRow, UsageStatus } from '../store/usage-row.ts';
 
 export type { UsageStatus };
 
-/** What is known before the upstream answers. */
+/** Write-ahead intent: the facts known before the upstream responds. */
 export interface Intent {
-  /** Our id of the request. */
+  /** Request id. */
   id: string;
   /** Unix milliseconds. */
   startedAt: number;
   keyId: string;
-  /** As the client named it. */
+  /** Model name in the client request. */
   model: string;
   endpoint: { provider: string; model: string };
   protocolIn: string;
   protocolOut: string;
   stream: boolean;
-  /** What is recorded if the gateway dies before the end: the input as estimated, no output. Read where an intent is written. */
+  /** Usage recorded if the gateway dies: the estimated input, no output. Computed only when an intent is written. */
   readonly estimate: { input: number; cost: bigint };
 }
 
-/** How it ended. */
+/** Outcome of the request. */
 export interface Completion {
   endpoint: { provider: string; model: string };
   protocolOut: string;
@@ -34,7 +34,7 @@ export interface Completion {
   /** In 1e-12 USD. */
   cost: bigint;
   attempts: number;
-  /** Milliseconds from the request to the first byte for the client; absent when there was none. */
+  /** Milliseconds from the request to the first byte sent to the client; absent if none was sent. */
   firstByte?: number;
   /** Milliseconds from the request to the end. */
   total: number;
@@ -94,14 +94,14 @@ function counts(usage: Usage | undefined) {
   };
 }
 
-/** Clients and upstreams may name things by anything; PostgreSQL keeps no text with NUL in it. */
+/** Bounded text of clients and upstreams, without NUL, which PostgreSQL cannot store. */
 function storableText(text: string): string;
 function storableText(text: string | undefined): string | null;
 function storableText(text: string | undefined): string | null {
   return text === undefined ? null : text.slice(0, MAX_NAME_CHARACTERS).replaceAll('\0', '');
 }
 
-/** An upstream's count may be anything. */
+/** Token count of an upstream, which may be invalid. */
 function count(value: number | undefined): number {
   return boundCount(value) ?? 0;
 }

@@ -1,7 +1,7 @@
 /**
- * Writes records of use in flushes, one at a time: what comes while the disk is busy shares the next one. A flush that
- * fails because the store is unavailable is tried again until it is done. Meanwhile nobody waits for it, and nothing new
- * should begin. A record that the store refuses is set aside, and the others of its flush go on.
+ * Usage recorder with group commit: flushes run one at a time, and records that arrive meanwhile share the next one. A flush
+ * is retried while the store is unavailable; meanwhile callers are released and no new request should begin. A record that
+ * the store refuses is set aside; the others of its flush are written.
  */
 
 import type { Logger } from 'pino';
@@ -22,40 +22,40 @@ import { setAsideRecord } from './refused-records.ts';
 
 export interface RecorderOptions {
   store: Pick<Store, 'call'>;
-  /** This gateway among those that share the store. */
+  /** Instance id of this gateway. */
   instance: string;
-  /** `batched` writes no intents and lets nobody wait. */
+  /** `batched` writes no intents, and callers do not wait. */
   durability: 'strict' | 'batched';
   log: Logger;
-  /** Records that may wait while the store cannot be written; beyond it new requests are refused or, when batched, not recorded. */
+  /** Limit of pending records while the store is unavailable; beyond it new requests are refused or, if batched, not recorded. */
   capacity?: number;
 }
 
 export interface Recorder {
-  /** False when so much waits to be written that nothing more should begin. */
+  /** False if no new request should begin, because too many records are pending or the store is unavailable. */
   readonly ready: boolean;
-  /** Settles when the intent is durable; at once when batched. */
+  /** Resolves when the intent is durable; immediately if batched. */
   begin(intent: Intent): Promise<void>;
-  /** Nothing was sent after all: there will be no record. */
+  /** Withdraws the intent of a request that was not sent. */
   withdraw(intent: Intent): void;
-  /** Settles when the record is durable; at once when batched. */
+  /** Resolves when the record is durable; immediately if batched. */
   finish(intent: Intent, completion: Completion): Promise<void>;
-  /** Settles when what is finished so far is written, or cannot be for now. */
+  /** Resolves when all records finished so far are written, or the store is unavailable. */
   flushed(): Promise<void>;
-  /** Records that are to be written. */
+  /** Number of pending records. */
   readonly waiting: number;
-  /** Records that could not be kept. */
+  /** Number of lost records. */
   readonly lost: number;
-  /** Records that the store refused and that are kept apart. */
+  /** Number of refused records that were set aside. */
   readonly refused: number;
-  /** Waits for requests that have begun to end, and writes what waits, for as long as `patience` milliseconds. */
-  close(patience: number): Promise<void>;
+  /** Waits for requests that have begun to end, and writes pending records, for at most `timeoutMs`. */
+  close(timeoutMs: number): Promise<void>;
 }
 
 const MAX_PENDING_RECORDS = 20_000;
-/** Milliseconds that a record may wait for others where nobody waits for it. */
+/** Time for which a batched record waits for others. */
 const BATCH_DELAY_MS = 50;
-/** Milliseconds between two tries, doubling up to the second. */
+/** Delay between two tries of a flush, doubled each time. */
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 /** Milliseconds between two looks for requests that have ended, when the recorder is closed. */
@@ -77,7 +77,7 @@ export function createRecorder({
   let closing = false;
   let lost = 0;
   let refused = 0;
-  /** Ids of requests whose intents were set aside. */
+  /** Ids of requests whose intents the store refused. */
   const withoutIntent = new Set<string>();
   /** Ids of requests that have begun and not ended: their clients may be gone, and nobody else waits for them. */
   const underWay = new Set<string>();
@@ -100,13 +100,13 @@ export function createRecorder({
   }
 
   async function run(): Promise<void> {
-    // Everything of this turn of the loop goes along.
+    // Includes all records of this turn of the event loop.
     await Promise.resolve();
     const batch = waiting;
     waiting = emptyBatch();
     const flush = flushOf(batch, { instance, strict, withoutIntent }, (id, error) => {
       lost += 1;
-      log.error({ request: id, problem: error.message }, 'a record of use could not be made');
+      log.error({ request: id, problem: error.message }, 'a usage record could not be encoded');
     });
     await persist(flush, () => {
       release(batch);
@@ -124,7 +124,7 @@ export function createRecorder({
         return;
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) return isolate(flush, error as Error, onDelay);
-        if (!failing) log.error({ problem: error.problem }, 'use cannot be recorded for now');
+        if (!failing) log.error({ problem: error.problem }, 'usage records cannot be written; retrying');
         failing = true;
         onDelay();
         if (closing) return;
@@ -133,7 +133,7 @@ export function createRecorder({
     }
   }
 
-  /** Halves what the store refused until the records that it refuses stand alone. */
+  /** Bisects a refused flush until each refused record is isolated. */
   async function isolate(flush: Flush, problem: Error, onDelay: () => void): Promise<void> {
     const entries = entriesOf(flush);
     const [only, ...others] = entries;
@@ -148,7 +148,7 @@ export function createRecorder({
     const request = requestIdOf(only);
     if (!('finished' in only)) {
       if ('begun' in only) withoutIntent.add(request);
-      log.error({ request, problem: problem.message, entry: only }, 'the store refused to note a request');
+      log.error({ request, problem: problem.message, entry: only }, 'the store refused the intent of a request');
     } else if (
       await setAsideRecord({ store, log }, { id: request, record: only.finished.row, problem: problem.message })
     ) {
@@ -200,8 +200,8 @@ export function createRecorder({
       if (size() > 0) flush();
       return last;
     },
-    async close(patience) {
-      const timedOut = new Promise<void>((resolve) => setTimeout(resolve, patience).unref());
+    async close(timeoutMs) {
+      const timedOut = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
       let late = false;
       while ((running || size() > 0 || underWay.size > 0) && !late) {
         if (size() > 0) flush();

@@ -1,4 +1,4 @@
-/** Requests that dead gateways left behind, as records. */
+/** Usage recovery: converts the intents of dead gateways to `interrupted` records. */
 
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
@@ -10,10 +10,10 @@ export interface RecoveryOptions {
   log: Pick<Logger, 'warn' | 'error'>;
 }
 
-/** Intents that are looked at one by one in one go. */
+/** Intents read at once when they are recovered one by one. */
 const RECOVERY_BATCH_SIZE = 1000;
 
-/** Those that the store refuses are set aside, so that they hold up nobody. Throws `StoreUnavailable`. */
+/** Records that the store refuses are set aside, so that they do not block the others. Throws `StoreUnavailable`. */
 export async function recoverInterrupted({ store, log }: RecoveryOptions): Promise<void> {
   const requests = await recoverAll({ store, log });
   if (requests > 0) log.warn({ requests }, 'requests were interrupted by the end of a gateway');

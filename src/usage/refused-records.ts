@@ -1,18 +1,18 @@
-/** Records that the store refuses: kept in a table of their own and in the log, where an operator finds them. */
+/** Refused usage records: set aside in a separate table and logged for the operator. */
 
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 
 export interface RefusedUsage {
-  /** The id of the request. */
+  /** Request id. */
   id: string;
-  /** What was to be written. */
+  /** Record that was refused. */
   record: unknown;
   /** For the operator. */
   problem: string;
 }
 
-/** False where the log alone has it. */
+/** False if the record is only in the log. */
 export async function setAsideRecord(
   { store, log }: { store: Pick<Store, 'call'>; log: Pick<Logger, 'error'> },
   { id, record, problem }: RefusedUsage,
@@ -28,6 +28,6 @@ export async function setAsideRecord(
   } catch (error) {
     failure = (error as Error).message;
   }
-  log.error({ request: id, problem, kept: isStored, failure, record: text }, 'the store refused a record of use');
+  log.error({ request: id, problem, kept: isStored, failure, record: text }, 'the store refused a usage record');
   return isStored;
 }

@@ -1,4 +1,4 @@
-/** Sums of what requests used, for whoever asks: what the question may be, and the answer. */
+/** Usage reports: query parameters and grouped sums. */
 
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
@@ -6,19 +6,19 @@ import type { Store } from '../store/store.ts';
 import type { Grouping } from '../store/usage-rows.ts';
 
 export interface ReportQuery {
-  /** Unix milliseconds of whole hours, the last one not included. */
+  /** Unix milliseconds of whole hours; `to` is exclusive. */
   from: number;
   to: number;
   by: Grouping[];
 }
 
-/** Counts of a group, which is named by the members that were asked for. */
+/** Counts of a group, identified by the requested dimensions. */
 export interface ReportRow extends Counts {
   /** `2026-11-21`, UTC. */
   day?: string;
-  /** When it begins, ISO. */
+  /** Start, ISO. */
   hour?: string;
-  /** `<provider>/<model_id>` of what answered. */
+  /** `<provider>/<model_id>` of the endpoint. */
   model?: string;
   provider?: string;
   /** The id of a key. */
@@ -49,7 +49,7 @@ export interface UsageReport {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_SPAN_MS = 30 * DAY_MS;
-/** Longer lists are for several questions. */
+/** Longest span of an hourly report. */
 const MAX_HOURLY_SPAN_MS = 366 * DAY_MS;
 const DATE_CHARACTERS = 10;
 const ISO_MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
@@ -60,7 +60,7 @@ export interface ReportParameters {
   by?: string | undefined;
 }
 
-/** Throws `invalid_request` naming the parameter. Moments without a zone are UTC; without any it is the last 30 days by the day. */
+/** Throws `invalid_request` naming the parameter. Times without a zone are UTC; the default is the last 30 days by day. */
 export function readReportQuery(parameters: ReportParameters, allowed: readonly Grouping[], now: number): ReportQuery {
   const to = Math.ceil((parameters.to === undefined ? now + 1 : parseMoment('to', parameters.to)) / HOUR_MS) * HOUR_MS;
   const defaultFrom = Math.floor((to - DEFAULT_SPAN_MS) / DAY_MS) * DAY_MS;
@@ -77,7 +77,7 @@ export function readReportQuery(parameters: ReportParameters, allowed: readonly 
   return { from, to, by: [...new Set(by)] };
 }
 
-/** Without a key it is of all keys together. */
+/** Without `keyId`, sums over all keys. */
 export async function reportUsage(
   store: Pick<Store, 'call'>,
   { from, to, by }: ReportQuery,

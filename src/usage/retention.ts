@@ -1,4 +1,4 @@
-/** What is kept of records: those of the last days, as far as they fit. Sums stay for good. */
+/** Retention of usage records by age and size. Sums are kept indefinitely. */
 
 import type { Store } from '../store/store.ts';
 
@@ -16,14 +16,14 @@ export interface RecordRetention {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Bytes of a record with its indexes, as measured on SQLite with ids of the usual length. */
+/** Size of a record with its indexes, measured on SQLite with ids of the usual length. */
 const RECORD_BYTES = 335;
-/** Records that go in one transaction. */
+/** Records deleted in one transaction. */
 const PRUNE_BATCH_SIZE = 5000;
-/** Share of the records that fit, recorded since the last look, that makes the next one worth its scan. */
+/** Growth since the last trim, relative to the limit, that justifies another scan. */
 const MIN_GROWTH_RATIO = 0.01;
 
-/** Removes what is too old or too much, in whole days, and of today the oldest. Resolves to how many records went. */
+/** Deletes records that are too old or exceed the size: whole days, and the oldest of today. Returns the number of deleted records. */
 export async function pruneRecords(
   { store, now }: RecordRetentionOptions,
   { keep, maxSize }: RecordRetention,
@@ -38,7 +38,7 @@ export async function pruneRecords(
 }
 
 export interface RecordTrimmer {
-  /** Keeps to the size amid a day, where enough was recorded since the last time to make it worth a look. */
+  /** Enforces the size limit within a day, if enough was recorded since the last trim. */
   trim(maxSize: number): Promise<number>;
 }
 
@@ -73,7 +73,7 @@ async function repeatUntilNone(remove: () => Promise<number>): Promise<number> {
   }
 }
 
-/** The first day from which on all records fit; `days` are the last one first. */
+/** First day from which all records fit; `days` is sorted newest first. */
 function firstFittingDay(days: Record<string, unknown>[], maxRecords: number): number {
   let records = 0;
   for (const day of days) {

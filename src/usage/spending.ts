@@ -1,4 +1,4 @@
-/** What a key has spent, and what it may still spend. */
+/** Spending of a key by budget period, and the remaining budget. */
 
 import { moneyOf } from '../core/money.ts';
 import { type KeySettings, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 /** Money is in 1e-12 USD. */
 export interface Spending {
   spent: Record<Period, bigint>;
-  /** Of several budgets the one of which least is left. */
+  /** Budget with the least left. */
   period?: Period;
   limit?: bigint;
   left?: bigint;

@@ -161,7 +161,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         else assert.equal((await get(gateway.url, `/v1/generation?id=${id}`)).status, 404);
       }
       const refused = answers.filter((_, index) => models[index] !== 'bills/m').map(({ id }) => id);
-      const logged = gateway.log.filter(({ msg }) => msg === 'the store refused a record of use');
+      const logged = gateway.log.filter(({ msg }) => msg === 'the store refused a usage record');
       assert.deepEqual(logged.map(({ request }) => request).sort(), refused.sort());
       assert.ok(logged.every(({ kept, record }) => kept && JSON.parse(record).cost === '500000000000'));
       assert.equal(await figure(gateway, 'usage_records_refused'), refused.length);

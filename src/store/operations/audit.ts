@@ -1,4 +1,4 @@
-/** The log of who changed what. */
+/** Audit log queries. */
 
 import type { Json } from '../../core/json/json.ts';
 import { type Row, reading } from '../operation.ts';
@@ -18,12 +18,12 @@ export interface AuditRow {
 
 export interface AuditPage {
   limit: number;
-  /** Only entries older than this one. */
+  /** Keyset cursor: only entries older than this id. */
   before?: number;
   subject?: string;
 }
 
-/** The newest first. */
+/** Newest first. */
 export const readAudit = reading<AuditPage, AuditRow[]>('state', async (transaction, { limit, before, subject }) => {
   const sql = `SELECT * FROM audit WHERE id < :before ${subject === undefined ? '' : 'AND subject = :subject'}
     ORDER BY id DESC LIMIT :limit`;
@@ -33,7 +33,11 @@ export const readAudit = reading<AuditPage, AuditRow[]>('state', async (transact
 
 function auditRow({ id, at, actor, action, subject, before, after, request_id: requestId }: Row): AuditRow {
   return {
-    ...{ id: Number(id), at: Number(at), actor: String(actor), action: String(action), subject: String(subject) },
+    id: Number(id),
+    at: Number(at),
+    actor: String(actor),
+    action: String(action),
+    subject: String(subject),
     ...(typeof before === 'string' && { before: JSON.parse(before) }),
     ...(typeof after === 'string' && { after: JSON.parse(after) }),
     ...(typeof requestId === 'string' && { requestId }),

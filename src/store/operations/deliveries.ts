@@ -1,4 +1,4 @@
-/** Webhooks owed and sent: what an attempt sends, what came of it, and replays. */
+/** Webhook deliveries: attempts, their results, and replays. */
 
 import { laneOf, replayJobRef, WEBHOOK_JOB_KIND } from '../delivery-rows.ts';
 import {
@@ -20,18 +20,18 @@ export type DeliveryTrigger = 'schedule' | 'replay';
 export interface AttemptStart extends Lease {
   deliveryId: string;
   trigger: DeliveryTrigger;
-  /** How many automatic attempts there may be. */
+  /** Limit of automatic attempts. */
   maxAttempts: number;
   now: number;
 }
 
-/** `over`: nothing is to be sent, and the job is gone. `lost`: so is the lease. */
+/** `over`: nothing is left to send and the job is deleted. `lost`: the lease is lost. */
 export type BegunDelivery =
   | { state: 'send'; owner: string; url: string; body: Uint8Array }
   | { state: 'over' }
   | { state: 'lost' };
 
-/** Counts an attempt before it is made, so that whatever happens amid it counts. */
+/** Counts an attempt before it is made, so that a crash during the attempt counts too. */
 export const beginAttempt = writing<AttemptStart, BegunDelivery>('state', async (transaction, begin) => {
   const { deliveryId: id, trigger, maxAttempts, now } = begin;
   if (!(await lockLeasedJob(transaction, begin))) return { state: 'lost' };
@@ -47,25 +47,25 @@ export const beginAttempt = writing<AttemptStart, BegunDelivery>('state', async 
   return { state: 'send', owner: String(row.owner), url: String(row.url), body: row.body };
 });
 
-/** Takes an automatic attempt back that was not made after all. */
+/** Reverts the count of an automatic attempt that was not made. */
 export const retractAttempt = writing<Lease & { deliveryId: string }, void>('state', async (transaction, attempt) => {
   if (!(await lockLeasedJob(transaction, attempt))) return;
   await transaction.run('UPDATE delivery SET begun = begun - 1 WHERE id = :id', { id: attempt.deliveryId });
 });
 
-/** What an attempt came to. Moments are Unix milliseconds. */
+/** Timestamps are Unix milliseconds. */
 export interface DeliveryAttemptResult {
   scheduledAt: number;
   startedAt: number;
   endedAt: number;
   outcome: DeliveryOutcome;
-  /** The HTTP status, where there was one. */
+  /** HTTP status, if there was a response. */
   status?: number;
-  /** The address that was dialled. */
+  /** IP address of the connection. */
   address?: string;
-  /** Milliseconds that the receiver asked to be left alone. */
+  /** Milliseconds from the `Retry-After` header of the receiver. */
   retryAfter?: number;
-  /** When the next attempt is due; absent after the last, and after a replay. */
+  /** Due time of the next attempt; absent after the last one and after a replay. */
   nextDueAt?: number;
 }
 
@@ -73,12 +73,12 @@ export interface AttemptReport extends Lease {
   deliveryId: string;
   trigger: DeliveryTrigger;
   lane: string;
-  /** The next attempt leaves room for those of other deliveries. */
+  /** Lowers the priority of the next attempt. */
   late: boolean;
   result: DeliveryAttemptResult;
 }
 
-/** False when the lease is lost: then nothing is changed, and somebody else's result counts. */
+/** False if the lease is lost: nothing is changed, and the result of the new holder counts. */
 export const recordAttempt = writing<AttemptReport, boolean>('state', async (transaction, attempt) => {
   const { deliveryId, trigger, lane, late, result } = attempt;
   if (!(await lockLeasedJob(transaction, attempt))) return false;
@@ -96,7 +96,7 @@ export const recordAttempt = writing<AttemptReport, boolean>('state', async (tra
   return true;
 });
 
-/** What was owed of a deleted task is not kept beyond that. */
+/** Settles a delivery and erases its body if the task is deleted. */
 async function settleDelivery(
   transaction: Transaction,
   { id, state, now }: { id: string; state: DeliveryState; now: number },
@@ -115,15 +115,22 @@ async function logAttempt(transaction: Transaction, { deliveryId, trigger, resul
   const { scheduledAt, startedAt, endedAt, outcome, status, address, retryAfter, nextDueAt } = result;
   await transaction.insert('delivery_attempt', [
     {
-      ...{ delivery_id: deliveryId, n: Number(row.attempts), trigger_kind: trigger },
-      ...{ scheduled_at: scheduledAt, started_at: startedAt, ended_at: endedAt, outcome },
-      ...{ status: status ?? null, address: address ?? null, retry_after: retryAfter ?? null },
+      delivery_id: deliveryId,
+      n: Number(row.attempts),
+      trigger_kind: trigger,
+      scheduled_at: scheduledAt,
+      started_at: startedAt,
+      ended_at: endedAt,
+      outcome,
+      status: status ?? null,
+      address: address ?? null,
+      retry_after: retryAfter ?? null,
       next_due_at: nextDueAt ?? null,
     },
   ]);
 }
 
-/** `in_flight`: an attempt is being made, or a replay waits already. `limited`: there were too many of late. */
+/** `in_flight`: an attempt is running or a replay is pending. `limited`: the rate limit of replays is reached. */
 export type ReplayStart =
   | { state: 'started' | 'in_flight' | 'not_found' }
   /** Milliseconds until the next one is allowed. */
@@ -133,7 +140,7 @@ export interface ReplayRequest {
   deliveryId: string;
   owner: string;
   now: number;
-  /** Replays of one delivery within `period` milliseconds. */
+  /** Limit of replays of one delivery within `period` milliseconds. */
   limit: number;
   period: number;
 }
@@ -168,7 +175,7 @@ export interface DeliveryRow {
   state: DeliveryState;
   createdAt: number;
   settledAt: number | null;
-  /** When the next automatic attempt is due. */
+  /** Due time of the next automatic attempt. */
   nextDueAt: number | null;
   attempts: AttemptRow[];
 }
@@ -186,7 +193,7 @@ export interface AttemptRow {
   nextDueAt: number | null;
 }
 
-/** One statement, so that the state and the attempts are those of one moment. */
+/** One statement, so that state and attempts are consistent. */
 const DELIVERY_SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at, a.n,
     a.trigger_kind, a.scheduled_at, a.started_at, a.ended_at, a.outcome, a.status, a.address, a.retry_after, a.next_due_at
   FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK_JOB_KIND}' AND j.ref = d.id
@@ -200,7 +207,7 @@ export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>
   },
 );
 
-/** An owner's deliveries, the newest first, from before a moment. */
+/** Deliveries of an owner created before a timestamp, newest first. */
 export const listDeliveries = reading<{ owner: string; before: number; limit: number }, DeliveryRow[]>(
   'state',
   async (transaction, values) => {
@@ -211,7 +218,7 @@ export const listDeliveries = reading<{ owner: string; before: number; limit: nu
   },
 );
 
-/** From a row for each attempt, or one without any. */
+/** Groups joined rows: one row per attempt, or one row without an attempt. */
 function deliveryRows(rows: Row[]): DeliveryRow[] {
   const deliveries = new Map<string, DeliveryRow>();
   for (const row of rows) {
@@ -224,18 +231,30 @@ function deliveryRows(rows: Row[]): DeliveryRow[] {
 
 function deliveryRow(row: Row): DeliveryRow {
   return {
-    ...{ id: String(row.id), taskId: String(row.task_id), owner: String(row.owner), url: String(row.url) },
-    ...{ state: row.state as DeliveryState, createdAt: Number(row.created_at) },
-    ...{ settledAt: optionalNumber(row.settled_at), nextDueAt: optionalNumber(row.due_at), attempts: [] },
+    id: String(row.id),
+    taskId: String(row.task_id),
+    owner: String(row.owner),
+    url: String(row.url),
+    state: row.state as DeliveryState,
+    createdAt: Number(row.created_at),
+    settledAt: optionalNumber(row.settled_at),
+    nextDueAt: optionalNumber(row.due_at),
+    attempts: [],
   };
 }
 
 function attemptRow(row: Row): AttemptRow {
   return {
-    ...{ n: Number(row.n), trigger: row.trigger_kind as DeliveryTrigger, scheduledAt: Number(row.scheduled_at) },
-    ...{ startedAt: Number(row.started_at), endedAt: Number(row.ended_at), outcome: row.outcome as DeliveryOutcome },
-    ...{ status: optionalNumber(row.status), address: row.address as string | null },
-    ...{ retryAfter: optionalNumber(row.retry_after), nextDueAt: optionalNumber(row.next_due_at) },
+    n: Number(row.n),
+    trigger: row.trigger_kind as DeliveryTrigger,
+    scheduledAt: Number(row.scheduled_at),
+    startedAt: Number(row.started_at),
+    endedAt: Number(row.ended_at),
+    outcome: row.outcome as DeliveryOutcome,
+    status: optionalNumber(row.status),
+    address: row.address as string | null,
+    retryAfter: optionalNumber(row.retry_after),
+    nextDueAt: optionalNumber(row.next_due_at),
   };
 }
 

@@ -1,8 +1,8 @@
-/** What the store asks of itself. */
+/** Maintenance operations of the store engines. */
 
 import { writing } from '../operation.ts';
 
-/** A write that is as small as a write can be. */
+/** Smallest possible write. */
 export const probeState = writing<object, number>('state', (transaction) =>
   transaction.run(
     `INSERT INTO version (subject, value) VALUES ('probe', 1)
@@ -10,12 +10,12 @@ export const probeState = writing<object, number>('state', (transaction) =>
   ),
 );
 
-/** Asks for no more than the right to write, which records of usage are waiting for. */
+/** Checks for write access to the usage database without changing a row. */
 export const probeUsage = writing<object, number>('usage', (transaction) =>
   transaction.run("DELETE FROM held WHERE subject = ''"),
 );
 
-/** Takes every lease back, for an owner that knows that all former holders are dead. */
+/** Revokes all leases; for an owner that knows that all former holders are dead. */
 export const releaseLeases = writing<object, number>('state', (transaction) =>
   transaction.run("UPDATE job SET lease = '', lease_until = 0 WHERE lease <> '' OR lease_until > 0"),
 );

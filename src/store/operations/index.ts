@@ -1,4 +1,4 @@
-/** Every operation of the store by its name. */
+/** All store operations by name. */
 
 import * as audit from './audit.ts';
 import * as deliveries from './deliveries.ts';

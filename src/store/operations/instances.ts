@@ -1,4 +1,4 @@
-/** Gateways that share the store, and what they hold of limits. */
+/** Gateway instances on a store, and their shares of limits. */
 
 import { minBigInt } from '../../core/money.ts';
 import { type Row, reading, writing } from '../operation.ts';
@@ -7,13 +7,13 @@ import { sumColumns, sumOf } from '../usage-sums.ts';
 export interface Heartbeat {
   id: string;
   now: number;
-  /** Until when it counts as alive. */
+  /** Time until which the instance counts as alive. */
   until: number;
-  /** There can be no other. */
+  /** No other instance can exist. */
   exclusive: boolean;
 }
 
-/** Says that a gateway is alive, and forgets those that have been dead for a while. */
+/** Extends the heartbeat of an instance and removes dead instances with their holds. */
 export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, { id, now, until, exclusive }) => {
   await transaction.run(
     `INSERT INTO instance (id, started_at, heartbeat_until) VALUES (:id, :now, :until)
@@ -26,13 +26,13 @@ export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, {
   await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
 });
 
-/** Until when the last gateway that gave a sign of life counts as alive; 0 where there was none. */
+/** Latest heartbeat expiry of all instances; 0 without instances. */
 export const lastHeartbeat = reading<object, number>('usage', async (transaction) => {
   const [row] = await transaction.all('SELECT max(heartbeat_until) AS until FROM instance');
   return Number(row?.until ?? 0);
 });
 
-/** How many gateways are alive. */
+/** Number of live instances. */
 export const countInstances = reading<{ now: number }, number>('usage', async (transaction, values) => {
   const [row] = await transaction.all('SELECT count(*) AS n FROM instance WHERE heartbeat_until > :now', values);
   return Number(row?.n);
@@ -48,11 +48,11 @@ export interface AllowanceRequest {
   windowAt: number;
   limit: number;
   want: number;
-  /** Taken even where that goes beyond the limit: it is used already. */
+  /** Amount that was used already and is taken even beyond the limit. */
   alreadyUsed: number;
 }
 
-/** Takes up to `want` of what a window has left. */
+/** Takes up to `want` of the remaining allowance of a window. */
 export const takeAllowance = writing<AllowanceRequest, { granted: number; taken: number }>(
   'usage',
   async (transaction, { subject, windowAt, limit, want, alreadyUsed }) => {
@@ -82,17 +82,17 @@ export interface HoldRequest {
   instance: string;
   limit: bigint;
   want: bigint;
-  /** The budget whose spending counts against the limit. */
+  /** Budget whose spending counts against the limit. */
   budget?: { keyId: string; period: string; startsAt: number };
 }
 
-/** With what open tasks may still cost: in one statement, because it turns from one into the other. */
+/** Spending plus the holds of open tasks; one statement, because a settlement moves an amount from one to the other. */
 const SPENT_SQL = `SELECT CAST(coalesce((SELECT spent FROM budget
       WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt), 0) AS text) AS spent,
     ${sumColumns('amount', 'tasks')}
   FROM task_hold WHERE key_id = :keyId AND created_at >= :startsAt`;
 
-/** Sets what a gateway holds to as much of `want` as is left beside what is spent and what others hold. */
+/** Sets the hold of an instance to `want`, limited by what spending and the holds of others leave. */
 export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; others: bigint }>(
   'usage',
   async (transaction, { subject, instance, limit, want, budget }) => {

@@ -1,8 +1,8 @@
-/** Which due jobs a claim looks at: all of them, or in a backlog the first of each lane and owner. */
+/** Candidates of a claim: all due jobs, or in a backlog the first job of each lane and owner. */
 
 import type { Row, Transaction } from '../operation.ts';
 
-/** Jobs of one lane and owner wait in one queue. */
+/** Jobs of one lane and owner form a queue. */
 export interface Queue {
   lane: string;
   owner: string;
@@ -21,12 +21,12 @@ export interface JobSearch {
   until: number;
 }
 
-/** Due jobs up to which all of them are looked at. */
+/** Number of due jobs from which only the heads of queues are read. */
 const MAX_SCANNED_JOBS = 500;
-/** Queues that one walk passes. */
+/** Queues visited by one walk. */
 const MAX_WALK_STEPS = 500;
 
-/** All that are due, the longest due first; undefined when they are too many to look at. */
+/** All due jobs, oldest first; undefined if there are too many. */
 export async function dueJobs(transaction: Transaction, search: JobSearch): Promise<JobCandidate[] | undefined> {
   const rows = await transaction.all(
     `SELECT id, lane, owner, due_at FROM job
@@ -37,7 +37,7 @@ export async function dueJobs(transaction: Transaction, search: JobSearch): Prom
   return rows.length < MAX_SCANNED_JOBS ? rows.map(jobCandidate) : undefined;
 }
 
-/** The first job of the first queue that fulfils the condition, by way of the index: what waits behind it is never read. */
+/** First job of the first queue that matches the condition; the index avoids reading the jobs behind it. */
 function firstJobSql(condition: string): string {
   return `(SELECT id FROM job AS first WHERE kind = :kind AND late = :late AND ${condition}
     ORDER BY lane, owner, due_at LIMIT 1)`;
@@ -67,7 +67,7 @@ function walkSql(start: string): string {
 const WALK_FROM_START = walkSql(firstJobSql('1 = 1'));
 const WALK_FROM_CURSOR = walkSql(nextJobSql(':lane', ':owner'));
 
-/** From queue to queue behind a place. `end` is where to go on, undefined at the last one. */
+/** Visits queues after a keyset cursor. `end` is the next cursor, undefined after the last queue. */
 export async function walkQueues(
   transaction: Transaction,
   search: JobSearch,

@@ -1,4 +1,4 @@
-/** Jobs: what is still to be done, and when. */
+/** Job queue: claims with leases, limits per lane and owner, and fair order. */
 
 import type { Lease } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
@@ -6,19 +6,19 @@ import { dueJobs, type JobCandidate, type Queue, walkQueues } from './job-candid
 
 export interface Claim {
   kind: string;
-  /** Unix milliseconds, as all moments here. */
+  /** Unix milliseconds, like all timestamps here. */
   now: number;
-  /** Jobs that are due by then are taken. */
+  /** Claims jobs that are due by this time. */
   until: number;
   lease: string;
   leaseUntil: number;
-  /** How many may be taken, and how many of those may be late ones. */
+  /** Limit of claimed jobs, and of low-priority (`late`) jobs among them. */
   slots: number;
   lateSlots: number;
-  /** How many of one lane and of one owner may be held at once, by all gateways together. */
+  /** Limits of concurrently leased jobs of a lane and of an owner, across all gateways. */
   maxPerLane: number;
   maxPerOwner: number;
-  /** Where the last claim left off in a backlog of early and of late jobs. */
+  /** Keyset cursors of the last claim in a backlog, for normal and low-priority jobs. */
   cursors?: QueueCursors;
 }
 
@@ -44,16 +44,16 @@ export interface Claimed {
   cursors: QueueCursors;
 }
 
-/** Failures to reach the far end of a lane after which one job at once tries it. */
+/** Consecutive connection failures after which a lane is probed by one job at a time. */
 const UNREACHABLE_LANE_FAILURES = 20;
-/** Jobs that one statement takes. */
+/** Jobs leased by one statement. */
 const CLAIM_BATCH_SIZE = 32;
-/** Walks through a backlog after which one claim is content with what it has. */
+/** Walks through a backlog in one claim. */
 const MAX_WALKS = 16;
 
 /**
- * Takes due jobs, those that had few attempts first, lane by lane in turns. A lane or an owner whose limit is reached
- * costs nothing, however much it has waiting.
+ * Leases due jobs: normal before low-priority ones, round-robin over lanes. The backlog of a lane or owner at its limit adds
+ * no cost.
  */
 export const claimJobs = writing<Claim, Claimed>('state', async (transaction, claim) => {
   await lockJobKind(transaction, claim.kind);
@@ -89,7 +89,7 @@ async function claimTier(transaction: Transaction, claim: Claim, tier: Tier): Pr
   return { jobs: await leaseJobs(transaction, claim, selectFairly(due, tier.reserve, tier.slots)) };
 }
 
-/** Takes one job of every queue in turns, until nothing is left that there is room for. */
+/** Leases one job of each queue in turn until the limits are reached. */
 async function claimBacklog(transaction: Transaction, claim: Claim, tier: Tier): Promise<TierClaimed> {
   const { kind, now, until } = claim;
   const search = { kind, now, until, late: tier.late };
@@ -108,14 +108,14 @@ async function claimBacklog(transaction: Transaction, claim: Claim, tier: Tier):
   return { jobs, cursor };
 }
 
-/** The next walk begins behind the last one that got something, so that every queue has its turn. */
+/** Cursor behind the last queue that was served, so that every queue has its turn. */
 function queueOfLast(heads: readonly JobCandidate[], chosen: readonly string[]): Queue | undefined {
   const ids = new Set(chosen);
   const last = heads.findLast((job) => ids.has(job.id));
   return last && { lane: last.lane, owner: last.owner };
 }
 
-/** Claims of one kind wait for each other, so that what they count is true. */
+/** Serializes claims of one kind, so that their counts are exact. */
 async function lockJobKind(transaction: Transaction, kind: string): Promise<void> {
   const lock = `SELECT kind FROM job_turn WHERE kind = :kind ${transaction.forUpdate}`;
   if ((await transaction.all(lock, { kind })).length > 0) return;
@@ -123,7 +123,7 @@ async function lockJobKind(transaction: Transaction, kind: string): Promise<void
   await transaction.all(lock, { kind });
 }
 
-/** Says whether there is room for a job, and takes it up. */
+/** Reserves capacity for a job; false if a limit is reached. */
 type ReserveCapacity = (job: JobCandidate) => boolean;
 
 async function capacityFor(
@@ -159,7 +159,7 @@ async function capacityFor(
   };
 }
 
-/** The first of every lane before the second of any; in a lane the longest due is the first. */
+/** Round-robin over lanes; within a lane oldest first. */
 function selectFairly(candidates: readonly JobCandidate[], reserve: ReserveCapacity, slots: number): string[] {
   const lanes = Map.groupBy(candidates, ({ lane }) => lane);
   const ranked = [...lanes.values()].flatMap((jobs) =>
@@ -174,7 +174,7 @@ function selectFairly(candidates: readonly JobCandidate[], reserve: ReserveCapac
   return chosen;
 }
 
-/** Leaves out what others hold by now. */
+/** Skips jobs that were leased meanwhile. */
 async function leaseJobs(transaction: Transaction, claim: Claim, ids: readonly string[]): Promise<ClaimedJob[]> {
   const names = Array.from({ length: CLAIM_BATCH_SIZE }, (_, index) => `id${index}`);
   const sql = `WITH free AS MATERIALIZED (
@@ -197,9 +197,17 @@ function claimedJob(row: Row): ClaimedJob {
   const number = (name: string) => Number(row[name]);
   const text = (name: string) => String(row[name]);
   return {
-    ...{ id: text('id'), kind: text('kind'), ref: text('ref'), lane: text('lane'), owner: text('owner') },
-    ...{ dueAt: number('due_at'), attempt: number('attempt'), claims: number('claims'), faults: number('faults') },
-    ...{ late: number('late') === 1, lease: text('lease') },
+    id: text('id'),
+    kind: text('kind'),
+    ref: text('ref'),
+    lane: text('lane'),
+    owner: text('owner'),
+    dueAt: number('due_at'),
+    attempt: number('attempt'),
+    claims: number('claims'),
+    faults: number('faults'),
+    late: number('late') === 1,
+    lease: text('lease'),
   };
 }
 
@@ -209,7 +217,7 @@ export const renewJob = writing<Lease & { until: number }, boolean>('state', asy
   return (await transaction.run(sql, { ...renewal })) > 0;
 });
 
-/** Gives a job back that had no outcome. `faults` is 1 when the gateway is to blame for that. */
+/** Releases a job without an outcome. `faults` is 1 if the gateway caused that. */
 export const returnJob = writing<Lease & { dueAt: number; faults: 0 | 1 }, void>('state', async (transaction, job) => {
   const sql = `UPDATE job SET lease = '', lease_until = 0, due_at = :dueAt, faults = faults + :faults
     WHERE id = :id AND lease = :lease`;
@@ -217,8 +225,8 @@ export const returnJob = writing<Lease & { dueAt: number; faults: 0 | 1 }, void>
 });
 
 /**
- * Moves what was planned by a clock that has been set back: due moments and leases later than `now` come `by` milliseconds
- * earlier, also those that had come before the clock was set. Without a kind, jobs of all kinds.
+ * Corrects jobs after the clock was set back: due times and leases later than `now` move `by` milliseconds earlier, including
+ * those that were already due. Without a kind, for all kinds.
  */
 export const shiftJobs = writing<{ kind?: string; now: number; by: number }, number>(
   'state',
@@ -241,7 +249,7 @@ export interface JobCounts {
   held: number;
 }
 
-/** How many jobs of a kind there are, for figures and for tests. */
+/** Number of waiting and leased jobs of a kind. */
 export const countJobs = reading<{ kind: string; now: number }, JobCounts>('state', async (transaction, values) => {
   const sql = `SELECT count(*) AS n, coalesce(sum(CASE WHEN lease_until > :now THEN 1 ELSE 0 END), 0) AS held
     FROM job WHERE kind = :kind`;

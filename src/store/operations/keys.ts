@@ -1,4 +1,4 @@
-/** API keys and what clients present to be recognised. */
+/** API keys and the digests of their secrets. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -7,7 +7,7 @@ import { type Author, addAudit } from '../audit-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
-/** Moments are Unix milliseconds. */
+/** Timestamps are Unix milliseconds. */
 export interface KeyRow {
   id: string;
   name: string;
@@ -28,23 +28,23 @@ export interface StoredKey extends KeyRow, SecretRow {
   disabled: boolean;
   updatedAt: number;
   lastUsedAt: number | null;
-  /** When this secret of the key ends; the key may have a newer one. */
+  /** Expiry of this secret; the key may have a newer one. */
   secretExpiresAt: number | null;
 }
 
-/** Every change says who makes it, and when. */
+/** Author and time of a change. */
 export interface AuditedChange {
   author: Author;
   now: number;
 }
 
-/** What `readKeys` would tell apart; cheap to ask for. */
+/** Version of the result of `readKeys`; cheap to read. */
 export const keysVersion = reading<object, number>('state', async (transaction) => {
   const rows = await transaction.all("SELECT value FROM version WHERE subject = 'keys'");
   return Number(rows[0]?.value ?? 0);
 });
 
-/** Every secret with its key, oldest first; of one key the current secret last. */
+/** All secrets with their keys, oldest key first; the current secret of a key last. */
 export const readKeys = reading<object, StoredKey[]>('state', async (transaction) => {
   const rows = await transaction.all(
     `SELECT k.id, k.name, k.settings, k.created_at, k.updated_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at,
@@ -55,7 +55,7 @@ export const readKeys = reading<object, StoredKey[]>('state', async (transaction
   return rows.map(storedKey);
 });
 
-/** Throws `invalid_request` when an active key has the name. The webhook secret comes with the key or not at all. */
+/** Throws `invalid_request` if an active key has the name. Key and webhook secret are stored atomically. */
 export const createKey = writing<
   AuditedChange & { key: KeyRow; secret: SecretRow; webhookSecret?: StoredSecret },
   void
@@ -68,11 +68,11 @@ export const createKey = writing<
   await addAudit(transaction, { author, at: now, action: 'key.create', subject: key.id, after });
 });
 
-/** What is absent stays. */
+/** Absent fields stay unchanged. */
 export interface KeyPatch {
   name?: string;
   disabled?: boolean;
-  /** Unix milliseconds; null for a key without an end. */
+  /** Unix milliseconds; null for no expiry. */
   expiresAt?: number | null;
   /** Merged into the settings; null removes a member. */
   settings?: Json;
@@ -103,13 +103,13 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
   },
 );
 
-/** Gives a key a new secret; those before it end at `until`. Throws `not_found`, and `invalid_request` for a revoked key. */
+/** Adds a new secret to a key; earlier ones expire at `until`. Throws `not_found`, and `invalid_request` for a revoked key. */
 export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow; until: number }, void>(
   'state',
   async (transaction, { id, secret, until, author, now }) => {
     await bumpKeysVersion(transaction);
     await unrevokedKey(transaction, id);
-    // Of those before it only the newest goes on: a key has two secrets at most.
+    // Only the latest of the earlier secrets stays valid: a key has at most two.
     await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id AND expires_at IS NOT NULL', { id });
     if (until <= now) await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id', { id });
     await transaction.run('UPDATE api_key_secret SET expires_at = :until WHERE key_id = :id', { id, until });
@@ -121,7 +121,7 @@ export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow
   },
 );
 
-/** Does nothing to a key that is revoked. */
+/** Does nothing if the key is already revoked. */
 export const revokeKey = writing<AuditedChange & { id: string }, void>(
   'state',
   async (transaction, { id, author, now }) => {
@@ -133,7 +133,7 @@ export const revokeKey = writing<AuditedChange & { id: string }, void>(
   },
 );
 
-/** Adds those that are not there yet, whatever their names. */
+/** Inserts new keys, without checking their names. */
 export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret: SecretRow }[] }, void>(
   'state',
   async (transaction, { keys, author, now }) => {
@@ -146,11 +146,11 @@ export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret:
   },
 );
 
-/** Notes when keys were last used; not a change that anybody has to learn of. */
+/** Updates the last use of keys, without invalidating caches. */
 export const recordKeyUse = writing<{ uses: { id: string; at: number }[] }, void>(
   'state',
   async (transaction, { uses }) => {
-    // In one order everywhere, so that two gateways don't wait for each other.
+    // Always in the same order, so that concurrent gateways cannot deadlock.
     for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const sql =
         'UPDATE api_key SET last_used_at = :at WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :at)';
@@ -159,7 +159,7 @@ export const recordKeyUse = writing<{ uses: { id: string; at: number }[] }, void
   },
 );
 
-/** First in every change: it tells caches, and makes changes of other gateways wait for the end of this one. */
+/** First step of every change: invalidates caches and serializes changes of all gateways. */
 async function bumpKeysVersion(transaction: Transaction): Promise<void> {
   await transaction.run(
     `INSERT INTO version (subject, value) VALUES ('keys', 1)
@@ -167,7 +167,7 @@ async function bumpKeysVersion(transaction: Transaction): Promise<void> {
   );
 }
 
-/** False when it is there already. */
+/** False if the key already exists. */
 async function addKey(transaction: Transaction, key: KeyRow, { digest, prefix }: SecretRow): Promise<boolean> {
   const { id, name, settings, createdAt, expiresAt, revokedAt } = key;
   const row = {
@@ -209,12 +209,17 @@ async function unrevokedKey(transaction: Transaction, id: string): Promise<Unrev
     throw new GatewayError('invalid_request', `The key "${row.name}" is revoked for good; make a new one.`);
   }
   return {
-    ...{ id, name: String(row.name), settings: String(row.settings), disabled: row.disabled === 1 },
-    ...{ createdAt: Number(row.created_at), expiresAt: optionalNumber(row.expires_at), revokedAt: null },
+    id,
+    name: String(row.name),
+    settings: String(row.settings),
+    disabled: row.disabled === 1,
+    createdAt: Number(row.created_at),
+    expiresAt: optionalNumber(row.expires_at),
+    revokedAt: null,
   };
 }
 
-/** Of a key in the audit log. */
+/** Fields of a key in the audit log. */
 function auditValues({ name, settings, expiresAt, disabled = false }: KeyRow & { disabled?: boolean }): object {
   return { name, disabled, expires_at: expiresAt, settings: JSON.parse(settings) };
 }

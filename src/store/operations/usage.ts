@@ -1,26 +1,26 @@
-/** What requests used: intents before they are sent, records after, sums, and what is kept of them. */
+/** Usage records: write-ahead intents, records, sums and retention. */
 
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import type { UsageRow } from '../usage-row.ts';
 import { addUsage, GROUPINGS, type Grouping, replaceUsage } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
 
-/** A request on its way, as it is stored. */
+/** Write-ahead intent of a request. */
 export interface InflightRow {
   id: string;
   instance: string;
   started_at: number;
-  /** JSON of the record it becomes if the gateway dies. */
+  /** JSON of the record that is written if the gateway dies. */
   record: string;
 }
 
 export interface FinishedUsage {
   row: UsageRow;
-  /** There is an intent of it; without, nobody else can have recorded it. */
+  /** An intent was written; without one, no other gateway can have recorded the request. */
   begun: boolean;
 }
 
-/** One flush: what has begun and what is finished since the last. May be repeated when nobody knows whether it was done. */
+/** One flush of intents and records. Idempotent: may be repeated if the outcome is unknown. */
 export const recordUsage = writing<{ begun: InflightRow[]; finished: FinishedUsage[]; withdrawn?: string[] }, void>(
   'usage',
   async (transaction, { begun, finished, withdrawn = [] }) => {
@@ -41,7 +41,7 @@ export const recordUsage = writing<{ begun: InflightRow[]; finished: FinishedUsa
   },
 );
 
-/** The requests that dead gateways left behind, or one of them, as records of what they were to become. */
+/** Converts the intents of dead gateways, or one of them, to `interrupted` records. */
 export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
   const dead = await transaction.all(
     `DELETE FROM inflight WHERE ${IS_ORPHANED} ${id === undefined ? '' : 'AND id = :id'}
@@ -55,7 +55,7 @@ export const recoverUsage = writing<{ now: number; id?: string }, number>('usage
 
 const IS_ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
 
-/** Up to `limit` intents that dead gateways left behind. */
+/** Up to `limit` intents of dead gateways. */
 export const orphanedIntents = reading<{ now: number; limit: number }, { id: string; record: string }[]>(
   'usage',
   async (transaction, values) => {
@@ -76,10 +76,10 @@ export interface RefusedRecord {
   record: string;
 }
 
-/** Most refused records that are kept; later ones are in the log alone. */
+/** Limit of stored refused records; later ones are only logged. */
 const MAX_REFUSED_RECORDS = 10_000;
 
-/** Keeps a record that the store refused apart, and takes away its intent. False where there is no room for more. */
+/** Stores a refused record in a separate table and deletes its intent. False if the table is full. */
 export const setAsideUsageRecord = writing<RefusedRecord, boolean>(
   'usage',
   async (transaction, { id, now, problem, record }) => {
@@ -91,7 +91,7 @@ export const setAsideUsageRecord = writing<RefusedRecord, boolean>(
   },
 );
 
-/** The latest of the records that were set aside. */
+/** Latest records that were set aside. */
 export const refusedUsage = reading<{ limit: number }, Row[]>('usage', (transaction, values) =>
   transaction.all('SELECT id, refused_at, problem, record FROM usage_refused ORDER BY refused_at DESC LIMIT :limit', {
     ...values,
@@ -102,7 +102,7 @@ export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (t
   transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
 );
 
-/** The record of a request by our id of it, or by what the upstream called its answer. */
+/** Record of a request by its id, or by the id of the upstream response. */
 export const usageRecord = reading<{ id: string; keyId: string }, Row | undefined>(
   'usage',
   async (transaction, { id, keyId }) => {
@@ -117,7 +117,7 @@ export const usageRecord = reading<{ id: string; keyId: string }, Row | undefine
 export interface UsageSumsQuery {
   /** Absent means every key. */
   keyId?: string;
-  /** Hours since 1970, the last one not included. */
+  /** Hours since 1970; `to` is exclusive. */
   from: number;
   to: number;
   by: Grouping[];
@@ -125,7 +125,7 @@ export interface UsageSumsQuery {
 
 const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
 
-/** Sums over hours; `cost` is text, and the others are as exact as a number can be. */
+/** Sums over hours; `cost` is exact and therefore text, counts are numbers. */
 export const usageSums = reading<UsageSumsQuery, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
   const groups = by.map((name) => `${GROUPINGS[name]} AS "${name}"`);
   const places = by.map((_, index) => index + 1).join(', ');
@@ -141,7 +141,7 @@ export const usageSums = reading<UsageSumsQuery, Row[]>('usage', async (transact
   });
 });
 
-/** What a key has spent since each beginning, as text in 1e-12 USD. */
+/** Spending of a key in each period, as text in 1e-12 USD. */
 export const spentBy = reading<{ keyId: string; starts: { period: string; startsAt: number }[] }, Row[]>(
   'usage',
   async (transaction, { keyId, starts }) => {
@@ -153,14 +153,14 @@ export const spentBy = reading<{ keyId: string; starts: { period: string; starts
   },
 );
 
-/** How many records there are by day, from the sums. */
+/** Number of records per day, from the sums. */
 export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
   transaction.all(
     `SELECT hour / 24 AS day, CAST(SUM(requests) AS bigint) AS records FROM usage_hour GROUP BY 1 ORDER BY 1 DESC`,
   ),
 );
 
-/** Removes some of the records of days before one; 0 when there are no more. */
+/** Deletes up to `limit` records of earlier days; 0 if none are left. */
 export const pruneUsage = writing<{ day: number; limit: number }, number>('usage', (transaction, { day, limit }) =>
   transaction.run(
     `DELETE FROM usage_record WHERE day < :day AND id IN
@@ -170,8 +170,8 @@ export const pruneUsage = writing<{ day: number; limit: number }, number>('usage
 );
 
 /**
- * Records that others wrote off while their gateway stood still say what came of them in the end. Once: a record that is
- * no longer `interrupted` was corrected by an earlier try. What was never sent has none.
+ * Replaces `interrupted` records that other gateways wrote while this one was suspended. A record that is no longer
+ * `interrupted` was corrected by an earlier try. Records of unsent requests are deleted.
  */
 async function correctInterrupted(
   transaction: Transaction,
@@ -196,14 +196,14 @@ async function correctInterrupted(
   );
 }
 
-/** When the oldest of the newest `keep` records began, in Unix milliseconds; undefined where there are fewer. */
+/** Start of the oldest of the newest `keep` records, in Unix milliseconds; undefined if there are fewer. */
 export const newestSince = reading<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
   const sql = 'SELECT started_at FROM usage_record ORDER BY started_at DESC LIMIT 1 OFFSET :skipped';
   const [row] = await transaction.all(sql, { skipped: Math.max(0, keep - 1) });
   return row && Number(row.started_at);
 });
 
-/** Removes some of the records that began before a moment; 0 when there are no more. */
+/** Deletes up to `limit` records that started before a timestamp; 0 if none are left. */
 export const trimUsage = writing<{ before: number; limit: number }, number>('usage', (transaction, values) =>
   transaction.run(
     `DELETE FROM usage_record WHERE started_at < :before AND id IN
@@ -212,7 +212,10 @@ export const trimUsage = writing<{ before: number; limit: number }, number>('usa
   ),
 );
 
-/** Those whose intents were still there: the others were recorded by a gateway that took this one for dead, or by an earlier try. */
+/**
+ * Deletes intents and returns the ids that existed. The others were recorded by a gateway that took this one for dead, or by
+ * an earlier try.
+ */
 async function deleteIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
   const ended = new Set<string>();
   for (const [names, marks] of idBatches(ids)) {
@@ -231,7 +234,7 @@ async function recordedIds(transaction: Transaction, rows: UsageRow[]): Promise<
   return known;
 }
 
-/** Few sizes of lists, so that there are few statements to prepare: short ones are filled up with their last id. */
+/** Sizes of id lists: few, so that few statements are prepared. Short lists are padded with their last id. */
 const ID_LIST_SIZES = [1, 8, 64, 512];
 
 function idBatches(ids: readonly string[]): [Row, string][] {

@@ -1,4 +1,4 @@
-/** What is no longer kept of video tasks: their media, their records, the keys of repeated requests. */
+/** Retention of video tasks: media, records and idempotency keys. */
 
 import type { VideoTask } from '../../records/video-task.ts';
 import { removeDelivery } from '../delivery-rows.ts';
@@ -14,16 +14,16 @@ export const expiredVideoMedia = reading<{ now: number; limit: number }, VideoTa
   },
 );
 
-/** After the erasure: `assets` without what was kept. */
+/** Records the erasure of media: `assets` without the mirrored files. */
 export const eraseVideoMedia = writing<{ id: string; assets: string }, void>('state', async (transaction, values) => {
   const sql = `UPDATE video_task SET assets = :assets, media_expires_at = NULL, version = version + 1 WHERE id = :id`;
   await transaction.run(sql, values);
 });
 
-/** What it cost is not in the records of use yet. */
+/** The cost is not in the usage records yet. */
 const PENDING_USAGE_JOB = "SELECT id FROM job WHERE kind = 'video-use' AND ref = video_task.id";
 
-/** Removes up to `limit` old records whose media are gone; the ledger stays. */
+/** Deletes up to `limit` old tasks whose media are erased; the ledger stays. */
 export const pruneVideos = writing<{ settledBefore: number; limit: number }, number>(
   'state',
   async (transaction, values) => {

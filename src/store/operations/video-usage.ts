@@ -1,4 +1,4 @@
-/** How what video tasks cost gets from the ledger to the records of use, and what they may still cost is held meanwhile. */
+/** Usage of video tasks: transfer from the ledger to the usage records, and holds of open tasks. */
 
 import type { TaskErrorCode } from '../../core/video.ts';
 import type { TerminalStatus } from '../../records/video-task.ts';
@@ -7,7 +7,7 @@ import { reading, writing } from '../operation.ts';
 import type { UsageRow } from '../usage-row.ts';
 import { addUsage, correctUsage } from '../usage-rows.ts';
 
-/** A settled task and the latest figure of its ledger. Moments are Unix milliseconds. */
+/** A settled task with its latest ledger amount. Timestamps are Unix milliseconds. */
 export interface VideoUse {
   owner: string;
   model: string;
@@ -19,7 +19,7 @@ export interface VideoUse {
   /** In 1e-12 USD. */
   cost: bigint;
   revision: number;
-  /** Its upstream may go on, and the figure change. */
+  /** The upstream may still be working, and the cost may change. */
   open: boolean;
 }
 
@@ -35,24 +35,27 @@ export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state
   );
   return (
     row && {
-      ...{ owner: String(row.owner), model: String(row.model), provider: String(row.provider) },
-      ...{
-        status: row.status as TerminalStatus,
-        errorCode: (row.error_code ?? undefined) as TaskErrorCode | undefined,
-      },
-      ...{ createdAt: Number(row.created_at), settledAt: Number(row.settled_at) },
-      ...{ cost: BigInt(String(row.cost)), revision: Number(row.revision), open: Number(row.open) === 1 },
+      owner: String(row.owner),
+      model: String(row.model),
+      provider: String(row.provider),
+      status: row.status as TerminalStatus,
+      errorCode: (row.error_code ?? undefined) as TaskErrorCode | undefined,
+      createdAt: Number(row.created_at),
+      settledAt: Number(row.settled_at),
+      cost: BigInt(String(row.cost)),
+      revision: Number(row.revision),
+      open: Number(row.open) === 1,
     }
   );
 });
 
-/** `held`: what the task may still cost stays reserved. */
+/** `held`: the hold of the task stays. */
 export interface TaskUse {
   row: UsageRow & { revision: number };
   held: boolean;
 }
 
-/** A task has one record. May be repeated, and come late: an older figure never replaces a newer one. */
+/** A task has one record. Idempotent and order-independent: an older revision never replaces a newer one. */
 export const recordTaskUsage = writing<TaskUse, void>('usage', async (transaction, { row, held }) => {
   const { id, revision } = row;
   const [known] = await transaction.all(
@@ -64,7 +67,7 @@ export const recordTaskUsage = writing<TaskUse, void>('usage', async (transactio
   if (!held) await transaction.run('DELETE FROM task_hold WHERE task_id = :id', { id });
 });
 
-/** Ends the job that carried a figure; where there is a newer one by now, the job comes back for it. */
+/** Finishes the job that transferred a revision, or reschedules it if there is a newer one. */
 export const finishVideoUse = writing<{ lease: Lease; id: string; revision: number; now: number }, void>(
   'state',
   async (transaction, { lease, id, revision, now }) => {
@@ -83,7 +86,7 @@ export interface TaskHold {
   createdAt: number;
 }
 
-/** From now on what a task may cost counts as spent by its key. */
+/** Holds the maximum cost of a task; it counts as spent by the key. */
 export const holdForTask = writing<TaskHold, void>(
   'usage',
   async (transaction, { taskId, keyId, amount, createdAt }) => {
@@ -96,7 +99,7 @@ export const releaseTask = writing<{ id: string }, void>('usage', async (transac
   await transaction.run('DELETE FROM task_hold WHERE task_id = :id', values);
 });
 
-/** Up to `limit` ids of tasks made before a moment that something is held for, in order, after one of them. */
+/** Up to `limit` ids of tasks with a hold created before a timestamp, in order, after a keyset cursor. */
 export const tasksWithHold = reading<{ before: number; after: string; limit: number }, string[]>(
   'usage',
   async (transaction, values) => {
@@ -106,7 +109,7 @@ export const tasksWithHold = reading<{ before: number; after: string; limit: num
   },
 );
 
-/** Whether the cost of a task may still change: it is open, or something of it is yet to be recorded. */
+/** Whether the cost of a task may still change: it is open, or its usage is not recorded yet. */
 export const mayCostMore = reading<{ id: string }, boolean>('state', async (transaction, values) => {
   const [row] = await transaction.all(
     `SELECT id FROM video_task WHERE id = :id AND settled_at IS NULL

@@ -1,4 +1,4 @@
-/** Video tasks, their submissions and what they cost. */
+/** Video tasks, their submissions and their ledger. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { VideoRef } from '../../core/video.ts';
@@ -26,13 +26,13 @@ export interface VideoCreation {
   request: string;
   attempt: VideoAttempt;
   job: NewJob;
-  /** A task of the same owner and key that is younger than `window` milliseconds stands for this one; 0 means none does. */
+  /** A task of the same owner and key younger than `window` milliseconds is replayed; 0 disables that. */
   idempotency: { key: string; digest: string; window: number };
 }
 
 export type VideoCreated = { type: 'created' | 'replayed'; task: VideoTask } | { type: 'reused' };
 
-/** The row of the key is locked first, so that equal requests at the same time make one task. */
+/** Locks the idempotency row first, so that concurrent equal requests create one task. */
 export const createVideo = writing<VideoCreation, VideoCreated>('state', async (transaction, creation) => {
   const { task, idempotency } = creation;
   const { key, digest } = idempotency;
@@ -58,7 +58,7 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
   return { type: 'created', task };
 });
 
-/** The task that a repeated request stands for. */
+/** Task of a repeated request. */
 export const repeatedVideo = reading<
   { owner: string; key: string; digest: string; window: number; now: number },
   VideoTask | undefined
@@ -70,7 +70,7 @@ export const repeatedVideo = reading<
   return row && readTask(transaction, String(row.task_id));
 });
 
-/** Anyone's without `owner`. */
+/** Without `owner`, a task of any owner. */
 export const readVideo = reading<{ id: string; owner?: string }, VideoTask | undefined>(
   'state',
   (transaction, { id, owner }) => readTask(transaction, id, owner),
@@ -87,14 +87,14 @@ export interface LoadedVideo {
   attempt: VideoAttempt;
 }
 
-/** For the task machine: deleted ones too. */
+/** For the task machine; includes deleted tasks. */
 export const loadVideo = reading<{ id: string }, LoadedVideo | undefined>('state', async (transaction, values) => {
   const [task] = await transaction.all(`SELECT ${TASK_COLUMNS} FROM video_task WHERE id = :id`, values);
   const [attempt] = await transaction.all('SELECT * FROM video_attempt WHERE task_id = :id', values);
   return task && attempt && { task: taskOf(task), attempt: attemptOf(attempt) };
 });
 
-/** The checked request; undefined when it is not kept any more. */
+/** The validated request; undefined after its erasure. */
 export const readVideoRequest = reading<{ id: string }, Json>('state', async (transaction, values) => {
   const sql = "SELECT request FROM video_task WHERE id = :id AND request <> '{}'";
   const [row] = await transaction.all(sql, values);
@@ -102,7 +102,7 @@ export const readVideoRequest = reading<{ id: string }, Json>('state', async (tr
 });
 
 export interface VideoPage {
-  /** Absent means everybody's. */
+  /** Absent means all owners. */
   owner?: string;
   limit: number;
   order: 'asc' | 'desc';
@@ -111,7 +111,7 @@ export interface VideoPage {
   model?: string;
 }
 
-/** Up to `limit` tasks; undefined when there is no task `after` among them. */
+/** Up to `limit` tasks; undefined if the task `after` does not exist. */
 export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
   const { owner, limit, order, after, status, model } = page;
   const values: Row = { limit };
@@ -146,16 +146,16 @@ export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', a
 });
 
 export interface VideoChange {
-  /** As it shall be, with the version that it was read with. */
+  /** New state, with the version that was read. */
   task: VideoTask;
   attempt?: VideoAttempt;
-  /** What becomes of the task's job while the task is open: its holder gives it back, or somebody else makes it due. */
+  /** For an open task: the lease holder reschedules the job, or another caller makes it due. */
   job?: { lease: Lease; dueAt: number; lane: string } | { hasten: number };
-  /** With a terminal status: what is written together with it. */
+  /** For a terminal status: rows written in the same transaction. */
   settlement?: { ledger: LedgerEntry; delivery?: NewDelivery; reconciliation?: NewJob };
 }
 
-/** False when the task has changed since it was read, or is terminal: then nothing is written. */
+/** Optimistic locking: false, with nothing written, if the task changed since it was read or is terminal. */
 export const saveVideo = writing<VideoChange, boolean>('state', async (transaction, change) => {
   const { task, attempt, job, settlement } = change;
   const columns = changingColumns(task);
@@ -184,7 +184,7 @@ export const saveVideo = writing<VideoChange, boolean>('state', async (transacti
   return true;
 });
 
-/** What the upstream calls the tasks that were taken from the credential of an attempt since then, its own left out. */
+/** Upstream ids of other attempts with the same credential, accepted since a timestamp. */
 export const heldVideoRefs = reading<{ attempt: VideoAttempt; since: number }, VideoRef[]>(
   'state',
   async (transaction, { attempt, since }) => {
@@ -198,9 +198,8 @@ export const heldVideoRefs = reading<{ attempt: VideoAttempt; since: number }, V
 );
 
 /**
- * Notes what the upstream seems to call the task of an attempt. False when another attempt has the name, or is an equal
- * request that has been under way since `sentAfter`, to which it may belong. Who looks for names with one credential waits
- * for the others.
+ * Assigns an upstream id to an unresolved attempt. False if another attempt has the id, or if an equal request has been in
+ * flight since `sentAfter`, to which the id may belong. Serialized per credential.
  */
 export const claimVideoRef = writing<{ attempt: VideoAttempt; sentAfter: number }, boolean>(
   'state',
@@ -226,7 +225,7 @@ export const claimVideoRef = writing<{ attempt: VideoAttempt; sentAfter: number 
   },
 );
 
-/** An acceptance that came when the task was settled already: its cost is still to be learned. */
+/** Records an acceptance after the settlement of the task and schedules the reconciliation of its cost. */
 export const scheduleCostReconciliation = writing<{ attempt: VideoAttempt; job: NewJob }, void>(
   'state',
   async (transaction, { attempt, job }) => {
@@ -236,12 +235,12 @@ export const scheduleCostReconciliation = writing<{ attempt: VideoAttempt; job: 
   },
 );
 
-/** Its media can be large; nobody needs them once the upstream has them, or will never have them. */
+/** Erases the request, whose media can be large, once no submission needs it. */
 async function eraseRequest(transaction: Transaction, id: string): Promise<void> {
   await transaction.run("UPDATE video_task SET request = '{}' WHERE id = :id", { id });
 }
 
-/** Ends the booking of a settled task, with the figure that was learned, if any. */
+/** Finishes the cost reconciliation of a settled task, with the final amount if known. */
 export const reconcileVideoCost = writing<
   { lease: Lease; task: VideoTask; attempt?: VideoAttempt; entry?: LedgerEntry; now: number },
   void
@@ -273,15 +272,20 @@ export const readVideoLedger = reading<{ taskId: string }, LedgerEntry | undefin
     const [row] = await transaction.all(sql, values);
     return (
       row && {
-        ...{ taskId: String(row.task_id), owner: String(row.owner), model: String(row.model) },
-        ...{ provider: String(row.provider), seconds: Number(row.seconds), cost: BigInt(String(row.cost)) },
-        ...{ source: String(row.source) as LedgerEntry['source'], createdAt: Number(row.created_at) },
+        taskId: String(row.task_id),
+        owner: String(row.owner),
+        model: String(row.model),
+        provider: String(row.provider),
+        seconds: Number(row.seconds),
+        cost: BigInt(String(row.cost)),
+        source: String(row.source) as LedgerEntry['source'],
+        createdAt: Number(row.created_at),
       }
     );
   },
 );
 
-/** Hides a terminal task for good and forgets its content, leaving `details`; false when it is not terminal. Its media are due for erasure. */
+/** Deletes a terminal task: hides it, erases its content but `details`, and makes its media due for erasure. False if not terminal. */
 export const deleteVideo = writing<{ id: string; owner: string; details: string; now: number }, boolean>(
   'state',
   async (transaction, values) => {
@@ -294,5 +298,5 @@ export const deleteVideo = writing<{ id: string; owner: string; details: string;
   },
 );
 
-/** Makes sure that there is a job; it does nothing when there is one. */
+/** Creates a job unless it exists. */
 export const ensureJob = writing<NewJob, void>('state', addJob);

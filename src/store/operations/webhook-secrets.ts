@@ -1,4 +1,4 @@
-/** What webhooks are signed with: ciphertexts, of which an owner has one that signs and perhaps one that will. */
+/** Encrypted webhook signing secrets: per owner the active one, and optionally the next one. */
 
 import { type Author, addAudit } from '../audit-rows.ts';
 import { type Row, reading, writing } from '../operation.ts';
@@ -6,13 +6,13 @@ import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
 export type { StoredSecret } from '../secret-rows.ts';
 
-/** An owner's secrets, the oldest first. */
+/** Secrets of an owner, oldest first. */
 export const listSecrets = reading<{ owner: string }, StoredSecret[]>('state', async (transaction, values) => {
   const sql = 'SELECT * FROM webhook_secret WHERE owner = :owner ORDER BY active_at, id';
   return (await transaction.all(sql, values)).map(storedSecret);
 });
 
-/** Does nothing when the owner has one, or gets one at the same time. */
+/** Does nothing if the owner has a secret, or gets one concurrently. */
 export const addFirstSecret = writing<StoredSecret, void>('state', async (transaction, secret) => {
   const known = await transaction.all('SELECT id FROM webhook_secret WHERE owner = :owner LIMIT 1', {
     owner: secret.owner,
@@ -20,12 +20,12 @@ export const addFirstSecret = writing<StoredSecret, void>('state', async (transa
   if (known.length === 0) await addSecret(transaction, secret);
 });
 
-/** Puts a secret behind the one that signs now, and removes all others of the owner. */
+/** Adds the next secret after the active one and deletes all others of the owner. */
 export const rotateSecret = writing<StoredSecret & { now: number; author: Author }, void>(
   'state',
   async (transaction, { now, author, ...secret }) => {
     const { owner, activeAt } = secret;
-    // First, because writers wait for each other there: of rotations at the same moment the last one stands.
+    // First, because it serializes writers: of concurrent rotations the last one wins.
     const entry = { author, at: now, action: 'webhook-secret.rotate', subject: owner };
     await addAudit(transaction, { ...entry, after: { active_at: activeAt } });
     const active = `SELECT id FROM webhook_secret WHERE owner = :owner AND active_at <= :now
@@ -37,13 +37,13 @@ export const rotateSecret = writing<StoredSecret & { now: number; author: Author
   },
 );
 
-/** The id of the key that the store is encrypted with; undefined while there is none. */
+/** Id of the encryption key of the store; undefined if there is none. */
 export const readEncryptionKey = reading<Record<never, never>, string | undefined>('state', async (transaction) => {
   const [row] = await transaction.all('SELECT key_id FROM encryption');
   return row && String(row.key_id);
 });
 
-/** Of those that do this at the same moment one wins: the answer is whose. */
+/** Sets the encryption key id if there is none; returns the id in effect. */
 export const claimEncryptionKey = writing<{ keyId: string }, string>('state', async (transaction, values) => {
   const [row] = await transaction.all(
     `INSERT INTO encryption (one, key_id) VALUES (1, :keyId)
@@ -53,7 +53,7 @@ export const claimEncryptionKey = writing<{ keyId: string }, string>('state', as
   return String(row?.key_id);
 });
 
-/** After everything is encrypted anew. */
+/** Changes the encryption key id after re-encryption. */
 export const setEncryptionKey = writing<{ keyId: string; changed: number; author: Author; now: number }, void>(
   'state',
   async (transaction, { keyId, changed, author, now }) => {
@@ -63,7 +63,7 @@ export const setEncryptionKey = writing<{ keyId: string; changed: number; author
   },
 );
 
-/** Secrets behind an id, for going through all of them. */
+/** Page of all secrets, after a keyset cursor. */
 export const scanSecrets = reading<{ after: string; limit: number }, StoredSecret[]>(
   'state',
   async (transaction, values) => {
@@ -72,7 +72,7 @@ export const scanSecrets = reading<{ after: string; limit: number }, StoredSecre
   },
 );
 
-/** False when it was changed or removed meanwhile. */
+/** Compare-and-set; false if the secret was changed or deleted meanwhile. */
 export const replaceCiphertext = writing<{ id: string; from: string; to: string }, boolean>(
   'state',
   async (transaction, values) => {
