@@ -79,7 +79,8 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         cost,
         settle: settleLimits,
       } = await limits.admit({
-        ...{ key, model: route.model },
+        key,
+        model: route.model,
         get tokens() {
           return free ? 0 : most().tokens;
         },
@@ -95,8 +96,12 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         onSettled();
       };
       const request = {
-        ...{ id: call.requestId, startedAt: now(), keyId: key.id, model: route.requested },
-        ...{ protocolIn: call.protocol.id, stream: call.stream },
+        id: call.requestId,
+        startedAt: now(),
+        keyId: key.id,
+        model: route.requested,
+        protocolIn: call.protocol.id,
+        stream: call.stream,
       };
       const account = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits });
       // Free endpoints need no output limit.

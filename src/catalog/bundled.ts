@@ -1,4 +1,4 @@
-/** The models that come with the gateway (`models.json` and `videos`), and what an operator adds to them or overrides. */
+/** Bundled models (`models.json` and `videos`), and the custom and listed models that complete or override them. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CatalogModel } from '../core/model.ts';
@@ -7,11 +7,11 @@ import { type Abilities, supportedParameters } from './parameters.ts';
 
 export interface ListedModel {
   entry: CatalogEntry;
-  /** What the list says the model can do, where it doesn't name parameters. */
+  /** Listed abilities, if the list doesn't name parameters. */
   abilities?: Abilities;
 }
 
-/** By vendor, then by upstream id; slugs without the vendor too. */
+/** By vendor, then by upstream id; slugs without the vendor. */
 let cachedEntries: Map<string, Map<string, CatalogEntry>> | undefined;
 
 function entriesOf(vendor: string): ReadonlyMap<string, CatalogEntry> {
@@ -37,7 +37,7 @@ function loadEntries(): Map<string, Map<string, CatalogEntry>> {
 
 const VIDEO_ENTRIES_FOLDER = new URL('./videos/', import.meta.url);
 
-/** With their vendor, which is the name of the file. */
+/** Entries with their vendor, which is the file name. */
 function videoEntries(): [vendor: string, entry: CatalogEntry][] {
   return readdirSync(VIDEO_ENTRIES_FOLDER)
     .filter((file) => file.endsWith('.json'))
@@ -51,14 +51,14 @@ function withProviderSlug(provider: string, entry: CatalogEntry): CatalogEntry {
   return { ...entry, canonicalSlug: `${provider}/${entry.canonicalSlug ?? entry.id}` };
 }
 
-/** The models of `vendor` under the name that the operator gave the provider; empty when none are bundled. */
+/** Models of `vendor` under the configured name of the provider; empty if none are bundled. */
 export function bundledModels(provider: string, vendor = provider): CatalogModel[] {
   return [...entriesOf(vendor).values()].map((entry) =>
     catalogModel(provider, withProviderSlug(provider, entry), vendor),
   );
 }
 
-/** A model as the operator describes it; what is left out comes from the vendor's bundled model of the same upstream id. */
+/** A configured model; omitted fields come from the bundled model of the vendor with the same upstream id. */
 export function customModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
   const bundled = entriesOf(vendor).get(entry.upstreamId ?? entry.id);
   if (!bundled) return catalogModel(provider, entry, vendor);
@@ -67,7 +67,7 @@ export function customModel(provider: string, entry: CatalogEntry, vendor = prov
   return catalogModel(provider, known, vendor);
 }
 
-/** A model as its upstream lists it: for a bundled one the list is believed on limits and prices, not on what it is called. */
+/** A model listed by its upstream. For a bundled model only limits and prices are taken from the list, not its names. */
 export function listedModel(provider: string, listed: ListedModel, vendor = provider): CatalogModel {
   const { entry, abilities } = listed;
   if (entriesOf(vendor).has(entry.id)) {

@@ -1,4 +1,4 @@
-/** The models of all configured providers, immutable: a reload builds another one. */
+/** Model catalog of all configured providers. Immutable: a reload builds a new one. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -7,15 +7,15 @@ import type { PageQuery } from '../core/protocol.ts';
 export interface Catalog {
   /** In the order of the configuration. */
   all(): readonly CatalogModel[];
-  /** Undefined for a provider that is not configured. */
+  /** Undefined for an unknown provider. */
   ofProvider(id: string): readonly CatalogModel[] | undefined;
-  /** By alias, id, else canonical slug; all may hold any number of slashes. */
+  /** Finds a model by alias, id or canonical slug, all of which may contain slashes. */
   find(id: string): CatalogModel | undefined;
-  /** Throws `invalid_request` for a cursor that is no id of `models`. */
+  /** Keyset pagination. Throws `invalid_request` for an unknown cursor. */
   page(models: readonly CatalogModel[], page: PageQuery): { models: readonly CatalogModel[]; more: boolean };
 }
 
-/** Of two models with one id the later entry counts, in the place of the first. `aliases` are names that stand for others. */
+/** A later entry with the same id replaces the earlier one at its position. `aliases` map names to ids or slugs. */
 export function createCatalog(
   entries: readonly { provider: string; models: readonly CatalogModel[] }[],
   aliases: ReadonlyMap<string, string> = new Map(),
@@ -42,8 +42,8 @@ export function createCatalog(
 }
 
 /**
- * A slug names one model for ever. An id whose slug is the id of another listed model may be moved on to a newer one, so its
- * own id is its slug; of others with one slug the first keeps it.
+ * A slug identifies one model permanently. If the slug of a model is the id of another listed model, its own id becomes its
+ * slug; of several models with one slug the first keeps it.
  */
 function withUniqueSlugs(providers: ReadonlyMap<string, ReadonlyMap<string, CatalogModel>>) {
   const ids = new Set([...providers.values()].flatMap((byId) => [...byId.keys()]));
@@ -57,7 +57,7 @@ function withUniqueSlugs(providers: ReadonlyMap<string, ReadonlyMap<string, Cata
   return new Map([...providers].map(([id, byId]) => [id, Object.freeze([...byId.values()].map(unique))]));
 }
 
-/** `before` counts back from its cursor, so that `limit` models directly before it are given. */
+/** `before` returns the `limit` models directly before its cursor. */
 function page(models: readonly CatalogModel[], { limit = models.length, after, before, offset = 0 }: PageQuery) {
   const from = after === undefined ? offset : indexOf(models, after, 'after') + 1;
   const to = before === undefined ? models.length : indexOf(models, before, 'before');

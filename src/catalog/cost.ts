@@ -1,11 +1,11 @@
-/** What an answer costs by the catalog's prices, as an exact integer of 1e-12 USD. */
+/** Cost of a response by catalog prices, as an exact integer of 1e-12 USD. */
 
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Pricing } from '../core/model.ts';
 import { priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount } from '../core/usage-bounds.ts';
 
-/** Prices of several kinds of tokens; where a model has no price for a kind, the kinds after it are asked. */
+/** Price names by kind of token, in order of preference. */
 const PRICE_NAMES = {
   input: ['prompt'],
   cached: ['input_cache_read', 'prompt'],
@@ -24,7 +24,7 @@ const PRICE_NAMES = {
 
 type TokenKind = keyof typeof PRICE_NAMES;
 
-/** Zero for models without prices. Every count is charged once, as the most special kind it belongs to. */
+/** Zero for models without prices. Every token is charged once, as its most specific kind. */
 export function costOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): bigint {
   const prices = pricesAt(model, usage.input);
   let cost = 0n;
@@ -33,7 +33,7 @@ export function costOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usag
   return boundCost(cost);
 }
 
-/** The model's prices with those of the highest tier that the prompt reaches above them. */
+/** Prices of a model, overridden by the tiers that the prompt reaches. */
 export function pricesAt(
   { pricing, priceTiers = [] }: Pick<CatalogModel, 'pricing' | 'priceTiers'>,
   input: number,
@@ -47,13 +47,13 @@ function priceOf(prices: Pricing, kind: TokenKind): string {
   return name === undefined ? '0' : (prices[name] as string);
 }
 
-/** The parts of `input` and `output` taken apart. Upstreams that report a part larger than the whole are charged for the part. */
+/** Disjoint counts by kind. If an upstream reports a part larger than the whole, the part is charged. */
 function countsOf(usage: Usage): Record<TokenKind, number> {
   const { cached = 0, cacheWrite = 0, cacheWrite1h = 0, reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage;
   const cachedAudio = Math.min(usage.cachedAudio ?? 0, cached);
   const audioInput = remainder(usage.audioInput ?? 0, cachedAudio);
   const others = cached + cacheWrite + audioInput;
-  // Images that do not fit beside the cached tokens are among them.
+  // Image tokens that exceed the uncached input are part of the cached tokens.
   const images = remainder(usage.imageInput ?? 0, usage.cachedImage ?? 0);
   const imageInput = Math.min(images, remainder(usage.input, others));
   return {

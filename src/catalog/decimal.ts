@@ -1,21 +1,21 @@
-/** Decimal numbers as text, exact: prices are shifted and compared by their digits and never become floating point. */
+/** Exact decimal numbers as text: prices are shifted by their digits and never become floating point. */
 
 import { withoutEnd } from '../core/text.ts';
 
 const NUMBER_PATTERN = /^(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-/** A double prints at most 15 digits that are all meant; more are the noise of someone's arithmetic. */
+/** Significant digits that a double represents exactly; more are noise of binary arithmetic. */
 const MAX_SIGNIFICANT_DIGITS = 15;
 
-/** Money is counted in units of 1e-12 USD. */
+/** Decimals of the money unit, 1e-12 USD. */
 const MONEY_DECIMALS = 12;
 
-/** A non-negative number as plain digits without exponent or needless zeros; undefined for anything else. */
+/** Non-negative number in plain digits, without exponent or redundant zeros; undefined for anything else. */
 export function exactDecimal(value: unknown): string | undefined {
   return shiftDecimal(value, 0);
 }
 
-/** The number with its point moved `places` to the right (left when negative). */
+/** Moves the decimal point `places` to the right, or to the left if negative. */
 export function shiftDecimal(value: unknown, places: number): string | undefined {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   const match = NUMBER_PATTERN.exec(text);
@@ -25,13 +25,13 @@ export function shiftDecimal(value: unknown, places: number): string | undefined
   return plainDecimal(whole + fraction, Number(exponent) - fraction.length + places);
 }
 
-/** A price in USD per token as sources give it, without the noise of binary arithmetic. */
+/** Price in USD per token, without the noise of binary arithmetic. */
 export function exactPrice(value: unknown): string | undefined {
   const exact = exactDecimal(value);
   return exact === undefined ? undefined : roundNoise(exact);
 }
 
-/** A price in USD per million tokens as one per token. */
+/** Price per token from a price per million tokens. */
 export function pricePerToken(perMillion: unknown): string | undefined {
   const exact = shiftDecimal(perMillion, -6);
   return exact === undefined ? undefined : roundNoise(exact);

@@ -1,4 +1,4 @@
-/** What a model can do, in our own words, composed from its facts. */
+/** Model descriptions, composed from facts. */
 
 import type { CatalogModel, Modality } from '../core/model.ts';
 

@@ -1,4 +1,4 @@
-/** What upstreams say of models that make videos, in the words of OpenRouter's list and of Polygate's. */
+/** Discovery of video models, from lists in the formats of OpenRouter and Polygate. */
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -7,7 +7,7 @@ import { listedModel } from './bundled.ts';
 import { exactPrice, shiftDecimal } from './decimal.ts';
 import type { CatalogEntry } from './entry.ts';
 
-/** Reads `{data: [{id, supported_durations, ...}]}`. */
+/** Parses `{data: [{id, supported_durations, ...}]}`. */
 export function discoveredVideoModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
   const models: Json[] = Array.isArray(body?.data) ? body.data : [];
   return models
@@ -29,7 +29,7 @@ function entryOf(provider: string, model: Json): CatalogEntry {
   };
 }
 
-/** More references than any model takes: OpenRouter's list doesn't say how many. */
+/** Limit of references where the list gives none; more than any model accepts. */
 const MAX_UNLISTED_REFERENCES = 16;
 
 function referencesOf(limits: Json): VideoAbilities['references'] {
@@ -58,20 +58,20 @@ function abilitiesOf(model: Json): VideoAbilities {
     seed: model.seed === true ? true : undefined,
     negativePrompt: model.negative_prompt === true ? true : undefined,
     count: isPositiveInteger(model.max_n) ? model.max_n : undefined,
-    // What a maker behind the router takes for itself travels in `provider`.
+    // Vendor-specific parameters are passed in `provider`.
     passthrough: ['provider', 'previous_job_id', ...own],
     prices: pricesOf(model.pricing_skus),
   });
 }
 
 const PER_SECOND_PRICE_PATTERNS = [
-  // Our own names.
+  // Names of Polygate.
   /^per-video-second(?:-(?<resolution>\d+[pkPK]))?(?<audio>-audio)?$/,
   /^(?:text_to_video_)?duration_seconds(?<audio>_with_audio)?(?:_without_audio)?(?:_(?<resolution>\d+[pkPK]))?$/,
   /^(?<cents>cents)_per_(?:video_output_second|second_output)(?:_(?<resolution>\d+[pkPK]))?(?<audio>_with_audio)?(?:_without_audio)?$/,
 ];
 
-/** The list names prices in several ways; those that depend on what else is sent are left out. */
+/** Prices by their various names; prices that depend on other parameters are skipped. */
 function pricesOf(skus: Json): Record<string, string> | undefined {
   if (!isObject(skus)) return undefined;
   const prices: Record<string, string> = {};

@@ -1,4 +1,4 @@
-/** What upstreams say of their own models, in the many shapes their lists have. */
+/** Model discovery: parsing of upstream model lists in their various formats. */
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, Modality, Pricing } from '../core/model.ts';
@@ -10,8 +10,8 @@ import type { Abilities } from './parameters.ts';
 import { isReachable } from './rules.ts';
 
 /**
- * Reads the body of an upstream's model list: `{data: [...]}`, `{models: [...]}` or a bare array. What the list leaves
- * out comes from the bundled model of the same id. Models that can't chat are left out.
+ * Parses an upstream's model list: `{data: [...]}`, `{models: [...]}` or an array. Omitted fields come from the bundled
+ * model of the same id. Models that can't chat are skipped.
  */
 export function discoveredModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
   const models = Array.isArray(body) ? body : (body?.data ?? body?.models ?? []);
@@ -32,7 +32,7 @@ function canChat(model: Json): boolean {
   return !NON_CHAT_TYPES.has(model.type ?? model.capabilities?.type);
 }
 
-/** What other servers call the kinds of models that don't chat. */
+/** Model types of servers that don't chat. */
 const NON_CHAT_TYPES = new Set([
   'embedding',
   'embeddings',
@@ -84,7 +84,7 @@ function entryOf(provider: string, model: Json): CatalogEntry {
   };
 }
 
-/** A router's list names several servers for one model; only when there is one are its facts the model's. */
+/** Lists of routers name several servers per model; the facts of a server apply only if it is the only one. */
 function soleProvider(model: Json): Json {
   return Array.isArray(model.providers) && model.providers.length === 1 ? model.providers[0] : undefined;
 }

@@ -1,15 +1,15 @@
-/** From what is said of a model, however little, to a full catalog model. */
+/** Catalog entries: partial facts about a model, completed to a catalog model. */
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { describeModel } from './description.ts';
 import { readByServer, rulesFor } from './rules.ts';
 
-/** Facts about one model; what is left out gets a cautious default. `id` is the upstream's, without the provider. */
+/** Facts about a model; omitted fields get conservative defaults. `id` is the upstream id, without the provider. */
 export interface CatalogEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
   id: string;
 }
 
-/** What any server with a chat endpoint takes. */
+/** Parameters that every chat endpoint accepts. */
 const COMMON_PARAMETERS = ['max_tokens', 'temperature', 'top_p', 'stop'];
 
 const TOKENIZERS: Record<string, string> = {
@@ -24,7 +24,7 @@ const TOKENIZERS: Record<string, string> = {
 
 const SNAPSHOT_DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
-/** `vendor` is the provider whose rules and customs apply when `provider` is but the operator's name for it. */
+/** `vendor` selects rules and defaults; `provider` is the configured name. */
 export function catalogModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
   const id = `${provider}/${entry.id}`;
   const contextLength = entry.contextLength ?? 0;
@@ -60,7 +60,7 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
   };
 }
 
-/** Rules by id, completed by the facts they depend on, overridden by the entry's own. */
+/** Rules by id, completed by facts of the entry, overridden by its own rules. */
 function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
   const rules = rulesFor(vendor, entry.upstreamId ?? entry.id);
   if (entry.maxOutput) rules.maxOutput = entry.maxOutput;

@@ -1,4 +1,4 @@
-/** Reading modalities and prices as sources spell them. */
+/** Parsing of modalities and prices in the notations of sources. */
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../core/model.ts';
@@ -13,14 +13,14 @@ const MODALITIES: Record<string, Modality> = {
   video: 'video',
 };
 
-/** Ours in a fixed order; kinds we don't know (`embeddings`) are left out, so that nothing may remain. */
+/** Known modalities in a fixed order; unknown ones (`embeddings`) are skipped, so the list may be empty. */
 export function parseModalities(value: Json): Modality[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const found = new Set(value.map((name) => MODALITIES[name]));
   return [...new Set(Object.values(MODALITIES))].filter((modality) => found.has(modality));
 }
 
-/** All per token but `request`, `image` and `web_search`, which are per piece. */
+/** Per token, except `request`, `image` and `web_search`, which are per unit. */
 const PRICE_KEYS = [
   'prompt',
   'completion',
@@ -39,7 +39,7 @@ const PRICE_KEYS = [
   'input_cache_write_1h',
 ];
 
-/** OpenRouter's pricing object. Prices that depend on the time of day and negative ones (`-1`: it varies) are left out. */
+/** Parses OpenRouter's pricing object. Prices by time of day and negative ones (`-1`: variable) are skipped. */
 export function openRouterPrices(value: Json): { pricing: Pricing; priceTiers?: PriceTier[] } {
   const tiers: PriceTier[] = (Array.isArray(value.overrides) ? value.overrides : [])
     .filter((tier: Json) => isObject(tier) && Number(tier.min_prompt_tokens) > 0)

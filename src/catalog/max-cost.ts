@@ -1,4 +1,4 @@
-/** What an answer may cost at most, before anybody knows which kinds of tokens it will be charged for. */
+/** Maximum cost of a response, before the kinds of its tokens are known. */
 
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -9,34 +9,34 @@ export interface MaxUsage {
   /** Tokens. */
   input: number;
   output: number;
-  /** The share of the input that is sound, and that is pictures. */
+  /** Audio and image tokens of the input. */
   audioInput: number;
   imageInput: number;
-  /** The answer may be sound. */
+  /** The response may contain audio. */
   speaks: boolean;
   searches: number;
 }
 
 type PricedModel = Pick<CatalogModel, 'pricing' | 'priceTiers' | 'outputModalities'>;
 
-/** More than any budget. */
+/** Largest storable amount; more than any budget. */
 const MAX_COST = 2n ** 63n - 1n;
 
-/** Of each token the dearest kind that it may be: new in a cache, thought, spoken, drawn. More than can be counted is the most there is. */
+/** Charges every token as its most expensive possible kind: cache write, reasoning, audio, image. Saturates at `MAX_COST`. */
 export function maxCostOf(model: PricedModel, expected: MaxUsage): bigint {
   const { input, token } = costBounds(model, expected);
   const output = Math.ceil(Math.min(expected.output, Number.MAX_SAFE_INTEGER));
   return minBigInt(MAX_COST, input + token * BigInt(output));
 }
 
-/** How many tokens of output `money` pays for beside the input; Infinity where they are free. */
+/** Output tokens that `money` pays for in addition to the input; Infinity if they are free. */
 export function affordableOutput(model: PricedModel, expected: MaxUsage, money: bigint): number {
   const { input, token } = costBounds(model, expected);
   if (token <= 0n) return Number.POSITIVE_INFINITY;
   return money < input ? 0 : Number((money - input) / token);
 }
 
-/** Of all the input, and of one token of output. */
+/** Maximum cost of the input and of one output token. */
 function costBounds(model: PricedModel, expected: MaxUsage): { input: bigint; token: bigint } {
   const input = maxCostOfKinds(model, { ...expected, output: 0 });
   return { input, token: maxCostOfKinds(model, { ...expected, output: 1 }) - input };

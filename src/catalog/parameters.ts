@@ -1,4 +1,4 @@
-/** Which request parameters a model takes, derived from what it can do and its rules, where no source lists them. */
+/** Supported parameters of a model, derived from its abilities and rules if no source lists them. */
 
 import { rulesFor } from './rules.ts';
 
@@ -9,7 +9,7 @@ export interface Abilities {
   reasoning: boolean;
 }
 
-/** What a provider's own endpoint takes besides what all do. */
+/** Additional parameters of the endpoints of a provider. */
 const PROVIDER_PARAMETERS: Record<string, string[]> = {
   openai: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'seed'],
   anthropic: ['top_k'],
@@ -20,7 +20,7 @@ const PROVIDER_PARAMETERS: Record<string, string[]> = {
   cohere: ['frequency_penalty', 'presence_penalty', 'seed'],
 };
 
-/** JSON without a schema; the others have it only with one. */
+/** Providers with JSON output without a schema. */
 const JSON_MODE_PROVIDERS = new Set(['openai', 'google', 'deepseek', 'mistral', 'xai', 'cohere']);
 
 /** Sorted by name. */

@@ -1,6 +1,6 @@
 /**
- * What is known about providers' models by their ids, as data in `rules.json`. Of all entries whose globs match an id the
- * fields are merged, the last one winning; an id that matches none has no rules, which means the newest ones.
+ * Model rules by id, from `rules.json`. All entries whose globs match an id are merged, the last one wins. An id without a
+ * match has no rules, which means those of the newest models.
  */
 
 import { readFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import type { Modality, ModelRules } from '../core/model.ts';
 import { lookUp } from '../core/table.ts';
 
 interface ProviderRules {
-  /** Globs of ids that a chat request can't reach: other endpoints, other kinds of output. */
+  /** Globs of ids that are not available for chat: other endpoints, other kinds of output. */
   unreachable?: string[];
   rules?: { models: string[]; rules: ModelRules }[];
-  /** What the server reads for all of its models, whatever they read themselves: it turns documents into text. */
+  /** Input modalities that the server accepts for all models, e.g. by converting documents to text. */
   reads?: Modality[];
 }
 
@@ -25,7 +25,7 @@ function providerRules(provider: string): ProviderRules {
   return lookUp(cachedRules, provider) ?? {};
 }
 
-/** `id` is the upstream's, without the provider. A new object every time. */
+/** `id` is the upstream id, without the provider. Returns a new object. */
 export function rulesFor(provider: string, id: string): ModelRules {
   const entries = providerRules(provider).rules ?? [];
   return Object.assign({}, ...entries.filter(({ models }) => matchesAny(models, id)).map(({ rules }) => rules));
@@ -36,14 +36,14 @@ export function readByServer(provider: string): readonly Modality[] {
   return providerRules(provider).reads ?? [];
 }
 
-/** Whether chat, messages or content generation can be asked of this id at all, as far as its name is known. */
+/** Whether a model id is available for chat, as far as its name tells. */
 export function isReachable(provider: string, id: string): boolean {
   return !matchesAny(providerRules(provider).unreachable ?? [], id);
 }
 
 const compiledGlobs = new Map<string, RegExp>();
 
-/** `*` stands for any characters, none too; everything else for itself. */
+/** `*` matches any characters; everything else matches literally. */
 export function matchesPattern(glob: string, id: string): boolean {
   let pattern = compiledGlobs.get(glob);
   if (!pattern) {

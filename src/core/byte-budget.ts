@@ -1,16 +1,16 @@
-/** A budget of bytes that everything of one kind shares, such as all answers that are under way. */
+/** Byte budget shared by all buffers of one kind, e.g. all responses in flight. */
 
 export interface ByteBudget {
-  /** A share that holds nothing yet. */
+  /** Opens an empty share. */
   open(): ByteShare;
   /** Bytes held by all shares. */
   readonly held: number;
 }
 
 export interface ByteShare {
-  /** Makes the share hold so many bytes in all; false, and no change, where the budget does not allow it. */
+  /** Sets the size of the share; false, with no change, if the budget is exceeded. */
   resize(bytes: number): boolean;
-  /** Gives everything back; later calls change nothing. */
+  /** Releases the share; later calls have no effect. */
   close(): void;
 }
 

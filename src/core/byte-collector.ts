@@ -1,14 +1,14 @@
-/** Bytes that arrive in chunks of any size, joined at the end. */
+/** Byte collector: chunks of any size, concatenated at the end. */
 
 export interface ByteCollector {
   add(chunk: Buffer): void;
   /** Bytes added since the last `take`. */
   readonly size: number;
-  /** All bytes, as one buffer; the collector is empty afterwards. */
+  /** Returns all bytes as one buffer and empties the collector. */
   take(): Buffer;
 }
 
-/** A chunk of one byte costs a hundred bytes as an object of its own: so many of them are merged. */
+/** Chunks after which they are merged, because a buffer object costs a hundred bytes even for a one-byte chunk. */
 const MERGE_AFTER_CHUNKS = 1024;
 
 export function createByteCollector(): ByteCollector {

@@ -1,4 +1,4 @@
-/** Money as an integer of 1e-12 USD inside and as a decimal string outside; never floating point. */
+/** Money: integers of 1e-12 USD internally, decimal strings externally, never floating point. */
 
 import { withoutEnd } from './text.ts';
 
@@ -6,22 +6,22 @@ const MONEY_DECIMALS = 12;
 const UNITS_PER_USD = 10n ** BigInt(MONEY_DECIMALS);
 const DECIMAL_PATTERN = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2}))?$/;
 
-/** What fits into a store's integer: about nine million USD. */
+/** Largest 64-bit integer: about nine million USD. */
 const MAX_MONEY = 2n ** 63n - 1n;
 
 interface Scaled {
   /** All digits as an integer, with its sign. */
   digits: bigint;
-  /** How many of them stand behind the point; negative for so many zeros more. */
+  /** Number of digits after the point; negative for trailing zeros. */
   places: number;
 }
 
-/** Rounded half away from zero. Throws RangeError for what is no number or no sum that can be kept. */
+/** Parses a decimal, rounded half away from zero. Throws RangeError for an invalid or too large number. */
 export function moneyOf(decimal: string): bigint {
   return multiplyMoney(UNITS_PER_USD, decimal);
 }
 
-/** Without exponent and needless zeros: `3.2`, `0`. */
+/** Decimal without exponent and redundant zeros: `3.2`, `0`. */
 export function decimalOf(money: bigint): string {
   const sign = money < 0n ? '-' : '';
   const digits = String(money < 0n ? -money : money).padStart(MONEY_DECIMALS + 1, '0');
@@ -37,7 +37,7 @@ export function multiplyMoney(money: bigint, factor: string): bigint {
   return result;
 }
 
-/** What `count` pieces cost at a decimal price; as large as it gets. Throws RangeError for what is no number. */
+/** Cost of `count` units at a decimal price, without an upper bound. Throws RangeError for an invalid price. */
 export function priceOfPieces(count: number, price: string): bigint {
   return multiplyExact(BigInt(count) * UNITS_PER_USD, price);
 }

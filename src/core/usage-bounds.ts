@@ -1,11 +1,11 @@
-/** Upper bounds of what one record of use counts and costs, whatever an upstream reports. */
+/** Upper bounds of the counts and the cost of one usage record, independent of upstream reports. */
 
 import type { Usage } from './chat.ts';
 import { minBigInt, moneyOf } from './money.ts';
 
-/** A hundred times the longest context there is. */
+/** A hundred times the longest known context. */
 export const MAX_RECORD_TOKENS = 1_000_000_000;
-/** In 1e-12 USD: 5,000 USD, which a number holds exactly. */
+/** In 1e-12 USD: 5,000 USD, which a number represents exactly. */
 export const MAX_RECORD_COST = moneyOf('5000');
 
 const COUNT_FIELDS = [
@@ -23,7 +23,7 @@ const COUNT_FIELDS = [
   'searches',
 ] as const satisfies (keyof Usage)[];
 
-/** Whole counts within the bounds; members that are no counts are left out. */
+/** Clamps counts to integers within the bounds; invalid counts are removed. */
 export function boundUsage(usage: Partial<Usage>): Partial<Usage> {
   const bounded: Partial<Usage> = { ...usage };
   for (const name of ['input', 'output', ...COUNT_FIELDS] as const) {
@@ -35,13 +35,13 @@ export function boundUsage(usage: Partial<Usage>): Partial<Usage> {
   return bounded;
 }
 
-/** Undefined for what is no count. */
+/** Undefined for an invalid count. */
 export function boundCount(value: unknown): number | undefined {
   if (typeof value !== 'number' || Number.isNaN(value) || value < 0) return undefined;
   return Math.min(Math.round(value), MAX_RECORD_TOKENS);
 }
 
-/** What the upstream says it takes, in 1e-12 USD; undefined where it says nothing or what cannot be true. */
+/** Cost reported by the upstream, in 1e-12 USD; undefined if absent or implausible. */
 export function reportedCostOf({ reportedCost }: Partial<Usage>): bigint | undefined {
   if (reportedCost === undefined) return undefined;
   try {

@@ -1,17 +1,17 @@
-/** Where outgoing requests may go. By default: to the public internet over https, and never back to this machine. */
+/** Address policy of outgoing requests. By default only https to the public internet, and never to this machine. */
 
 import { networkInterfaces } from 'node:os';
 import { type Address, contains, isPublic, parseAddress, parseRange, sameAddress } from './public-addresses.ts';
 
-/** What an operator opens or closes; all empty by default. */
+/** Exceptions of the operator; all empty by default. */
 export interface AddressPolicyOptions {
-  /** Ranges that may be reached although they are not public, e.g. `127.0.0.0/8` for local development. */
+  /** Allowed ranges that are not public, e.g. `127.0.0.0/8` for local development. */
   allowCidrs?: readonly string[];
-  /** Host names that may be reached whatever they resolve to, also through the hosts file. */
+  /** Host names that are allowed regardless of their addresses, also through the hosts file. */
   allowHosts?: readonly string[];
-  /** Ranges that are closed although they are public; a NAT64 prefix of one's own network belongs here. */
+  /** Denied public ranges, e.g. the NAT64 prefix of the own network. */
   denyCidrs?: readonly string[];
-  /** Host names that are closed: those under which this gateway itself is reached. */
+  /** Denied host names, e.g. those of this gateway. */
   denyHosts?: readonly string[];
   allowHttp?: boolean;
 }
@@ -44,7 +44,7 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
 
 export const PUBLIC_ONLY = createAddressPolicy();
 
-/** A public address of this machine would lead past its firewall and make a request call itself. */
+/** A public address of this machine bypasses its firewall and could make the gateway call itself. */
 function isThisMachine(address: Address): boolean {
   return Object.values(networkInterfaces()).some((list) =>
     list?.some((entry) => {
@@ -54,7 +54,7 @@ function isThisMachine(address: Address): boolean {
   );
 }
 
-/** Lower case, without the dot of an absolute name. */
+/** Host name in lower case, without the trailing dot. */
 export function canonicalName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }

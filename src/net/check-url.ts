@@ -1,49 +1,45 @@
-/** Which addresses that others give us we would open at all; what their names resolve to is checked when connecting. */
+/** Validation of untrusted URLs by their text; resolved addresses are checked when connecting. */
 
 import { GatewayError } from '../core/errors.ts';
 import { MAX_ADDRESS_CHARACTERS } from '../core/lengths.ts';
 import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
 import { parseAddress } from './public-addresses.ts';
 
-/** Names that mean something in a private network only, or nothing at all. */
+/** Suffixes of names that are private or reserved. */
 const LOCAL_SUFFIXES = [
-  ...[
-    'localhost',
-    'localdomain',
-    'local',
-    'internal',
-    'intranet',
-    'private',
-    'corp',
-    'home',
-    'lan',
-    'home.arpa',
-    'arpa',
-  ],
-  ...['onion', 'alt', 'svc', 'cluster.local', 'test', 'example', 'invalid'],
+  'localhost',
+  'localdomain',
+  'local',
+  'internal',
+  'intranet',
+  'private',
+  'corp',
+  'home',
+  'lan',
+  'home.arpa',
+  'arpa',
+  'onion',
+  'alt',
+  'svc',
+  'cluster.local',
+  'test',
+  'example',
+  'invalid',
 ];
 
-/** Ports on which no web server listens (the WHATWG fetch standard's list), where a request could be taken for another protocol's. */
+/** Ports blocked by the WHATWG fetch standard, whose services could misread an HTTP request. */
 const BLOCKED_PORTS = new Set([
-  ...[
-    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
-    110, 111,
-  ],
-  ...[
-    113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540,
-    548,
-  ],
-  ...[
-    554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566,
-  ],
-  ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
 const LABEL_PATTERN = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * The URL, without its fragment, if it may be requested as far as its text can tell. Throws `invalid_request` saying what
- * is allowed. Use the URL that is returned: only its parse was checked.
+ * Returns the parsed URL without its fragment if its text is allowed. Throws `invalid_request` naming what is allowed. Use
+ * the returned URL: another parser may read the text differently.
  */
 export function checkUrl(text: string, policy: AddressPolicy = PUBLIC_ONLY): URL {
   checkSpelling(text, policy);
@@ -54,7 +50,7 @@ export function checkUrl(text: string, policy: AddressPolicy = PUBLIC_ONLY): URL
   return url;
 }
 
-/** A parser forgives much, and another parser forgives otherwise: what two could read differently is refused. */
+/** Parsers differ in their leniency: text that two parsers could read differently is refused. */
 function checkSpelling(text: string, policy: AddressPolicy): void {
   if (text.length > MAX_ADDRESS_CHARACTERS) refuse(`an address has at most ${MAX_ADDRESS_CHARACTERS} characters`);
   if (!/^https:\/\/[^/?#]/i.test(text) && !(policy.allowsHttp && /^http:\/\/[^/?#]/i.test(text))) {
@@ -90,7 +86,7 @@ function checkHost(url: URL, authority: string, policy: AddressPolicy): void {
   if (/^\d+$/.test(labels.at(-1) ?? '')) refuse('this is not a valid host name');
 }
 
-/** The address that stands in the URL instead of a name, if one does. */
+/** IP address literal of the URL, if any. */
 export function literalAddress(url: URL): Uint8Array | undefined {
   return parseAddress(url.hostname.replace(/^\[|\]$/g, ''));
 }

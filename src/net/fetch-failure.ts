@@ -1,8 +1,8 @@
-/** Why a request of ours to a foreign address came to nothing. */
+/** Failures of outgoing requests, by cause. */
 
 import { GatewayError } from '../core/errors.ts';
 
-/** `local` is our own fault (no descriptors, no ports), the others the address's. */
+/** `local` is a fault of this machine (no descriptors, no ports); the others are faults of the address. */
 export type FetchOutcome =
   | 'blocked'
   | 'dns'
@@ -14,7 +14,7 @@ export type FetchOutcome =
   | 'too-large'
   | 'local';
 
-/** One text for all that happens before an answer: it must not tell a caller what is behind an address. */
+/** One message for all failures before a response, so that callers cannot probe what is behind an address. */
 const UNREACHABLE_MESSAGE = 'The address did not answer properly over the public internet.';
 
 /** The message is for the caller; `outcome` and `cause` are for the operator. */
@@ -30,29 +30,28 @@ export class FetchFailure extends GatewayError {
 
 const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 const CONNECT_CODES = new Set([
-  ...[
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'ECONNABORTED',
-    'EPIPE',
-    'ENETUNREACH',
-    'EHOSTUNREACH',
-    'ETIMEDOUT',
-    'EACCES',
-    'EPERM',
-  ],
-  ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_SOCKET'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'EACCES',
+  'EPERM',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_SOCKET',
 ]);
 const TLS_CODE_PATTERN =
   /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|INVALID_CA$|HOSTNAME_MISMATCH$)/;
 
-/** Whatever a socket, TLS or the HTTP parser threw. */
+/** Maps errors of sockets, TLS and the HTTP parser. */
 export function toFetchFailure(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new FetchFailure(outcomeOf(thrown), UNREACHABLE_MESSAGE, thrown);
 }
 
-/** No descriptor, no port, no memory: nothing left this machine. */
+/** Whether this machine lacks descriptors, ports or memory; nothing was sent. */
 export function isLocalFailure(thrown: unknown): boolean {
   return LOCAL_CODES.has(codeOf(thrown));
 }
@@ -64,7 +63,7 @@ function outcomeOf(thrown: unknown): FetchOutcome {
   return TLS_CODE_PATTERN.test(code) ? 'tls' : 'protocol';
 }
 
-/** Several addresses that were tried fail as one aggregate. */
+/** Connection attempts to several addresses fail as one aggregate error. */
 function codeOf(thrown: unknown): string {
   const { code, errors } = thrown as { code?: unknown; errors?: unknown[] };
   if (typeof code === 'string') return code;

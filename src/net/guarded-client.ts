@@ -1,6 +1,6 @@
 /**
- * The client for addresses that others give us: it resolves a name once, checks every address, connects to nothing but
- * those, follows no redirect, and ends when its time or its bytes are used up.
+ * Guarded HTTP client for URLs from clients and upstreams (SSRF protection): resolves a name once, checks every address,
+ * connects only to these, follows no redirects, and enforces a deadline and a size limit.
  */
 
 import { isIP, type LookupFunction, Socket } from 'node:net';
@@ -15,9 +15,9 @@ import { createLookup, type Lookup, resolveChecked } from './resolver.ts';
 
 export interface GuardedClientOptions {
   policy?: AddressPolicy;
-  /** Used for every name; `createLookup(policy)` if absent. */
+  /** Resolver for every name; `createLookup(policy)` if absent. */
   lookup?: Lookup;
-  /** PEM of a certificate authority that is trusted beside the public ones. */
+  /** PEM of an additional certificate authority. */
   extraCa?: string;
 }
 
@@ -25,13 +25,13 @@ export interface GuardedRequest {
   method: 'GET' | 'HEAD' | 'POST';
   headers?: Record<string, string>;
   body?: Buffer;
-  /** Milliseconds for everything, from the look-up to the last byte of the body. */
+  /** Milliseconds in total, from the lookup to the last byte of the body. */
   deadline: number;
-  /** Milliseconds of it until the connection stands; 5 seconds if absent. */
+  /** Milliseconds until the connection is established; 5 seconds if absent. */
   connectDeadline?: number;
-  /** Longest block of headers in an answer; 16 KiB if absent. */
+  /** Size limit of the response headers; 16 KiB if absent. */
   maxHeaderBytes?: number;
-  /** A longer body fails with `too-large` while it is read. */
+  /** Size limit of the body; a longer one fails with `too-large` while it is read. */
   maxBytes: number;
   signal?: AbortSignal;
 }
@@ -39,11 +39,11 @@ export interface GuardedRequest {
 export interface GuardedResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** The address that was dialled: for logs of the operator, never for the caller. */
+  /** IP address of the connection; for logs of the operator, never for the caller. */
   address: string;
-  /** As sent, never decompressed. Reading it to the end, or leaving the loop, closes the connection. */
+  /** Raw body, never decompressed. Reading it to the end, or leaving the loop, closes the connection. */
   body: AsyncIterable<Buffer>;
-  /** Ends the connection whether or not the body was read. */
+  /** Closes the connection, whether or not the body was read. */
   close(): void;
 }
 
@@ -51,23 +51,23 @@ export interface FetchOptions {
   maxBytes: number;
   /** `Accept` header. */
   accept?: string;
-  /** Milliseconds in all; 30 seconds if absent. */
+  /** Milliseconds in total; 30 seconds if absent. */
   deadline?: number;
   signal?: AbortSignal;
 }
 
 export interface Fetched {
   bytes: Buffer;
-  /** Media type in lower case without parameters, as the server claims. */
+  /** Declared media type, in lower case without parameters. */
   type?: string;
 }
 
 export type FetchBytes = (url: string, options: FetchOptions) => Promise<Fetched>;
 
-/** Both throw `invalid_request` for what the address is to blame for (a `FetchFailure` once a connection is tried), and `client_closed` on abort. */
+/** Both methods throw `invalid_request` for faults of the address (a `FetchFailure` after the first lookup), and `client_closed` on abort. */
 export interface GuardedClient {
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
-  /** The body of a 200 answer. */
+  /** Body of a response with status 200. */
   fetchBytes: FetchBytes;
 }
 
@@ -78,7 +78,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { policy = PUBLIC_ONLY, extraCa } = options;
   const lookup = options.lookup ?? createLookup(policy);
-  // Reading all authorities takes longer than a handshake, so that is done once.
+  // Loading all authorities takes longer than a handshake, so it is done once.
   const secureContext = createSecureContext({
     ...(extraCa !== undefined && { ca: [...getCACertificates('default'), extraCa] }),
   });
@@ -113,7 +113,7 @@ interface ConnectionOptions {
   explain(thrown: unknown): GatewayError;
 }
 
-/** One connection for one request: nothing of it is reused. Undici's own time-outs restart with every byte, so only the signal counts. */
+/** One connection per request, never reused. Undici's own timeouts restart with every byte, so only the signal bounds the time. */
 async function send(url: URL, request: GuardedRequest, connection: ConnectionOptions): Promise<GuardedResponse> {
   const { signal, explain } = connection;
   let address = '';
@@ -125,7 +125,7 @@ async function send(url: URL, request: GuardedRequest, connection: ConnectionOpt
   const client = new Client(url.origin, { connect, pipelining: 1, ...limits });
   const close = () => {
     signal.removeEventListener('abort', close);
-    // Whoever closes no longer cares how the connection ends.
+    // After closing, errors of the connection are irrelevant.
     client.destroy().catch(() => {});
   };
   signal.addEventListener('abort', close);
@@ -142,7 +142,7 @@ async function send(url: URL, request: GuardedRequest, connection: ConnectionOpt
   }
 }
 
-/** TLS still verifies the certificate against the name, whichever of its addresses is dialled. */
+/** Connects only to the checked addresses; TLS still verifies the certificate against the name. */
 function pinnedConnector(
   url: URL,
   connection: ConnectionOptions,
@@ -160,7 +160,7 @@ function pinnedConnector(
     secureContext: connection.secureContext,
     lookup,
     timeout: 0,
-    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+    // Overrides NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 250,
@@ -191,7 +191,7 @@ function pinnedConnector(
   };
 }
 
-/** A server that takes the connection and then hangs up fails at TLS. */
+/** A connection closed during the handshake is a TLS failure. */
 function handshakeFailure(error: Error): Error {
   const failure = toFetchFailure(error);
   const isCut = failure instanceof FetchFailure && failure.outcome === 'connect';

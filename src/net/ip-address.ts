@@ -1,4 +1,4 @@
-/** IP addresses and ranges of them, compared by their bytes and never by their spelling. */
+/** IP addresses and CIDR ranges, compared by bytes, not by text. */
 
 import { GatewayError } from '../core/errors.ts';
 
@@ -7,18 +7,18 @@ export type Address = Uint8Array;
 
 export interface Range {
   start: Address;
-  /** How many leading bits of `start` count. */
+  /** Prefix length. */
   bits: number;
 }
 
 const IPV6_BYTES = 16;
 
-/** The bytes of a canonical dotted quad or of any spelling of IPv6; undefined for all else, zone ids included. */
+/** Parses a canonical dotted quad or any notation of IPv6; undefined for anything else, including zone ids. */
 export function parseAddress(text: string): Address | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
 
-/** `10.0.0.0/8`, `fd00::/8`, or one address. Throws `invalid_request` for anything else. */
+/** Parses `10.0.0.0/8`, `fd00::/8`, or one address. Throws `invalid_request` for anything else. */
 export function parseRange(text: string): Range {
   const [address = '', length, ...more] = text.split('/');
   const start = parseAddress(address);
@@ -67,7 +67,7 @@ function parseIpv6(text: string): Address | undefined {
   return Uint8Array.from([...head, ...new Array(missing).fill(0), ...tail]);
 }
 
-/** The bytes of groups between colons, of which the last may be a dotted quad where the address ends. */
+/** Bytes of colon-separated groups; at the end of the address the last one may be a dotted quad. */
 function parseGroups(text: string, isEnd: boolean): number[] | undefined {
   if (text === '') return [];
   const bytes: number[] = [];

@@ -1,4 +1,4 @@
-/** Which IP addresses belong to the public internet, decided on their bytes and never on their spelling. */
+/** Classification of public IP addresses, by bytes, not by text. */
 
 import { type Address, contains, parseRange } from './ip-address.ts';
 
@@ -11,7 +11,7 @@ export function sameAddress(one: Address, other: Address): boolean {
   return contains({ start: one, bits: one.length * 8 }, other);
 }
 
-/** Not globally reachable by the IANA special-purpose registry, or an address of a cloud's own services. */
+/** Ranges that are not globally reachable by the IANA special-purpose registry, or that belong to services of a cloud. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -35,7 +35,7 @@ const SPECIAL_IPV4 = [
 ].map(parseRange);
 
 /**
- * What may be public in IPv6. All that lies outside falls at once: loopback, IPv4-mapped, -compatible and -translated
+ * Global unicast space of IPv6. It excludes loopback, IPv4-mapped, -compatible and -translated
  * addresses, local NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast.
  */
 const GLOBAL_UNICAST = parseRange('2000::/3');
@@ -50,7 +50,7 @@ const SPECIAL_IPV6 = [
 
 const NAT64 = parseRange('64:ff9b::/96');
 
-/** Whether an address belongs to the public internet; one that carries an IPv4 address is judged by that too. */
+/** Whether an address is public; an embedded IPv4 address must be public too. */
 export function isPublic(address: Address): boolean {
   if (address.length === IPV4_BYTES) return !SPECIAL_IPV4.some((range) => contains(range, address));
   if (contains(NAT64, address)) return isPublic(embeddedIpv4(address));

@@ -1,4 +1,4 @@
-/** From a URL to the addresses its connection may use: one look-up, and every address it gives is checked. */
+/** Checked name resolution: one lookup, and every returned address must be allowed. */
 
 import { lookup as lookupInSystem, Resolver } from 'node:dns/promises';
 import { type AddressPolicy, canonicalName } from './address-policy.ts';
@@ -7,20 +7,20 @@ import { FetchFailure, isLocalFailure, toFetchFailure } from './fetch-failure.ts
 import { parseAddress } from './public-addresses.ts';
 import { createSemaphore } from './semaphore.ts';
 
-/** All addresses of a name in both families; none when the name doesn't exist. */
+/** Addresses of a name in both families; empty if the name doesn't exist. */
 export type Lookup = (name: string, signal: AbortSignal) => Promise<string[]>;
 
-/** No name needs more; each is tried when the one before doesn't answer. */
+/** Addresses tried per family. */
 const MAX_ADDRESSES_PER_FAMILY = 4;
 
 const NOT_FOUND_CODES = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** Look-ups at once, all clients together. */
+/** Concurrent lookups of all clients. */
 const dnsSemaphore = createSemaphore(32);
 
 /**
- * Asks name servers (`ip:port`, the system's if there are none) without the thread pool that files and other look-ups
- * share, without hosts file and search domains.
+ * Queries name servers (`ip:port`; by default those of the system) without the shared thread pool, the hosts file and search
+ * domains.
  */
 export function createResolverLookup(servers: readonly string[]): Lookup {
   return (name, signal) => dnsSemaphore(() => queryServers(name, servers, signal), signal);
@@ -43,13 +43,13 @@ async function queryServers(name: string, servers: readonly string[], signal: Ab
   }
 }
 
-/** The operating system's answer, hosts file included: for names that the operator allowed, such as `localhost`. */
+/** Lookup by the operating system, including the hosts file; for names that the operator allowed, such as `localhost`. */
 export const systemLookup: Lookup = async (name) =>
   (await lookupInSystem(name, { all: true })).map(({ address }) => address);
 
 /**
- * What a client with this policy asks: name servers, and for names that the operator allowed the system too, whose hosts
- * file may know them. Where the configuration has name servers, the system comes after them.
+ * Lookup for a policy: name servers, and for names that the operator allowed also the system with its hosts file. Configured
+ * name servers take precedence over the system.
  */
 export function createLookup(policy: AddressPolicy, servers: readonly string[] = []): Lookup {
   const ask = createResolverLookup(servers);
@@ -61,12 +61,12 @@ export function createLookup(policy: AddressPolicy, servers: readonly string[] =
   };
 }
 
-/** Names that no name server may be asked for (RFC 6761). */
+/** Names that must not be sent to a name server (RFC 6761). */
 function isLocalhost(name: string): boolean {
   return `.${canonicalName(name)}`.endsWith('.localhost');
 }
 
-/** At least one address. Throws `FetchFailure` with `dns` or `blocked`: one bad address spoils the name. */
+/** Returns at least one address. Throws `FetchFailure` with `dns`, or with `blocked` if any address is not allowed. */
 export async function resolveChecked(
   url: URL,
   policy: AddressPolicy,
@@ -87,7 +87,7 @@ export async function resolveChecked(
   return [...ipv4, ...answered.filter(isIpv6).slice(0, MAX_ADDRESSES_PER_FAMILY)];
 }
 
-/** Not every look-up can be cancelled, but the caller's time is bounded all the same. */
+/** Rejects on abort, even if the lookup itself cannot be cancelled. */
 async function withAbort(answer: Promise<string[]>, signal: AbortSignal): Promise<string[]> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = () => reject(signal.reason);

@@ -1,6 +1,6 @@
-/** A bound on how much runs at once. */
+/** Semaphore: limits concurrent work, first come first served. */
 
-/** Runs the work when it is its turn; rejects with the signal's reason if that aborts before. */
+/** Runs the work when a slot is free; rejects with the signal's reason if it aborts first. */
 export type Semaphore = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 export function createSemaphore(limit: number): Semaphore {
@@ -22,7 +22,7 @@ export function createSemaphore(limit: number): Semaphore {
     });
   }
 
-  /** Hands the place to the one who waits longest. */
+  /** Passes the slot to the longest waiting caller. */
   function releaseSlot(): void {
     const [next] = waiting;
     if (!next) {

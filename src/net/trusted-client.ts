@@ -1,6 +1,6 @@
 /**
- * The client for addresses that the operator configured: an upstream's own origin, an object store. They may be private and
- * speak http. It follows no redirect, so nothing leads it elsewhere.
+ * HTTP client for addresses that the operator configured, e.g. an upstream or an object store. They may be private and use
+ * http. It follows no redirects.
  */
 
 import type { Readable } from 'node:stream';
@@ -12,20 +12,20 @@ export interface TrustedRequest {
   headers?: Record<string, string>;
   /** A stream needs a `content-length` header. */
   body?: Buffer | Readable;
-  /** The only bound in time once a connection stands. */
+  /** The only timeout once the connection is established. */
   signal: AbortSignal;
 }
 
 export interface TrustedResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** As sent, never decompressed. */
+  /** Raw body, never decompressed. */
   body: AsyncIterable<Buffer>;
-  /** Lets go of a body that is not read to its end. */
+  /** Discards a body that is not read to its end. */
   close(): void;
 }
 
-/** Throws a `FetchFailure` when no answer comes, `signal.reason` on abort. */
+/** Throws a `FetchFailure` without a response, `signal.reason` on abort. */
 export interface TrustedClient {
   request(url: string, request: TrustedRequest): Promise<TrustedResponse>;
   close(): Promise<void>;

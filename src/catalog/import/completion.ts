@@ -1,11 +1,11 @@
-/** Completing a source's models: facts of names-only entries, parameters, permanent names; and leaving out what can't chat. */
+/** Completion of imported models: facts of name-only entries, parameters and canonical slugs; models that can't chat are dropped. */
 
 import type { CatalogEntry } from '../entry.ts';
 import { supportedParameters } from '../parameters.ts';
 import { isReachable } from '../rules.ts';
 import type { SourceModel } from './source.ts';
 
-/** Providers that the gateway can serve; others are not imported. */
+/** Providers that the gateway serves; others are not imported. */
 const SERVED_PROVIDERS = new Set([
   'openai',
   'anthropic',
@@ -17,10 +17,10 @@ const SERVED_PROVIDERS = new Set([
   'openrouter',
 ]);
 
-/** Vendors as OpenRouter spells them. */
+/** Vendor names on OpenRouter, where they differ. */
 const OPENROUTER_VENDORS: Record<string, string> = { xai: 'x-ai', mistral: 'mistralai' };
 
-/** Ids of four digits are left out: `-0905` is as often another model as the same one of that day. */
+/** Suffixes of four digits are excluded: `-0905` is as often another model as a snapshot. */
 const SNAPSHOT_DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /** Entries with ids `<provider>/<model_id>`, sorted by id. */
@@ -42,8 +42,8 @@ function idOf({ provider, entry }: SourceModel): string {
 }
 
 /**
- * A dated snapshot that no facts are known of has those of the id without its date, any other those of OpenRouter's
- * listing of the same model. Without either nothing true can be said of it, and it is left out.
+ * A dated snapshot without facts takes those of the id without its date; any other model those of OpenRouter's listing.
+ * Without either it is dropped.
  */
 function withFactsOfSameModel(model: SourceModel, known: ReadonlyMap<string, SourceModel>): SourceModel | undefined {
   const { provider, entry } = model;
@@ -59,7 +59,7 @@ function withFactsOfSameModel(model: SourceModel, known: ReadonlyMap<string, Sou
   };
 }
 
-/** A source that knows nothing of a model names it by its id. */
+/** A source without facts names a model by its id. */
 function nameOf(name: string | undefined, id: string, twin: string | undefined): string | undefined {
   const snapshot = SNAPSHOT_DATE.exec(id)?.[1];
   if (name !== id || twin === undefined) return name;
@@ -92,7 +92,7 @@ function entryOf(model: SourceModel, ids: ReadonlySet<string>): CatalogEntry {
   };
 }
 
-/** The dated snapshot that an id stands for, if exactly one is known. */
+/** Dated snapshot of an id, if exactly one is known. */
 function snapshotOf(id: string, ids: ReadonlySet<string>): string | undefined {
   const snapshots = [...ids].filter(
     (other) => other.startsWith(`${id}-`) && SNAPSHOT_DATE.exec(other)?.index === id.length,

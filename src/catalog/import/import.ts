@@ -1,4 +1,4 @@
-/** One import: the text of a source in any known format, merged into the entries of a catalog file. */
+/** Catalog import: a source in any known format, merged into the entries of a catalog file. */
 
 import type { CatalogEntry } from '../entry.ts';
 import { completeModels } from './completion.ts';
@@ -13,12 +13,12 @@ export const sourceFormats: readonly SourceFormat[] = [rubyLlm, openRouter, mode
 
 export interface ImportResult extends MergeResult {
   format: string;
-  /** How many models the source lists, and how many of them are chat models of providers we serve. */
+  /** Number of models in the source, and of chat models of served providers among them. */
   read: number;
   served: number;
 }
 
-/** Throws when the text is not JSON, or in none of the formats. */
+/** Throws if the text is not JSON or in no known format. */
 export function importModels(
   text: string,
   { before = [], format, fresh = false }: { before?: readonly CatalogEntry[]; format?: string; fresh?: boolean } = {},

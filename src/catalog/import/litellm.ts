@@ -46,7 +46,7 @@ function read(key: string, model: Json): SourceModel {
   };
 }
 
-/** Undefined where the entry says nothing, so that what another source knew stays. */
+/** Undefined if the entry lists none, so that values of other sources stay. */
 function inputsOf(model: Json): Modality[] | undefined {
   const said = [
     'supports_vision',

@@ -1,4 +1,4 @@
-/** The command that refreshes the bundled catalog: `node src/catalog/import/main.ts SOURCE [--format F] [--out FILE] [--fresh]`. */
+/** Command that refreshes the bundled catalog: `node src/catalog/import/main.ts SOURCE [--format F] [--out FILE] [--fresh]`. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** Merging imported entries into a catalog file, which is one model a line so that its differences read well. */
+/** Merge of imported entries into a catalog file, which has one model per line for readable diffs. */
 
 import type { CatalogEntry } from '../entry.ts';
 
@@ -10,8 +10,8 @@ export interface MergeResult {
 }
 
 /**
- * What an imported entry says replaces what was known, field by field; models it doesn't mention stay, unless `fresh`.
- * A canonical slug, once given, is never changed.
+ * Imported fields replace known ones; models that the source doesn't list stay, unless `fresh`. Existing canonical slugs
+ * never change.
  */
 export function merge(before: readonly CatalogEntry[], imported: readonly CatalogEntry[], fresh: boolean): MergeResult {
   const old = new Map(before.map((entry) => [entry.id, entry]));

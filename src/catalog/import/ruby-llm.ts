@@ -62,7 +62,7 @@ function pricesOf(text: Json, audio?: Json): Pricing {
   });
 }
 
-/** The registry itself keeps one tier; where it kept models.dev's own object, all are there. */
+/** The registry has one tier; the embedded models.dev object, if present, has all. */
 function tiersOf(provider: string, model: Json): PriceTier[] {
   const all = costTiers(provider, model.metadata.cost);
   if (all.length > 0) return all;

@@ -1,4 +1,4 @@
-/** What every source of facts gives, and how its file is read without losing a digit. */
+/** Source formats of the catalog import, and parsing of their files without loss of digits. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { Pricing } from '../../core/model.ts';
@@ -9,9 +9,9 @@ import type { Abilities } from '../parameters.ts';
 export interface SourceModel {
   provider: string;
   entry: CatalogEntry;
-  /** What the source says the model can do, where it doesn't list parameters. */
+  /** Listed abilities, if the source doesn't list parameters. */
   abilities?: Abilities;
-  /** The source has no data on this model but its name: limits and prices must come from elsewhere. */
+  /** The source only has the name: limits and prices must come from elsewhere. */
   nameOnly?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface SourceFormat {
   read(body: Json): SourceModel[];
 }
 
-/** Every number becomes the text of its digits. */
+/** Parses JSON with every number as the text of its digits. */
 export function parseDigits(text: string): Json {
   return JSON.parse(text, (_key, value, context?: { source?: string }) =>
     typeof value === 'number' ? (context?.source ?? String(value)) : value,
@@ -40,7 +40,7 @@ export function seconds(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : Math.floor(time / 1000);
 }
 
-/** Those that are known and not free; a free cache is the absence of a cache price. */
+/** Known prices that are not free, except input and output; a free cache has no cache price. */
 export function pricing(prices: Record<string, string | undefined>): Pricing {
   const known: Pricing = {};
   for (const [key, value] of Object.entries(prices)) {
@@ -51,7 +51,7 @@ export function pricing(prices: Record<string, string | undefined>): Pricing {
   return known;
 }
 
-/** Anthropic sells cache writes by lifetime: its one published price is that of five minutes, an hour costs twice the input. */
+/** Anthropic prices cache writes by lifetime: the published price is for five minutes, an hour costs twice the input price. */
 export function byLifetime(provider: string, prices: Pricing): Pricing {
   const { input_cache_write: write, ...rest } = prices;
   if (provider !== 'anthropic' || write === undefined || rest.prompt === undefined) return prices;

@@ -264,27 +264,6 @@ export const rescheduleVideoJob = writing<{ lease: Lease; dueAt: number; attempt
   },
 );
 
-export const readVideoLedger = reading<{ taskId: string }, LedgerEntry | undefined>(
-  'state',
-  async (transaction, values) => {
-    const sql = `SELECT task_id, owner, model, provider, seconds, CAST(cost AS text) AS cost, source, created_at
-      FROM video_ledger WHERE task_id = :taskId`;
-    const [row] = await transaction.all(sql, values);
-    return (
-      row && {
-        taskId: String(row.task_id),
-        owner: String(row.owner),
-        model: String(row.model),
-        provider: String(row.provider),
-        seconds: Number(row.seconds),
-        cost: BigInt(String(row.cost)),
-        source: String(row.source) as LedgerEntry['source'],
-        createdAt: Number(row.created_at),
-      }
-    );
-  },
-);
-
 /** Deletes a terminal task: hides it, erases its content but `details`, and makes its media due for erasure. False if not terminal. */
 export const deleteVideo = writing<{ id: string; owner: string; details: string; now: number }, boolean>(
   'state',
