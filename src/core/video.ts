@@ -1,11 +1,11 @@
-/** Video generation as the gateway sees it: what a model can make, what is asked of it, and what an upstream says of a task. */
+/** Video generation: abilities of models, requests, and the adapter interface of providers. */
 
 import type { Json } from './json/json.ts';
 
 export type FrameType = 'first_frame' | 'last_frame';
 export type ReferenceType = 'image' | 'video' | 'audio';
 
-/** What a model accepts; an absent list or flag means that the parameter is not accepted. */
+/** Parameters that a model supports; an absent list or flag means unsupported. */
 export interface VideoAbilities {
   /** Lengths in whole seconds. */
   durations?: number[];
@@ -16,21 +16,21 @@ export interface VideoAbilities {
   /** `<width>x<height>`. */
   sizes?: string[];
   frames?: FrameType[];
-  /** How many references of each type at most. */
+  /** Maximum number of references per type. */
   references?: Partial<Record<ReferenceType, number>>;
-  /** Sound can be asked for or declined. */
+  /** Audio can be switched on or off. */
   audio?: boolean;
   seed?: boolean;
   negativePrompt?: boolean;
-  /** Videos of one task at most; 1 if absent. */
+  /** Maximum number of videos per task; 1 if absent. */
   count?: number;
-  /** An image alone is enough. */
+  /** No prompt is needed if there is an image. */
   promptOptional?: boolean;
-  /** Without a first frame or a reference image there is nothing to make a video of. */
+  /** A first frame or a reference image is required. */
   imageRequired?: boolean;
-  /** Keys of `provider.options.<slug>` that are passed on. */
+  /** Keys of `provider.options.<slug>` that are passed through. */
   passthrough?: string[];
-  /** What holds where the caller says nothing. */
+  /** Values used if the caller specifies none. */
   defaults?: { duration?: number; resolution?: string; aspectRatio?: string; size?: string };
   /**
    * USD as decimal strings: `per-video-second`, `per-video-second-1080p`, `per-video-second-audio`,
@@ -39,17 +39,17 @@ export interface VideoAbilities {
   prices?: Record<string, string>;
 }
 
-/** Exactly one of `url` and `data` (base64) is there. */
+/** Media input: exactly one of `url` and `data` (base64) is set. */
 export interface VideoInput {
   url?: string;
   data?: string;
-  /** With `data` always. */
+  /** Always set with `data`. */
   mime?: string;
 }
 
-/** A checked request for one task, in the gateway's own words. */
+/** A validated request for one task. */
 export interface VideoRequest {
-  /** As the upstream knows it. */
+  /** Upstream model id. */
   model: string;
   prompt?: string;
   /** Seconds. */
@@ -62,16 +62,16 @@ export interface VideoRequest {
   audio?: boolean;
   seed?: number;
   negativePrompt?: string;
-  /** How many videos. */
+  /** Number of videos. */
   count: number;
-  /** The provider's own fields of `provider.options.<slug>`, already reduced to what the model passes through. */
+  /** Fields of `provider.options.<slug>` that the model passes through. */
   options?: Record<string, Json>;
 }
 
-/** What an upstream calls a task, with all that is needed to ask for it again; JSON that only its adapter reads. */
+/** Reference to an upstream task: JSON with all that its adapter needs to query it. */
 export type VideoRef = Json;
 
-/** One request below the provider's base URL: never to an address that an upstream named, so that no key leaves. */
+/** One call below the provider's base URL. URLs reported by upstreams are never called, so the key stays with the provider. */
 export interface VideoCall<Result> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Appended to the base URL; ids in it are percent-encoded. */
@@ -79,21 +79,21 @@ export interface VideoCall<Result> {
   headers?: Record<string, string>;
   /** JSON, or a form. */
   body?: Json | FormData;
-  /** Reads an answer. Never throws: what it cannot read is `unreadable`, which is treated like a busy upstream. */
+  /** Reads an answer. Never throws: an invalid answer is `unreadable`, which is handled like an upstream error. */
   read(answer: VideoAnswer): Result;
 }
 
 export interface VideoAnswer {
   status: number;
   headers: Record<string, string | undefined>;
-  /** Undefined where the body is empty or no JSON. */
+  /** Undefined if the body is empty or not JSON. */
   body: Json;
 }
 
 export interface VideoFailure {
   /** One of the task error codes of the public API. */
   code: TaskErrorCode;
-  /** For the caller: without keys, accounts and addresses. */
+  /** Shown to the caller; contains no keys, accounts or addresses. */
   message: string;
 }
 
@@ -111,20 +111,20 @@ export type TaskErrorCode =
   | 'cancelled'
   | 'abandoned';
 
-/** `unreadable`: a 2xx without what is needed, so that nobody knows whether a task came into being. */
+/** `unreadable`: a 2xx answer without a task id, so it is unknown whether a task was created. */
 export type SubmitResult =
   | { type: 'accepted'; ref: VideoRef }
   | { type: 'rejected'; error: VideoFailure; retryable: boolean }
   | { type: 'unreadable' };
 
-/** A finished video: behind a public URL, below the base URL with the credential, or as base64 in the answer. */
+/** A finished video: at a public URL, at a path that needs the credential, or as base64 in the answer. */
 export type VideoAsset = { mime?: string } & ({ url: string } | { path: string } | { data: string });
 
-/** What an upstream charged or measured, where it says so. */
+/** Cost or measurements reported by an upstream. */
 export interface VideoCharge {
-  /** Seconds of video made. */
+  /** Seconds of video produced. */
   seconds?: number;
-  /** What models with a price `per-video-token` are charged by. */
+  /** Tokens, for models with a price `per-video-token`. */
   tokens?: number;
   /** USD as a decimal string. */
   cost?: string;
@@ -138,57 +138,57 @@ export type PollResult =
   | ({ type: 'failed'; error: VideoFailure } & VideoCharge)
   | ({ type: 'cancelled' } & VideoCharge)
   | ({ type: 'expired' } & VideoCharge)
-  /** The upstream says in so many words that it does not know the task; a bare 404 need not be reported so. */
+  /** The upstream reports that the task does not exist. Status 404 is handled by the task machine. */
   | { type: 'lost' }
-  /** A status word never seen before: the task is treated as running. */
+  /** An unknown status: the task is treated as running. */
   | { type: 'unknown'; status: string }
-  /** More must be asked before anything is known, e.g. the result behind a finished queue entry. */
+  /** A follow-up call is needed, e.g. for the result of a finished queue entry. */
   | { type: 'follow'; call: VideoCall<PollResult> }
   | { type: 'unreadable' };
 
 export type CancelResult =
   | { type: 'accepted' }
   | { type: 'too-late' }
-  /** The state was asked for first, because cancelling would harm a task that is no longer queued. */
+  /** The cancellation, after the state was queried first: it would harm a task that is no longer queued. */
   | { type: 'follow'; call: VideoCall<CancelResult> }
   | { type: 'unreadable' };
 
 export interface SubmitContext {
-  /** Ours: unguessable, stored before the request is sent, for providers that keep a caller's id. */
+  /** Id of the attempt, unguessable and stored before sending, for providers that store a client id. */
   attemptId: string;
 }
 
-/** What identifies a submission of ours whose answer was lost. */
+/** A submission whose answer was lost. */
 export interface LostSubmission {
   attemptId: string;
   request: VideoRequest;
   /** Unix seconds. */
   sentAt: number;
-  /** Tasks that other submissions of ours have: none of them is the lost one. */
+  /** References of our other submissions, which cannot be the lost one. */
   otherRefs: readonly VideoRef[];
 }
 
-/** `none`: it surely does not exist; `unclear`: the list cannot tell. */
+/** `none`: the task does not exist. `unclear`: the list is not conclusive. */
 export type FindResult = { type: 'found'; ref: VideoRef } | { type: 'none' } | { type: 'unclear' };
 
 /**
- * How a provider makes videos: builds requests and reads answers, without any I/O. What every provider means alike is
- * decided by the task machine before `read`: no answer, 401, 403, 404, 408, 429 and 5xx to a poll or cancellation.
- * For a submission `read` sees every answer but 5xx and 408.
+ * Video adapter of a provider: builds calls and reads answers, without I/O. The task machine handles what is common to
+ * all providers before `read`: no answer, 401, 403, 404, 408, 429 and 5xx for polls and cancellations. For submissions
+ * `read` gets every answer but 408 and 5xx.
  */
 export interface VideoApi {
-  /** Inputs are sent as base64: the gateway fetches URLs first. */
+  /** Inputs must be base64: the gateway fetches URLs before the submission. */
   readonly inlinesMedia?: boolean;
-  /** Milliseconds between two polls of a task at least; 5000 if absent. */
+  /** Minimum interval between polls of a task; 5000 if absent. */
   readonly minPollIntervalMs?: number;
-  /** Throws `invalid_request` or `unsupported_parameter` with `param` for what the abilities cannot express. */
+  /** Additional checks beyond the abilities. Throws `invalid_request` or `unsupported_parameter` with `param`. */
   checkRequest?(request: VideoRequest): void;
   submit(request: VideoRequest, context: SubmitContext): VideoCall<SubmitResult>;
   poll(ref: VideoRef): VideoCall<PollResult>;
-  /** Absent where a task cannot be cancelled once accepted. */
+  /** Absent if an accepted task cannot be cancelled. */
   cancel?(ref: VideoRef): VideoCall<CancelResult>;
-  /** New URLs for a completed task; absent where a poll gives them. */
+  /** Gets new URLs of a completed task; absent if a poll returns them. */
   refresh?(ref: VideoRef): VideoCall<PollResult>;
-  /** Looks for a task whose acceptance we did not see; absent where the provider offers no way. */
+  /** Searches for a lost submission; absent if the provider has no task list. */
   find?(lost: LostSubmission): VideoCall<FindResult>;
 }

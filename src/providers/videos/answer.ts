@@ -1,4 +1,4 @@
-/** What the answers of all video servers have in common: ids, amounts, states and errors in their many shapes. */
+/** Video answers: parsing of ids, amounts, statuses and errors, shared by the adapters. */
 
 import { redact } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -14,12 +14,12 @@ import type {
   VideoFailure,
 } from '../../core/video.ts';
 
-/** Characters of an upstream's words that are passed on. */
+/** Characters of an upstream's message that are passed on. */
 const MAX_MESSAGE_CHARACTERS = 500;
 
 export type TaskState = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'expired';
 
-/** Status words, in lower case. */
+/** Task states by the upstream's status, in lower case. */
 export type StatusMap = ReadonlyMap<string, TaskState>;
 
 export function isSuccess({ status }: VideoAnswer): boolean {
@@ -30,13 +30,13 @@ export function textOf(value: Json): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A number that is not negative, or its digits. */
+/** A non-negative number, given as a number or a string. */
 export function amountOf(value: Json): number | undefined {
   const amount = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : undefined;
 }
 
-/** An id that can stand in a path: `.` and `..` lead elsewhere even percent-encoded. */
+/** An id that is safe in a path. `.` and `..` are not, even percent-encoded. */
 export function idOf(value: Json): string | undefined {
   const id = Number.isSafeInteger(value) ? String(value) : textOf(value);
   return id === '.' || id === '..' || !id?.isWellFormed() ? undefined : id;
@@ -54,14 +54,14 @@ export function usdOf(value: Json): string | undefined {
   return amount === undefined || amount >= 1e15 ? undefined : withoutEnd(withoutEnd(amount.toFixed(12), '0'), '.');
 }
 
-/** An accepted task under `id`, or why there is none. */
+/** Result of a submission; `id` is the id of the accepted task. */
 export function submitResult(answer: VideoAnswer, id: Json): SubmitResult {
   if (!isSuccess(answer)) return rejection(answer);
   const own = idOf(id);
   return own === undefined ? { type: 'unreadable' } : { type: 'accepted', ref: { id: own } };
 }
 
-/** Refusals that money or time cures, here or at another provider. */
+/** Status codes of temporary refusals: payment, quota and rate limits. */
 const RETRYABLE_STATUSES = new Set([402, 425, 429]);
 
 function rejection({ status, body }: VideoAnswer): SubmitResult {
@@ -121,7 +121,7 @@ export function runningResult(progress?: Json): PollResult {
   return percent === undefined || percent > 100 ? { type: 'running' } : { type: 'running', progress: percent };
 }
 
-/** An answer to a poll that is no success: only `410 Gone` says something about the task. */
+/** Result of a poll without success status: only `410 Gone` is a statement about the task. */
 export function failedPollResult({ status }: VideoAnswer): PollResult {
   return status === 410 ? { type: 'lost' } : { type: 'unreadable' };
 }
@@ -142,7 +142,7 @@ const DEFAULT_MESSAGES: Partial<Record<TaskErrorCode, string>> = {
   upstream_rejected: 'The provider refused the request without saying why.',
 };
 
-/** An error in the provider's words, which never name its account. What a content filter says is known by its words. */
+/** The provider's error, without account data. Content policy violations are recognized by their wording. */
 export function failureOf(body: Json, fallback: TaskErrorCode): VideoFailure {
   const { code, message } = reportedError(body);
   const ownCode = CONTENT_POLICY_PATTERN.test(`${code ?? ''} ${message ?? ''}`) ? 'content_policy_violation' : fallback;
@@ -152,7 +152,7 @@ export function failureOf(body: Json, fallback: TaskErrorCode): VideoFailure {
   return { code: ownCode, message: redact(message).slice(0, MAX_MESSAGE_CHARACTERS) };
 }
 
-/** From `{error: {message, code}}`, `{error: text}`, `{message, code}`, `{detail: text}` and `{detail: [{msg, type}]}`. */
+/** Reads `{error: {message, code}}`, `{error: text}`, `{message, code}`, `{detail: text}` and `{detail: [{msg, type}]}`. */
 function reportedError(body: Json): { code?: string; message?: string } {
   const given = body?.error || body?.detail || body;
   const error = Array.isArray(given) ? given[0] : given;

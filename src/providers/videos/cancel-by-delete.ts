@@ -1,20 +1,20 @@
-/** Cancelling by DELETE where the same verb erases a task that is over, together with its video. */
+/** Cancellation by DELETE, for upstreams where DELETE also erases finished tasks with their videos. */
 
 import type { CancelResult, PollResult, VideoAnswer, VideoCall } from '../../core/video.ts';
 import { cancelResult } from './answer.ts';
 
 interface DeleteCancellation {
-  /** Where the state is asked for, and how it is read. */
+  /** Path and reader of the status query. */
   statePath: string;
   read(answer: VideoAnswer): PollResult;
-  /** What is deleted. */
+  /** Path of the DELETE. */
   path: string;
   headers?: Record<string, string>;
-  /** The states in which deleting means cancelling. */
+  /** States in which DELETE cancels the task. */
   cancellableStates: readonly PollResult['type'][];
 }
 
-/** Asks for the state first, and deletes only what is not over. */
+/** Queries the state first, and deletes the task only in a cancellable state. */
 export function cancelByDelete(deletion: DeleteCancellation): VideoCall<CancelResult> {
   return {
     method: 'GET',

@@ -1,4 +1,4 @@
-/** Alibaba's Wan on DashScope, whose requests have another shape with every generation of models. */
+/** Wan on Alibaba DashScope. The request format differs between generations of models. */
 
 import type { Json } from '../../core/json/json.ts';
 import type {
@@ -37,18 +37,18 @@ const STATUSES: StatusMap = new Map([
   ['cancelled', 'cancelled'],
 ]);
 
-/** What DashScope says of a task that is not there, or no more after a day. */
+/** Status of a task that does not exist, or was deleted after a day. */
 const TASK_NOT_FOUND = 'UNKNOWN';
 
-/** How a generation of models is asked. */
+/** Request format of a generation of models. */
 interface RequestFormat {
-  /** Inputs in fields of their own, or all in a list. */
+  /** Inputs in separate fields, or all in a list. */
   media: 'fields' | 'list';
   /** `resolution` and `ratio`, or `size` as in `1280*720`. */
   dimensions: 'tiers' | 'size';
-  /** What reference sound is called in the list. */
+  /** Type of reference audio in the list. */
   audioType: string;
-  /** Frames and references exclude each other. */
+  /** Frames and references cannot be combined. */
   framesExcludeReferences: boolean;
 }
 
@@ -59,7 +59,7 @@ const NEWEST_FORMAT: RequestFormat = {
   framesExcludeReferences: true,
 };
 
-/** By the start of a model's name; a name that none fits is newer than all of them. */
+/** Formats by model name; a name that matches none is taken as the newest. */
 const FORMATS: readonly (readonly [model: RegExp, shape: RequestFormat])[] = [
   [/^wan2\.7-/, { ...NEWEST_FORMAT, audioType: 'driving_audio', framesExcludeReferences: false }],
   [

@@ -1,13 +1,13 @@
-/** Refusals that a server numbers in its own way, often inside an answer with status 200. */
+/** Numeric error codes, often in answers with status 200. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { SubmitResult, TaskErrorCode } from '../../core/video.ts';
 import { failureOf } from './answer.ts';
 
-/** `again`: time or money cures it, here or elsewhere. `unclear`: the server failed, and a task may exist. */
+/** `retryable`: temporary, such as payment, quota or rate limits. `unclear`: server error; a task may exist. */
 export type ErrorMeaning = { code: TaskErrorCode; retryable?: boolean } | 'unclear';
 
-/** Undefined where there is no number, or the one for success. */
+/** Undefined without an error code, or with the code for success. */
 export function resultOfErrorCode(
   errorCode: Json,
   message: Json,

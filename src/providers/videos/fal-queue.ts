@@ -1,4 +1,4 @@
-/** fal's queue. Every model has its own fields, so what differs between them stands in a table. */
+/** fal queue. Field names differ between models and are listed in a table. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { CancelResult, PollResult, SubmitResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
@@ -35,7 +35,7 @@ interface Dialect {
 
 const COMMON: Dialect = { duration: String, firstFrame: 'image_url', lastFrame: 'end_image_url' };
 
-/** By the start of what follows the owner in a model's path; the last that fits counts. */
+/** Field names by the model's path after the owner; the last match wins. */
 const DIALECTS: readonly (readonly [path: RegExp, dialect: Partial<Dialect>])[] = [
   [/^(veo|luma-)/, { duration: (seconds) => `${seconds}s` }],
   [/^(sora|ltx)/, { duration: (seconds) => seconds }],
@@ -63,10 +63,10 @@ function pathOf(model: string): string {
   return `/${model.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** Spaces of apps that belong to the owner's name. */
+/** Namespaces that precede the owner in a path. */
 const NAMESPACES = new Set(['workflows', 'comfy']);
 
-/** Tasks live under the app, without the rest of the model's path. */
+/** App of a model: tasks are addressed by the app, without the rest of the model's path. */
 function appOf(model: string): string {
   const parts = model.split('/');
   return parts.slice(0, NAMESPACES.has(parts[0] ?? '') ? 3 : 2).join('/');
@@ -108,7 +108,7 @@ function readSubmission(answer: VideoAnswer, app: string): SubmitResult {
   return result.type === 'accepted' ? { type: 'accepted', ref: { app, ...result.ref } } : result;
 }
 
-/** A failed request is `COMPLETED` as well; only its result tells, or an error that comes with the status. */
+/** A failed request is also `COMPLETED`; its result, or an `error` beside the status, tells. */
 function readStatus(answer: VideoAnswer, path: string): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
@@ -125,7 +125,7 @@ function readStatus(answer: VideoAnswer, path: string): PollResult {
 
 const CANCELLED = new Set(['client_cancelled', 'client_disconnected']);
 
-/** The result of a failed request is the error it ended with. */
+/** The result of a failed request is its error. */
 function readResult({ status, body, headers }: VideoAnswer): PollResult {
   if (status === 400 && /in progress|in queue/i.test(textOf(body?.detail) ?? '')) return runningResult();
   if (status >= 400 && CANCELLED.has(textOf(body?.error_type) ?? headers['x-fal-error-type'] ?? '')) {

@@ -1,4 +1,4 @@
-/** xAI's Grok Imagine. Without a status a task is still running, and then the body may be empty. */
+/** xAI Grok Imagine. A 202 without a status, even with an empty body, is a running task. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -88,7 +88,7 @@ function readVideo(answer: VideoAnswer): PollResult {
   });
 }
 
-/** A video that its filter holds back is refused when it is asked for. */
+/** A video blocked by the content filter is an error answer to the poll. */
 function refusal(answer: VideoAnswer): PollResult {
   const error = failureOf(answer.body, 'upstream_error');
   return error.code === 'content_policy_violation' && answer.status < 500

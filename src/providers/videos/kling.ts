@@ -1,4 +1,4 @@
-/** Kling: a path for every kind of task, and errors that are numbered. It keeps our id of an attempt. */
+/** Kling: one path per kind of task, numeric error codes. Stores the attempt id with the task. */
 
 import type { Json } from '../../core/json/json.ts';
 import type {
@@ -61,14 +61,14 @@ const ERROR_CODES: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMean
   [5002, 'unclear'],
 ]);
 
-/** Resolutions go by the names of the modes that have them. */
+/** Mode for each resolution. */
 const MODE_OF_RESOLUTION: ReadonlyMap<string | undefined, string> = new Map([
   ['720p', 'std'],
   ['1080p', 'pro'],
   ['4k', '4k'],
 ]);
 
-/** Models that take every kind of input on one path. */
+/** Models that accept all kinds of input on one path. */
 const OMNI_MODEL = /omni|video-o\d/;
 
 const PAGE_SIZE = 500;
@@ -143,7 +143,7 @@ function omniMedia(request: VideoRequest): Record<string, Json> {
   };
 }
 
-/** Base64 stands without the head of a data URL. */
+/** Kling expects base64 without the head of a data URI. */
 function urlOrBase64({ url, data }: VideoInput): string | undefined {
   return url ?? data;
 }
@@ -174,7 +174,7 @@ function readTaskAnswer(answer: VideoAnswer): PollResult {
   });
 }
 
-/** The list gives back the id that we sent along. */
+/** The list contains the attempt id sent with the submission. */
 function findTask(lost: LostSubmission, { body }: VideoAnswer): FindResult {
   const { attemptId, request } = lost;
   const listed: Json = body?.data;

@@ -1,4 +1,4 @@
-/** Luma's Dream Machine. What it makes can be deleted, but only what waits in the queue is cancelled by that. */
+/** Luma Dream Machine. DELETE cancels queued tasks only. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
@@ -75,7 +75,7 @@ function readGeneration(answer: VideoAnswer): PollResult {
   });
 }
 
-/** The list repeats what was asked for. */
+/** The list contains the request of each task. */
 function findTask(lost: LostSubmission, { body }: VideoAnswer): FindResult {
   const { request } = lost;
   const asked = bodyOf(request);

@@ -1,4 +1,4 @@
-/** MiniMax from H3 on: tasks made of content parts, with errors that are numbered within a 200. */
+/** MiniMax H3 and later: requests with content parts, numeric error codes in answers with status 200. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { PollResult, SubmitResult, TaskErrorCode, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
@@ -49,7 +49,7 @@ export const minimax: VideoApi = {
   checkRequest: refuseMixedRoles,
   submit: (request) => ({ method: 'POST', path: TASKS_PATH, body: bodyOf(request), read: readSubmission }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(QUERY_PATH, id), read: readTaskAnswer }),
-  /** DELETE cancels a queued task, refuses a running one and erases one that is over. */
+  /** DELETE cancels a queued task, is refused for a running one, and erases a finished one. */
   cancel: ({ id }) =>
     cancelByDelete({
       statePath: pathOf(QUERY_PATH, id),
@@ -63,7 +63,7 @@ function pathOf(parent: string, id: string): string {
   return `${parent}/${encodeURIComponent(id)}`;
 }
 
-/** A ratio beside a frame is ignored there, so it is not sent. */
+/** MiniMax ignores the ratio if there are frames, so it is not sent. */
 function bodyOf(request: VideoRequest): Json {
   const frames = request.frames.map(({ type, input }) => ({ ...mediaPart('image', input), role: type }));
   const references = request.references.map(({ type, input }) => ({
@@ -100,7 +100,7 @@ function readTaskAnswer(answer: VideoAnswer): PollResult {
   });
 }
 
-/** A failed task names its reason by the same numbers. */
+/** Failed tasks use the same error codes. */
 function errorCodeOf(number: Json): TaskErrorCode {
   const meaning = ERROR_CODES.get(amountOf(number) ?? 0) ?? 'unclear';
   return meaning === 'unclear' ? 'upstream_error' : meaning.code;

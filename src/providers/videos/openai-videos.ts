@@ -1,4 +1,4 @@
-/** OpenAI's video endpoints, which many servers and gateways speak: SGLang, LiteLLM, new-api and Polygate itself. */
+/** OpenAI video API, also served by SGLang, LiteLLM, new-api and Polygate. */
 
 import type { Json } from '../../core/json/json.ts';
 import type {
@@ -26,7 +26,7 @@ import {
 import { inputUrl, mediaFields, present } from './request.ts';
 import { searchTasks } from './task-search.ts';
 
-/** `not_start` and `unknown` are what new-api says of a task that it has not asked its own upstream about yet. */
+/** new-api reports `not_start` and `unknown` until it has queried its own upstream. */
 const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
   ['pending', 'queued'],
@@ -50,7 +50,7 @@ export const openaiVideos: VideoApi = {
   submit: (request, { attemptId }) => ({
     method: 'POST',
     path: '/videos',
-    // Servers that know the header make one task however often they are asked.
+    // Servers that support the header create one task for repeated requests.
     headers: { 'idempotency-key': attemptId },
     body: bodyOf(request),
     read: (answer) => submitResult(answer, answer.body?.id),
@@ -63,7 +63,7 @@ export const openaiVideos: VideoApi = {
   }),
 };
 
-/** Polygate adds a way to cancel. */
+/** Polygate's video API: OpenAI's with cancellation. */
 export const polygateVideos: VideoApi = {
   ...openaiVideos,
   cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, body: {}, read: cancelResult }),
@@ -73,7 +73,7 @@ function pathOf(id: string): string {
   return `/videos/${encodeURIComponent(id)}`;
 }
 
-/** JSON, or a form where a first frame has to be uploaded. */
+/** JSON, or a multipart form if a first frame has to be uploaded. */
 function bodyOf(request: VideoRequest): Json {
   const [frame, ...others] = request.frames;
   const first = frame?.type === 'first_frame' && others.length + request.references.length === 0 ? frame.input : null;
@@ -122,7 +122,7 @@ function readVideo(answer: VideoAnswer, id: string): PollResult {
   });
 }
 
-/** Behind a public URL where one is named, else at the content endpoint; only a server with several has `unsigned_urls`. */
+/** The public URL if there is one, otherwise the content endpoint. `unsigned_urls` counts the videos of a task with several. */
 function assetsOf(body: Json, id: string): VideoAsset[] {
   const url = urlOf(body.url) ?? urlOf(body.video_url) ?? urlOf(body.metadata?.url);
   if (url !== undefined) return [{ url }];

@@ -1,4 +1,4 @@
-/** OpenRouter's video endpoints. */
+/** OpenRouter video API. */
 
 import type { PollResult, VideoAnswer, VideoApi, VideoAsset, VideoRequest } from '../../core/video.ts';
 import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, usdOf } from './answer.ts';
@@ -16,7 +16,7 @@ const STATUSES: StatusMap = new Map([
   ['expired', 'expired'],
 ]);
 
-/** The host of `polling_url` is never believed: the id is enough. */
+/** Uses the id only: `polling_url` is not trusted. */
 export const openrouterVideos: VideoApi = {
   submit: (request) => ({
     method: 'POST',
@@ -60,7 +60,7 @@ function readVideo(answer: VideoAnswer, id: string): PollResult {
   });
 }
 
-/** The URLs are those of the content endpoint, which wants the key; a lone video need not be listed. */
+/** The URLs are content endpoints that need the key. A single video may not be listed. */
 function assetsOf(urls: unknown, id: string): VideoAsset[] {
   const count = Array.isArray(urls) ? Math.max(1, urls.length) : 1;
   return Array.from({ length: count }, (_, index) => ({ path: `${pathOf(id)}/content?index=${index}` }));

@@ -1,4 +1,4 @@
-/** Replicate. Every model has its own input, so what differs between them stands in a table. */
+/** Replicate. Input fields differ between models and are listed in a table. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../core/json/json.ts';
@@ -18,7 +18,7 @@ import { unixSecondsOf } from './dates.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import { searchTasks } from './task-search.ts';
 
-/** `aborted`: its time was up before it started; unlike a canceled one it is not charged. */
+/** `aborted`: expired before it started; unlike a canceled task it is not charged. */
 const STATUSES: StatusMap = new Map([
   ['starting', 'queued'],
   ['processing', 'running'],
@@ -43,7 +43,7 @@ const COMMON: Dialect = {
   duration: 'duration',
 };
 
-/** By the start of a model's name; the last that fits counts. */
+/** Field names by model name; the last match wins. */
 const DIALECTS: readonly (readonly [model: RegExp, dialect: Partial<Dialect>])[] = [
   [/^google\/veo-/, { lastFrame: 'last_frame' }],
   [/^kwaivgi\/kling-/, { firstFrame: 'start_image', lastFrame: 'end_image' }],
@@ -63,7 +63,7 @@ function pathOf(id: string): string {
   return `/predictions/${encodeURIComponent(id)}`;
 }
 
-/** A model is `owner/name`, or `owner/name:version` for a model without a version of its own choice. */
+/** A model is `owner/name`, or `owner/name:version` for a community model, which needs a version. */
 function creation(request: VideoRequest): { method: 'POST'; path: string; body: Json } {
   const [name = '', version] = request.model.split(':');
   const input = inputOf(request, name);
@@ -110,7 +110,7 @@ function assetOf(output: Json): { url: string }[] {
   return url === undefined ? [] : [{ url }];
 }
 
-/** A prediction with exactly our input is ours; one with another prompt is not; the others may be ours with changes. */
+/** Matches a prediction with identical input; rejects one with another prompt; others are undecided, as inputs may be normalized. */
 function findTask(lost: LostSubmission, { body }: VideoAnswer) {
   const { request } = lost;
   const [name = '', version] = request.model.split(':');

@@ -1,9 +1,9 @@
-/** What requests to video servers have in common. */
+/** Request building, shared by the adapters. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { ReferenceType, VideoInput, VideoRequest } from '../../core/video.ts';
 
-/** The fields that are there. */
+/** Removes undefined fields. */
 export function present(fields: Record<string, Json>): Record<string, Json> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
@@ -25,7 +25,7 @@ export function mediaPart(type: ReferenceType, input: VideoInput): Record<string
   return { type: `${type}_url`, [`${type}_url`]: { url: inputUrl(input) } };
 }
 
-/** Frames and references as OpenRouter spells them; absent where there are none. */
+/** Frames and references in OpenRouter's format; empty if there are none. */
 export function mediaFields({ frames, references }: VideoRequest): Record<string, Json> {
   return {
     ...(frames.length > 0 && {

@@ -1,4 +1,4 @@
-/** Runway: its own models and others', charged in credits. A task that was cancelled may not be found any more. */
+/** Runway: own and third-party models, charged in credits. Cancelled tasks may be deleted. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { PollResult, TaskErrorCode, VideoAnswer, VideoApi, VideoInput, VideoRequest } from '../../core/video.ts';
@@ -53,7 +53,7 @@ function pathOf(id: string): string {
   return `/v1/tasks/${encodeURIComponent(id)}`;
 }
 
-/** A ratio is a pair of pixels with some models and a shape with others. */
+/** `ratio` is a size in pixels for some models and an aspect ratio for others. */
 function bodyOf(request: VideoRequest): Json {
   return present({
     ...request.options,
@@ -72,7 +72,7 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-/** A lone first frame needs no position, which not every model knows. */
+/** A single first frame is sent without a position, because some models do not support positions. */
 function imagesOf(request: VideoRequest): Json {
   const last = frameOf(request, 'last_frame');
   const first = frameOf(request, 'first_frame');
@@ -111,7 +111,7 @@ function costOf(credits: Json): string | undefined {
   return amount === undefined ? undefined : usdOf(amount / CREDITS_PER_DOLLAR);
 }
 
-/** Codes are words from the general to the particular, like `SAFETY.INPUT.TEXT`. */
+/** Codes are hierarchical, like `SAFETY.INPUT.TEXT`. */
 function errorCodeOf(code = ''): TaskErrorCode {
   if (/^(INPUT_PREPROCESSING\.)?SAFETY\b/.test(code)) return 'content_policy_violation';
   return /^(ASSET|INPUT)\b/.test(code) ? 'invalid_input' : 'upstream_error';

@@ -1,4 +1,4 @@
-/** Seedance on ByteDance's Ark, under BytePlus and Volcengine: tasks made of content parts, charged by tokens. */
+/** Seedance on ByteDance Ark (BytePlus, Volcengine): requests with content parts, charged by tokens. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoCharge, VideoRequest } from '../../core/video.ts';
@@ -39,7 +39,7 @@ export const seedance: VideoApi = {
     read: (answer) => submitResult(answer, answer.body?.id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskAnswer }),
-  /** DELETE cancels a queued task but erases a finished one with its video. */
+  /** DELETE cancels a queued task, but erases a finished one with its video. */
   cancel: ({ id }) =>
     cancelByDelete({ statePath: pathOf(id), path: pathOf(id), read: readTaskAnswer, cancellableStates: ['queued'] }),
   find: (lost) => ({
@@ -91,7 +91,7 @@ function readTaskAnswer(answer: VideoAnswer): PollResult {
   });
 }
 
-/** A length of -1 means that the model chose it; then the frames tell. */
+/** Duration -1: chosen by the model; then it is computed from the frames. */
 function chargeOf(body: Json): VideoCharge {
   const frames = amountOf(body?.frames);
   const rate = amountOf(body?.framespersecond);
@@ -102,7 +102,7 @@ function chargeOf(body: Json): VideoCharge {
   });
 }
 
-/** The list holds no prompts and has other names for models: only a task with the caller's own seed is surely ours. */
+/** The list has no prompts and other model names, so only a task with the caller's seed is a certain match. */
 function taskSearch(lost: LostSubmission, { body }: VideoAnswer) {
   const { request } = lost;
   const asked: [name: string, value: Json][] = [
@@ -124,7 +124,7 @@ function taskSearch(lost: LostSubmission, { body }: VideoAnswer) {
   };
 }
 
-/** Lengths come as numbers and as text. */
+/** Values can be numbers or strings. */
 function textOfScalar(value: Json): string | undefined {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }

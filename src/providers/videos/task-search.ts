@@ -1,21 +1,21 @@
-/** Looking for a task of ours in a list of tasks. */
+/** Search for a lost submission in an upstream's task list. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission } from '../../core/video.ts';
 import { amountOf, idOf } from './answer.ts';
 
-/** Seconds that a server's clock may be behind ours. */
+/** Maximum time by which the upstream's clock may be behind. */
 const CLOCK_SKEW_SECONDS = 30;
 
 interface TaskSearch {
   lost: LostSubmission;
-  /** The list holds all tasks there are. */
+  /** Whether the list contains all tasks. */
   complete: boolean;
-  /** Undefined where the entry doesn't say. */
+  /** Undefined if the entry is not conclusive. */
   matches(task: Record<string, Json>): boolean | undefined;
 }
 
-/** Only a single task that surely matches is found: taking another caller's video would be worse than losing one. */
+/** Finds a task only if it is the single certain match: returning another caller's video is worse than losing one. */
 export function searchTasks(tasks: Json, { lost, complete, matches }: TaskSearch): FindResult {
   if (!Array.isArray(tasks) || !tasks.every(isObject)) return { type: 'unclear' };
   const since = lost.sentAt - CLOCK_SKEW_SECONDS;

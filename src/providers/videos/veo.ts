@@ -1,4 +1,4 @@
-/** Veo on the Gemini API: long-running operations whose videos lie in the Files API. Nothing there can be cancelled. */
+/** Veo on the Gemini API: long-running operations with videos in the Files API. Cancellation is not supported. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -24,7 +24,7 @@ import {
 } from './answer.ts';
 import { frameOf, present, referencesOf } from './request.ts';
 
-/** Seconds of a video between two frames or with references. */
+/** Duration required for a last frame or references. */
 const FIXED_DURATION_SECONDS = 8;
 
 export const veo: VideoApi = {
@@ -50,7 +50,7 @@ export const veo: VideoApi = {
   poll: ({ id }) => ({ method: 'GET', path: `/v1beta/${pathOf(id)}`, read: readOperation }),
 };
 
-/** The name of an operation is a path itself. */
+/** Operation names are paths. */
 function pathOf(name: string): string {
   return name.split('/').map(encodeURIComponent).join('/');
 }
@@ -114,7 +114,7 @@ function errorCodeOf(code: Json): 'invalid_input' | 'model_unavailable' | 'upstr
 
 const FILE_PATH = /^\/v\d\w*\/files\/[\w.~-]+$/;
 
-/** A file of the Files API is asked for below the base URL, with the key; any other address gets no key. */
+/** Files of the Files API are downloaded below the base URL with the key; other URLs without it. */
 function assetOf(sample: Json): VideoAsset[] {
   const video = sample?.video ?? sample;
   const mime = textOf(video?.encoding ?? video?.mimeType) ?? 'video/mp4';

@@ -1,4 +1,4 @@
-/** A request for the bytes of a video and the answer to it, as any HTTP server can take and send them. */
+/** Content requests and responses: the bytes of a video over HTTP, independent of the server framework. */
 
 import type { Readable } from 'node:stream';
 import { extensionOf } from './media-type.ts';
@@ -8,14 +8,14 @@ export interface ContentRequest {
   headers: Record<string, string | string[] | undefined>;
   /** For `Content-Disposition`, without an extension. */
   name: string;
-  /** The caller is gone. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal;
 }
 
 export interface ContentAnswer {
   status: 200 | 206 | 304 | 416;
   headers: Record<string, string>;
-  /** Absent where nothing follows the headers. Read it to the end or destroy it. */
+  /** Absent for a response without a body. Must be read to the end or destroyed. */
   body?: Readable;
 }
 

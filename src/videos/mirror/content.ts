@@ -1,4 +1,4 @@
-/** The bytes of a video as an HTTP answer, free of any framework: from the mirror, or else through from the upstream. */
+/** Video content as an HTTP response: from the mirror, otherwise proxied from the upstream. */
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -12,19 +12,19 @@ import { openRemote } from './proxy.ts';
 import { matchesEtag, parseRange } from './range.ts';
 import type { DownloadClients } from './source.ts';
 
-/** `refresh` asks the upstream for a fresh address when it refuses the old one. */
+/** `refresh` queries the upstream for a new URL if the old one has expired. */
 export type Content =
   | { type: 'kept'; kept: MirroredFile }
   | { type: 'upstream'; source: AssetSource; refresh?(): Promise<AssetSource | undefined> };
 
-/** Throws `video_content_expired` where the mirror's file is gone, `upstream_content_unavailable` where an upstream gives nothing. */
+/** Throws `video_content_expired` if the mirrored file is gone, `upstream_content_unavailable` if the upstream does not return it. */
 export type OpenContent = (content: Content, request: ContentRequest) => Promise<ContentAnswer>;
 
 interface ServedFile {
   sha256: string;
   bytes: number;
   mime: string;
-  /** Whether it is still there. */
+  /** Whether the file still exists. */
   exists(): Promise<boolean>;
   open(range: ByteRange | undefined): Promise<Readable | undefined>;
 }
@@ -59,7 +59,7 @@ function throwExpired(): never {
   throw new GatewayError('video_content_expired', 'This video is no longer kept.');
 }
 
-/** Only GET has ranges, and only of the version that `If-Range` names. */
+/** Ranges apply to GET only, and only if `If-Range` is absent or matches. */
 function rangeOf(request: ContentRequest, bytes: number, etag: string): ByteRange | 'unsatisfiable' | undefined {
   const condition = headerOf(request, 'if-range');
   if (request.method !== 'GET' || (condition !== undefined && condition !== etag)) return undefined;

@@ -1,4 +1,4 @@
-/** How much of a disk the mirror may fill: it stops before the rest of the gateway has no room left. */
+/** Disk reserve: free disk space that the mirror leaves to the rest of the gateway. */
 
 import { statfs } from 'node:fs/promises';
 import { NotMirrorable } from './not-mirrorable.ts';
@@ -6,11 +6,11 @@ import { NotMirrorable } from './not-mirrorable.ts';
 const GIBIBYTES = 1024 ** 3;
 
 export interface DiskReserve {
-  /** Throws `Unfit` when so many bytes more would leave less than the reserve. */
+  /** Throws `NotMirrorable` if storing `bytes` more would use the reserve. */
   requireSpace(bytes: number): Promise<void>;
 }
 
-/** `reserve` in bytes; by default a twentieth of the disk, and 10 GiB of a large one. */
+/** `reserve` in bytes: 5 percent of the disk by default, 10 GiB at most. */
 export function createDiskReserve(folder: string, reserve?: number): DiskReserve {
   return {
     async requireSpace(bytes) {

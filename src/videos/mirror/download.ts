@@ -1,4 +1,4 @@
-/** Gets a video, or what is missing of it, from where an upstream left it. */
+/** Download of a video to a partial file; resumes with a range request. */
 
 import { GatewayError } from '../../core/errors.ts';
 import { FetchFailure } from '../../net/fetch-failure.ts';
@@ -13,9 +13,9 @@ import { type DownloadClients, openSource, type RemoteSource } from './source.ts
 export interface DownloadLimits {
   /** Largest video in bytes. */
   maxBytes: number;
-  /** Milliseconds without a byte. */
+  /** Idle timeout: time without data. */
   idleMs: number;
-  /** Milliseconds for one try. */
+  /** Timeout of one try. */
   totalMs: number;
 }
 
@@ -25,12 +25,12 @@ export interface DownloadContext {
   signal: AbortSignal;
 }
 
-/** Between two looks at the disk. */
+/** Interval between two checks of free disk space. */
 const DISK_CHECK_INTERVAL_BYTES = 64 * 1024 * 1024;
 
 /**
- * Fills the part. Throws `Unfit` where no other try can help, else what went wrong (with `upstreamStatus` where the other
- * side refused); the part keeps what has arrived.
+ * Completes the partial file. Throws `NotMirrorable` if no later try can succeed, otherwise the error, with `upstreamStatus`
+ * if the server refused. The partial file keeps the received bytes.
  */
 export async function download(
   clients: DownloadClients,
@@ -60,7 +60,7 @@ function requestHeaders({ bytes, version: { validator } }: PartialFile): Record<
   return { accept: 'video/*, */*;q=0.5', ...resumed };
 }
 
-/** Brings the part in line with an answer whose body comes next. */
+/** Checks the headers of the response and restarts the partial file if the response does not continue it. */
 async function prepare(
   part: PartialFile,
   { status, headers }: TrustedResponse,
@@ -112,7 +112,7 @@ function versionOf(headers: TrustedResponse['headers']): ResourceVersion {
   return { ...(validator && { validator: String(validator) }), ...(length !== undefined && { total: Number(length) }) };
 }
 
-/** Whether a partial answer begins where the part ends and belongs to the same version. */
+/** Whether a partial response starts at the end of the partial file and has the same version. */
 function isContinuation(
   { bytes, version: { validator, total } }: PartialFile,
   headers: TrustedResponse['headers'],
@@ -123,7 +123,7 @@ function isContinuation(
   return bytes > 0 && Number(start) === bytes && isSame && fits;
 }
 
-/** What may not be requested now may not be requested a minute later; a name that does not resolve may then. */
+/** A blocked address stays blocked; DNS errors, for example, can be temporary. */
 function isPermanent(thrown: unknown): boolean {
   if (thrown instanceof FetchFailure) return ['blocked', 'too-large', 'status'].includes(thrown.outcome);
   return thrown instanceof GatewayError && thrown.code === 'invalid_request';

@@ -1,18 +1,18 @@
-/** How long an MP4 is, read from its movie header without reading the rest of the file. */
+/** MP4 duration: read from the movie header without reading the rest of the file. */
 
 import { type FileHandle, open } from 'node:fs/promises';
 
 interface Box {
   type: string;
-  /** Where its content begins and ends in the file. */
+  /** Offsets of the content in the file. */
   start: number;
   end: number;
 }
 
-/** More boxes than any real file has before its movie header. */
+/** Limit of boxes before the movie header; real files have far fewer. */
 const MAX_BOXES = 1000;
 
-/** Seconds, with fraction; undefined for a file that does not say. */
+/** Fractional seconds; undefined if the file does not contain its duration. */
 export async function durationOf(path: string): Promise<number | undefined> {
   const file = await open(path);
   try {
@@ -36,7 +36,7 @@ async function findBox(file: FileHandle, type: string, within: Omit<Box, 'type'>
   return undefined;
 }
 
-/** A size of 1 means that 64 bits follow the type, of 0 that the box reaches to the end. */
+/** Size 1: a 64-bit size follows the type. Size 0: the box extends to the end of its parent. */
 function readBox(bytes: Buffer, position: number, limit: number): Box | undefined {
   if (bytes.length < 8) return undefined;
   const type = bytes.toString('latin1', 4, 8);
@@ -49,7 +49,7 @@ function readBox(bytes: Buffer, position: number, limit: number): Box | undefine
   return { type, start: position + headerSize, end };
 }
 
-/** Version and flags, two moments, the time scale (units a second) and the duration; version 1 has 64 bits for moments and duration. */
+/** Layout: version and flags, two timestamps, time scale (units per second), duration. Version 1 has 64-bit timestamps and duration. */
 function readHeader(bytes: Buffer): number | undefined {
   if (bytes.length < 32) return undefined;
   const isLong = bytes[0] === 1;

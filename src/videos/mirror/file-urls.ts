@@ -1,18 +1,18 @@
-/** Addresses of mirrored videos that need no key: who holds one may read until it expires. */
+/** Signed URLs of mirrored videos: valid without an API key until they expire. */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
 
 export interface FileUrlOptions {
-  /** Secrets of 32 bytes: the first signs, all of them verify. */
+  /** Secrets of 32 bytes: the first one signs, all verify. */
   secrets: readonly [Buffer, ...Buffer[]];
-  /** Milliseconds for which an address holds, 7 days at most; a day if absent. */
+  /** Validity of a URL: 1 day by default, 7 days at most. */
   lifetimeMs?: number;
   /** Unix milliseconds. */
   now?(): number;
 }
 
-/** The query of a signed address, as it came. */
+/** Unverified query parameters of a signed URL. */
 export interface FileUrlQuery {
   exp?: string | undefined;
   kid?: string | undefined;
@@ -20,7 +20,7 @@ export interface FileUrlQuery {
 }
 
 export interface FileUrls {
-  /** `base` is the gateway's own address without a slash at the end. The same URL for an hour, so that caches work. */
+  /** `base`: public URL of the gateway without a trailing slash. Returns the same URL for an hour, so that it can be cached. */
   signFileUrl(base: string, taskId: string, index: number): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;
@@ -63,7 +63,7 @@ export function expiry(now: number, lifetime: number): number {
   return Math.ceil((now + Math.min(lifetime, MAX_LIFETIME_MS)) / HOUR_MS) * HOUR_MS;
 }
 
-/** The id says nothing about the secret and is the same wherever the secret stands in the list. */
+/** Derives the key and its id from the secret alone, so the id does not depend on the order of the secrets. */
 function deriveKey(secret: Buffer): SigningKey {
   const bytes = Buffer.from(hkdfSync('sha256', secret, '', 'polygate video file urls', 32));
   return { id: createHash('sha256').update(bytes).digest('base64url').slice(0, 8), bytes };

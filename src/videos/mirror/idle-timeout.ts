@@ -1,16 +1,16 @@
-/** Ends what makes no progress for too long, while time spent waiting for the reader does not count. */
+/** Idle timeout of a body stream. Time spent waiting for the reader does not count. */
 
 import { FetchFailure } from '../../net/fetch-failure.ts';
 
 export interface IdleWatch {
-  /** Aborts with a `timeout` failure when nothing comes, or with the reason of the outer signal. */
+  /** Aborts with a `timeout` failure when no data arrives, or with the reason of the outer signal. */
   readonly signal: AbortSignal;
-  /** Passes chunks on and stops watching at their end. */
+  /** Passes chunks through, and stops the timeout at the end. */
   pass(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
   stop(): void;
 }
 
-/** Watches from now on. */
+/** Starts the timeout immediately. */
 export function watchIdle(timeoutMs: number, outer?: AbortSignal): IdleWatch {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** Keeps what upstreams made, because their addresses do not last: fetched once, named by its hash, readable until it expires. */
+/** Mirror: copies of finished videos, because upstream URLs expire. Downloads each once and serves it until its retention ends. */
 
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -23,20 +23,20 @@ export type { Content, OpenContent } from './content.ts';
 export { startHourlyCleanup } from './retention.ts';
 
 export interface MirrorOptions {
-  /** The data folder; videos lie in `videos` below it, and so do parts on their way to an object store. */
+  /** Data folder. Its subfolder `videos` contains the videos, and partial files on their way to an object store. */
   folder: string;
   store: { type: 'local' } | { type: 'off' } | ({ type: 's3' } & S3Options);
   clients: DownloadClients;
-  /** Secrets of 32 bytes for addresses of local files: the first signs, all verify. */
+  /** Secrets of 32 bytes for signed URLs of local files: the first one signs, all verify. */
   secrets: readonly [Buffer, ...Buffer[]];
-  /** Milliseconds that addresses hold; a day if absent. */
+  /** Validity of signed URLs; 1 day by default. */
   urlLifetimeMs?: number;
-  /** Milliseconds that media are kept; 7 days if absent. */
+  /** Retention of media; 7 days by default. */
   keepMediaMs?: number;
   limits?: Partial<DownloadLimits>;
-  /** Bytes of the disk that stay free; by default a twentieth of it, and 10 GiB of a large one. */
+  /** Disk space to leave free: 5 percent of the disk by default, 10 GiB at most. */
   reserveBytes?: number;
-  /** Hears why a video is not mirrored. */
+  /** Logs why a video is not mirrored. */
   log: MirrorLog;
   /** Unix milliseconds. */
   now?(): number;
@@ -44,7 +44,7 @@ export interface MirrorOptions {
 
 export interface FullMirror extends Mirror, Retention {
   openContent: OpenContent;
-  /** An address that needs no key; `base` is the gateway's own, for local files. The same for an hour, so that caches work. */
+  /** Signed URL. `base`: public URL of the gateway, for local files. The same URL for an hour, so that it can be cached. */
   publicUrl(base: string, task: { id: string }, index: number, kept: MirroredFile): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;

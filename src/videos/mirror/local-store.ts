@@ -1,4 +1,4 @@
-/** Videos in a folder on this machine. */
+/** Local media store: files in the data folder. */
 
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -57,7 +57,7 @@ async function statOf(path: string) {
   return await stat(path).catch(ignoreMissing);
 }
 
-/** A new name survives a power loss only when its folder was written too, where folders can be opened at all. */
+/** Syncs a folder, so that a rename survives a power loss. Not supported on Windows. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(path);

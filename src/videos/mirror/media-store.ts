@@ -1,16 +1,16 @@
-/** Where mirrored videos lie, whatever kind of place it is. */
+/** Media store interface: storage of mirrored videos, local or S3. */
 
 import type { Readable } from 'node:stream';
 import type { MirroredFile } from '../../records/video-task.ts';
 
 export interface ByteRange {
   start: number;
-  /** The last byte, included. */
+  /** Offset of the last byte, inclusive. */
   end: number;
 }
 
 export interface StoredFile {
-  /** As in `Kept`, without the name of the store. */
+  /** As in `MirroredFile.file`, without the scheme. */
   name: string;
   taskId: string;
   /** Unix milliseconds. */
@@ -19,10 +19,10 @@ export interface StoredFile {
 
 /** Names are `videos/{task id}/{index}-{first 16 digits of the hash}.{extension}`. */
 export interface MediaStore {
-  /** Durably; again with the same name is fine. The file at `path` may be gone afterwards. */
+  /** Stores the file durably. Idempotent. May move the file at `path`. */
   put(path: string, name: string, kept: MirroredFile, signal: AbortSignal): Promise<void>;
   exists(name: string, bytes: number): Promise<boolean>;
-  /** Undefined when it is gone. */
+  /** Undefined if the file does not exist or has another size. */
   open(name: string, range: ByteRange | undefined, bytes: number): Promise<Readable | undefined>;
   remove(name: string): Promise<void>;
   list(): AsyncIterable<StoredFile>;
@@ -30,12 +30,12 @@ export interface MediaStore {
 
 const NAME = /^videos\/([^/]+)\/[^/]+$/;
 
-/** The task to which a file in the folder of videos belongs. */
+/** Id of the task of a stored file. */
 export function taskOf(name: string): string | undefined {
   return NAME.exec(name)?.[1];
 }
 
-/** `Kept.file` without the store. */
+/** `MirroredFile.file` without the scheme. */
 export function nameIn({ file }: MirroredFile): string {
   return file.slice(file.indexOf(':') + 1);
 }

@@ -1,18 +1,18 @@
-/** What kind of video a file is, told by its first bytes and never by what a server calls it. */
+/** Media type of a video: detected from its first bytes, not from the server's headers. */
 
-/** Bytes of a file that are enough to tell. */
+/** Number of bytes needed for detection. */
 export const HEAD_BYTES = 12;
 
 const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
 
-/** The media type of an MP4, QuickTime, WebM or Matroska file; undefined for all else. */
+/** Media type of an MP4, QuickTime, WebM or Matroska file; otherwise undefined. */
 export function mediaTypeOf(head: Buffer): string | undefined {
   if (head.subarray(0, 4).equals(EBML)) return 'video/webm';
   if (head.toString('latin1', 4, 8) !== 'ftyp') return undefined;
   return head.toString('latin1', 8, 12) === 'qt  ' ? 'video/quicktime' : 'video/mp4';
 }
 
-/** With which a file of the type is named. */
+/** File extension for a media type. */
 export function extensionOf(mime: string): string {
   switch (mime) {
     case 'video/webm':

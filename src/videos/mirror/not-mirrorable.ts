@@ -1,8 +1,8 @@
-/** Why a video is not kept, however often it is tried: for the operator's log. */
+/** Permanent mirroring error: the video cannot be mirrored by any later try. The reason is logged for the operator. */
 
 export class NotMirrorable extends Error {
   constructor(reason: string, cause?: unknown) {
     super(reason, { cause });
-    this.name = 'Unfit';
+    this.name = 'NotMirrorable';
   }
 }

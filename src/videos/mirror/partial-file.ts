@@ -1,4 +1,4 @@
-/** A file on its way here: what has arrived, its hash, and what is needed to go on after a broken connection or a crash. */
+/** Partial file: received bytes, their hash, and a checkpoint to resume after a disconnect or a crash. */
 
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
@@ -6,11 +6,11 @@ import { dirname } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { HEAD_BYTES } from './media-type.ts';
 
-/** The version of a resource that a server serves, by which a later request can say which one it began with. */
+/** Version of the downloaded resource, for `If-Range`. */
 export interface ResourceVersion {
-  /** A strong entity tag, or a date as the server wrote it; without one nothing can be resumed. */
+  /** Strong ETag or `Last-Modified`. Without it the download cannot be resumed. */
   validator?: string;
-  /** Bytes of the whole file, where the server says it. */
+  /** Size of the complete file in bytes, if known. */
   total?: number;
 }
 
@@ -24,19 +24,19 @@ export interface PartialFile {
   readonly path: string;
   readonly bytes: number;
   readonly version: ResourceVersion;
-  /** The first bytes of the file, as far as they are here. */
+  /** The first bytes of the file, as far as received. */
   readonly head: Buffer;
-  /** Drops all that has arrived: another version comes from its beginning. */
+  /** Discards the received bytes and starts again with another version. */
   restart(version: ResourceVersion): Promise<void>;
   append(chunk: Buffer): Promise<void>;
-  /** Makes the bytes durable as all there are; more may not follow. */
+  /** Syncs the complete file to disk and closes it. */
   finish(): Promise<FinishedFile>;
-  /** Keeps for another time what can be resumed, and nothing else; after `finish` it does nothing. */
+  /** Closes the file; deletes it if it cannot be resumed. No effect after `finish`. */
   close(): Promise<void>;
   discard(): Promise<void>;
 }
 
-/** What stands beside a part: how many of its bytes are surely on the disk. */
+/** Checkpoint of a partial file: the number of bytes that are synced to disk. */
 interface Checkpoint extends ResourceVersion {
   bytes: number;
 }
@@ -44,7 +44,7 @@ interface Checkpoint extends ResourceVersion {
 const CHECKPOINT_INTERVAL_BYTES = 8 * 1024 * 1024;
 const READ_BUFFER_BYTES = 1024 * 1024;
 
-/** Goes on with what lies at the path, or begins a new file; makes its folder. */
+/** Resumes the file at the path or creates it, with its folder. */
 export async function openPartialFile(path: string): Promise<PartialFile> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
   const checkpointPath = `${path}.json`;
@@ -127,7 +127,7 @@ async function openOrCreate(path: string): Promise<FileHandle> {
   }
 }
 
-/** A torn or missing checkpoint means that nothing of the part counts. */
+/** With a corrupt or missing checkpoint the file starts from zero. */
 async function readCheckpoint(path: string): Promise<Checkpoint> {
   try {
     const saved: unknown = JSON.parse(await readFile(path, 'utf8'));
@@ -141,7 +141,7 @@ function isCheckpoint(value: unknown): value is Checkpoint {
   return typeof value === 'object' && value !== null && 'bytes' in value && Number.isSafeInteger(value.bytes);
 }
 
-/** Bytes after the checkpoint may have been lost with the power, so they come again. */
+/** Bytes after the checkpoint may be lost after a power failure, so they are downloaded again. */
 async function readExisting(file: FileHandle, checkpoint: Checkpoint) {
   const hash: Hash = createHash('sha256');
   const { size } = await file.stat();
@@ -164,7 +164,7 @@ async function writeAll(file: FileHandle, chunk: Buffer, position: number): Prom
   }
 }
 
-/** The file holds either what it held or the new text, whenever the process ends. */
+/** Writes a new file and renames it, so that a crash leaves either the old or the new content. */
 async function replaceFileAtomically(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
   const file = await open(fresh, 'w', PRIVATE_FILE);

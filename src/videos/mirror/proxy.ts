@@ -1,4 +1,4 @@
-/** Hands a video that is not mirrored through from its upstream, range by range, storing nothing. */
+/** Content proxy: streams a video that is not mirrored from its upstream, with ranges, without storing it. */
 
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
@@ -14,13 +14,13 @@ interface RemoteContent {
 }
 
 const IDLE_TIMEOUT_MS = 30_000;
-/** A caller may watch slowly. */
+/** Long, because a caller may play the video while downloading. */
 const TRANSFER_TIMEOUT_MS = 4 * 3_600_000;
 const FORWARDED_REQUEST_HEADERS = ['range', 'if-range', 'if-none-match'];
 const FORWARDED_RESPONSE_HEADERS = ['content-length', 'content-range', 'etag', 'last-modified'];
 const EXPIRED_URL_STATUSES = new Set([401, 403, 404, 410]);
 
-/** A caller's HEAD is a GET upstream, because a signed address holds for one method. */
+/** HEAD becomes an upstream GET, because signed URLs are valid for one method only. */
 export async function openRemote(
   clients: DownloadClients,
   remote: RemoteContent,

@@ -1,12 +1,12 @@
-/** Which part of a file a request asks for. */
+/** Range and conditional request headers. */
 
 import type { ByteRange } from './media-store.ts';
 
 const SINGLE_RANGE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
 
 /**
- * One range of a file of `size` bytes. Undefined where the whole file is the answer: no header, several ranges, another unit,
- * or nonsense. `unsatisfiable` where the range lies outside.
+ * Parses a single range of a file of `size` bytes. Undefined if the whole file is to be sent: no header, several ranges,
+ * another unit, or invalid syntax. `unsatisfiable` if the range is outside the file.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = SINGLE_RANGE.exec(header ?? '') ?? [];
@@ -23,7 +23,7 @@ function suffix(length: number, size: number): ByteRange | 'unsatisfiable' {
   return { start: Math.max(0, size - length), end: size - 1 };
 }
 
-/** Whether `If-None-Match` names the entity tag, weakly compared. */
+/** Whether `If-None-Match` matches the ETag by weak comparison. */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);

@@ -1,4 +1,4 @@
-/** Removes what was left behind: parts that nobody goes on with, and files that no task leads to any more. */
+/** Mirror retention: removes abandoned partial files and files without a task. */
 
 import type { Clock } from '../../core/clock.ts';
 import type { MediaStore } from './media-store.ts';
@@ -6,14 +6,14 @@ import type { MirrorLog } from './writer.ts';
 
 export interface MirrorRetentionOptions {
   stores: readonly MediaStore[];
-  /** Milliseconds that media are kept. */
+  /** Retention of media. */
   keepMediaMs: number;
 }
 
 export interface Retention {
   /**
-   * Tasks erase their media themselves; this removes parts that nothing was added to for a day, and media a day after
-   * every task must have erased its own. Gives the number of files removed.
+   * Removes partial files without a change for a day, and media a day after the end of their retention, by which time
+   * their tasks should have deleted them. Returns the number of removed files.
    */
   removeExpired(now: number): Promise<number>;
 }
@@ -39,7 +39,7 @@ export function createRetention({ stores, keepMediaMs }: MirrorRetentionOptions)
   };
 }
 
-/** Expires once an hour until the returned function is called; a failure waits for the next time. */
+/** Removes expired files hourly until the returned function is called. Failures are logged. */
 export function startHourlyCleanup({ removeExpired }: Retention, clock: Clock, log: MirrorLog): () => void {
   let cancel = clock.after(HOUR_MS, run);
   let isStopped = false;

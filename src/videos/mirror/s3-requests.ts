@@ -1,6 +1,6 @@
 /**
- * Requests and addresses for one bucket of an S3-compatible store, signed by AWS Signature Version 4. Signing is synchronous,
- * so that a task can be shown without waiting; an independent implementation judges it in the tests.
+ * S3 requests: requests and presigned URLs for one bucket, with AWS Signature Version 4. Signing is synchronous, so that
+ * tasks can be encoded synchronously. The tests verify signatures with an independent implementation.
  */
 
 import { createHash, createHmac } from 'node:crypto';
@@ -12,27 +12,27 @@ export interface S3Options {
   endpoint: string;
   region: string;
   bucket: string;
-  /** Beginning of every object's name; empty if absent. */
+  /** Prefix of all object names; empty by default. */
   prefix?: string;
   accessKeyId: string;
   secretAccessKey: Secret;
-  /** The bucket stands in the path instead of the host name. */
+  /** Whether the bucket is part of the path instead of the host name. */
   pathStyle: boolean;
 }
 
 export interface S3Call {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
-  /** Of the object, without the prefix; absent for the bucket itself. */
+  /** Object name without the prefix; absent for the bucket itself. */
   name?: string;
   query?: Record<string, string>;
-  /** Hex SHA-256 of the body, where there is one. */
+  /** Hex SHA-256 of the body, if any. */
   sha256?: string;
 }
 
 export interface S3Requests {
-  /** The address, and the headers that must go with the request beside any others. */
+  /** URL and headers of a signed request; other headers can be added. */
   sign(call: S3Call): { url: string; headers: Record<string, string> };
-  /** A GET that needs no key for `lifetime` milliseconds, 7 days at most; the same address for an hour. */
+  /** Presigned GET URL, valid for `lifetimeMs`, 7 days at most. The same URL for an hour. */
   presign(name: string, lifetimeMs: number): string;
 }
 
@@ -71,7 +71,7 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
       const authorization = `${ALGORITHM} ${credential}, SignedHeaders=${names}, Signature=${signature}`;
       return { url: addressOf(path, encodeQuery(query)), headers: { ...headers, authorization } };
     },
-    presign(name, lifetime) {
+    presign(name, lifetimeMs) {
       const since = Math.floor(now() / HOUR_MS) * HOUR_MS;
       const stamp = stampOf(since);
       const path = pathOf(name);
@@ -80,7 +80,7 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
         'X-Amz-Content-Sha256': UNSIGNED_PAYLOAD,
         'X-Amz-Credential': `${accessKeyId}/${scopeOf(stamp)}`,
         'X-Amz-Date': stamp,
-        'X-Amz-Expires': String(Math.min(expiry(now(), lifetime) - since, MAX_LIFETIME_MS) / 1000),
+        'X-Amz-Expires': String(Math.min(expiry(now(), lifetimeMs) - since, MAX_LIFETIME_MS) / 1000),
         'X-Amz-SignedHeaders': 'host',
       });
       const signature = signatureOf(['GET', path, query, `host:${host}\n`, 'host', UNSIGNED_PAYLOAD].join('\n'), stamp);
@@ -103,7 +103,7 @@ function encodeQuery(query: Record<string, string>): string {
   return pairs.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&');
 }
 
-/** All but unreserved characters, which is more than `encodeURIComponent` does. */
+/** Percent-encodes all but unreserved characters, unlike `encodeURIComponent`. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

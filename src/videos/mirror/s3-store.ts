@@ -1,4 +1,4 @@
-/** Videos in a bucket of an S3-compatible store. */
+/** S3 media store: objects in a bucket of an S3-compatible store. */
 
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -12,11 +12,11 @@ import type { S3Call, S3Requests } from './s3-requests.ts';
 export interface S3StoreOptions {
   requests: S3Requests;
   client: TrustedClient;
-  /** As in the names that a list gives. */
+  /** Prefix of the object names in listings. */
   prefix: string;
-  /** Milliseconds without a byte. */
+  /** Idle timeout. */
   idleMs: number;
-  /** Milliseconds for sending one video. */
+  /** Timeout of one upload. */
   totalMs: number;
 }
 
@@ -38,7 +38,7 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
     return await client.request(signed.url, { ...sent, ...(body && { body }) });
   }
 
-  /** For calls whose answer has no body that matters. */
+  /** Makes a call and ignores the response body. */
   async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedResponse> {
     const answer = await call(request);
     answer.close();
@@ -128,7 +128,7 @@ function* entriesOf(text: string, prefix: string): Generator<StoredFile> {
   }
 }
 
-/** No name of ours holds a character that XML would escape, and a token's are few. */
+/** Object names contain no characters that XML escapes; continuation tokens may contain a few. */
 function fieldOf(text: string, name: string): string | undefined {
   const [, value] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(text) ?? [];
   return value

@@ -1,4 +1,4 @@
-/** Opens the place where an upstream left a video, and keeps the credential at home on the way. */
+/** Asset download: opens the source of a video and follows redirects, without sending the credential to other origins. */
 
 import { FetchFailure } from '../../net/fetch-failure.ts';
 import type { GuardedClient } from '../../net/guarded-client.ts';
@@ -6,9 +6,9 @@ import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts
 import type { AssetSource } from '../mirror.ts';
 
 export interface DownloadClients {
-  /** For every address that an upstream names. */
+  /** For URLs reported by upstreams. */
   guarded: GuardedClient;
-  /** For the providers' own origins. */
+  /** For the providers' own origins, with the credential. */
   trusted: TrustedClient;
 }
 
@@ -16,9 +16,9 @@ export type RemoteSource = Exclude<AssetSource, { type: 'data' }>;
 
 export interface OpenSourceOptions {
   headers: Record<string, string>;
-  /** Milliseconds for all of it. */
+  /** Timeout of the whole transfer. */
   timeoutMs: number;
-  /** The body fails beyond it. */
+  /** The body fails beyond this size. */
   maxBytes: number;
   signal: AbortSignal;
 }
@@ -27,8 +27,7 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The first answer that is no redirect. Throws a `FetchFailure`, or `invalid_request` for an address that may not be
- * requested.
+ * Returns the first response that is not a redirect. Throws a `FetchFailure`, or `invalid_request` for a forbidden URL.
  */
 export async function openSource(
   clients: DownloadClients,
@@ -39,7 +38,7 @@ export async function openSource(
   if (!URL.canParse(url)) throw new FetchFailure('blocked');
   let credential = source.type === 'path' ? source.headers : undefined;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    // Who was led to a foreign origin once comes back as a stranger.
+    // After a redirect to another origin the credential is not sent again, even back at the first origin.
     if (new URL(url).origin !== new URL(source.url).origin) credential = undefined;
     const answer = await send(clients, url, credential, options);
     if (!REDIRECTS.has(answer.status)) return answer;

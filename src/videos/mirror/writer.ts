@@ -1,4 +1,4 @@
-/** Brings one video into the store: what has arrived, what is whole and what is kept stand on the disk before the next step. */
+/** Mirror writer: downloads a video and puts it into the media store. Each step is durable before the next, so it can resume. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ import type { DownloadClients } from './source.ts';
 
 export interface MirrorWriterOptions {
   clients: DownloadClients;
-  /** Where parts lie; the store may be elsewhere. */
+  /** Folder of the partial files; the store can be elsewhere. */
   folder: string;
   store: MediaStore;
-  /** Stands before the name in `Kept.file`. */
+  /** Prefix of the name in `MirroredFile.file`. */
   scheme: string;
   limits: DownloadLimits;
   reserve: DiskReserve;
@@ -31,7 +31,7 @@ export interface MirrorLog {
   warn(details: object, text: string): void;
 }
 
-/** Bytes of base64 that are decoded at once; a multiple of four. */
+/** Characters of base64 decoded at once; a multiple of four. */
 const SLICE_CHARACTERS = 4 * 256 * 1024;
 
 export function createMirrorWriter({
@@ -84,7 +84,7 @@ export function createMirrorWriter({
     const path = join(folder, `${place}.part`);
     const others = running.get(path)?.catch(() => {});
     const mine = (async () => {
-      // A lease that was lost may leave its run behind for a moment.
+      // A run that lost its lease may still be active for a moment.
       await others;
       signal.throwIfAborted();
       return await saveFile(path, place, source, signal);
@@ -102,7 +102,7 @@ export function createMirrorWriter({
   };
 }
 
-/** What is kept of a part that was whole once. */
+/** Path of the record of a completely downloaded file. */
 function recordPathOf(path: string): string {
   return `${path}.kept.json`;
 }
