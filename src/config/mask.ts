@@ -100,16 +100,19 @@ function describeCallbacks({ secret, ca, timeout, ...rest }: CallbacksConfig): o
   });
 }
 
-function describeVideos({ mirror, maxSize, exposeUpstreamUrls, ...times }: VideosConfig): object {
-  const { type, ...s3 } = mirror;
-  const durations = Object.entries(times).map(([name, time]) => [name, time && formatDuration(time)]);
-  return snakeCased({
+function describeVideos(videos: VideosConfig): object {
+  const { type, ...s3 } = videos.mirror;
+  return {
     mirror: type,
-    s3: 'secretAccessKey' in s3 ? { ...s3, secretAccessKey: s3.secretAccessKey.mask() } : undefined,
-    maxSize: formatSize(maxSize),
-    exposeUpstreamUrls,
-    ...Object.fromEntries(durations),
-  });
+    s3: 'secretAccessKey' in s3 ? snakeCased({ ...s3, secretAccessKey: s3.secretAccessKey.mask() }) : undefined,
+    max_size: formatSize(videos.maxSize),
+    url_lifetime: formatDuration(videos.urlLifetimeMs),
+    keep_media: formatDuration(videos.keepMediaMs),
+    keep_records: formatDuration(videos.keepRecordsMs),
+    expires: formatDuration(videos.expiresAfterMs),
+    expose_upstream_urls: videos.exposeUpstreamUrls,
+    dedupe_window: videos.dedupeWindowMs && formatDuration(videos.dedupeWindowMs),
+  };
 }
 
 function describeUsage({ keep, maxSize, ...rest }: UsageConfig): object {
