@@ -17,12 +17,12 @@ export const ACCOUNTING_DEFAULTS = {
 const closed = { additionalProperties: false };
 
 const limitFields = {
-  requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'Requests in a minute.' })),
-  tokens_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens in a minute, in and out.' })),
-  concurrent_requests: Type.Optional(Type.Integer({ minimum: 1, description: 'Requests at once.' })),
+  requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'Requests per minute.' })),
+  tokens_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens per minute, input and output.' })),
+  concurrent_requests: Type.Optional(Type.Integer({ minimum: 1, description: 'Concurrent requests.' })),
 };
 
-export const limits = Type.Object(limitFields, { ...closed, description: 'What a key may use at most.' });
+export const limits = Type.Object(limitFields, { ...closed, description: 'Limits of a key.' });
 
 function money(description: string): TString {
   return Type.String({
@@ -34,33 +34,33 @@ function money(description: string): TString {
 
 /** One entry for each of `PERIODS`. */
 const budgets: Record<Period, TString> = {
-  day: money('USD in a day.'),
-  week: money('USD in a week, from Monday.'),
-  month: money('USD in a month.'),
-  total: money('USD in all.'),
+  day: money('USD per day.'),
+  week: money('USD per week, starting on Monday.'),
+  month: money('USD per month.'),
+  total: money('USD in total.'),
 };
 
 /** Permissions, limits and budgets of an API key. */
 export const keySettings = {
   surfaces: Type.Optional(
     Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }), {
-      description: 'What it may call: chat, messages, generate, videos. Absent means all.',
+      description: 'Surfaces it may call: chat, messages, generate, videos. Absent means all.',
     }),
   ),
   read_only: Type.Optional(
-    Type.Boolean({ default: false, description: 'It may look at its own use and tasks, and start nothing.' }),
+    Type.Boolean({ default: false, description: 'Read-only: may read its own usage and tasks, and start nothing.' }),
   ),
   cidrs: Type.Optional(Type.Array(addressRange(), { description: 'Addresses that may use it. Absent means any.' })),
   limits: Type.Optional(limits),
   model_limits: Type.Optional(
     Type.Record(Type.String({ minLength: 1 }), limits, {
-      description: 'Limits of each model that a glob such as openai/* meets.',
+      description: 'Limits of each model that matches a glob such as openai/*.',
     }),
   ),
   budgets: Type.Optional(
     Type.Partial(Type.Object(budgets), {
       ...closed,
-      description: 'USD that it may spend in a day, a week, a month and in all. Days are UTC.',
+      description: 'Budgets in USD per day, week and month, and in total. Days are UTC.',
     }),
   ),
 };
@@ -71,13 +71,17 @@ export const usage = Type.Object(
       Type.Union([Type.Literal('strict'), Type.Literal('batched')], {
         default: ACCOUNTING_DEFAULTS.durability,
         description:
-          'strict: an answer ends when its record is on disk. batched: it does not wait; a crash loses the last records.',
+          'strict: a response ends when its usage record is on disk. batched: it does not wait, and a crash loses the last records.',
       }),
     ),
-    keep: Type.Optional(retentionPeriod('How long records of single requests are kept.', ACCOUNTING_DEFAULTS.keep)),
-    max_size: Type.Optional(size('What they may take on disk; the oldest go first.', ACCOUNTING_DEFAULTS.maxSize)),
+    keep: Type.Optional(
+      retentionPeriod('How long usage records of single requests are kept.', ACCOUNTING_DEFAULTS.keep),
+    ),
+    max_size: Type.Optional(
+      size('Maximum size of usage records on disk; the oldest are removed first.', ACCOUNTING_DEFAULTS.maxSize),
+    ),
   },
-  { ...closed, description: 'The record of what was used. Sums by the hour are kept for good.' },
+  { ...closed, description: 'Usage records. Hourly sums are kept forever.' },
 );
 
 export const admin = Type.Object(
@@ -86,38 +90,43 @@ export const admin = Type.Object(
       Type.String({
         pattern: '^\\S{32,200}$',
         errorMessage: 'must be at least 32 characters, e.g. from: openssl rand -hex 32',
-        description: `Opens the admin API, usually "\${POLYGATE_ADMIN_TOKEN}"; without one there is none.`,
+        description: `Token of the admin API, usually "\${POLYGATE_ADMIN_TOKEN}"; absent disables it.`,
       }),
     ),
     host: Type.Optional(
-      Type.String({ minLength: 1, default: ACCOUNTING_DEFAULTS.adminHost, description: 'Address it listens on.' }),
+      Type.String({ minLength: 1, default: ACCOUNTING_DEFAULTS.adminHost, description: 'Address to listen on.' }),
     ),
     port: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 65535, default: ACCOUNTING_DEFAULTS.adminPort, description: 'Its port.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 65535,
+        default: ACCOUNTING_DEFAULTS.adminPort,
+        description: 'Port to listen on.',
+      }),
     ),
   },
-  { ...closed, description: 'The API that makes and changes keys, on a listener of its own.' },
+  { ...closed, description: 'The admin API for keys, on its own listener.' },
 );
 
 const otlp = Type.Object(
   {
-    endpoint: httpUrl('Where an OpenTelemetry collector takes HTTP, e.g. http://127.0.0.1:4318.'),
+    endpoint: httpUrl('URL of an OpenTelemetry collector (OTLP over HTTP), e.g. http://127.0.0.1:4318.'),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String(), {
         ...closed,
-        description: 'Headers of what is sent there.',
+        description: 'Headers of requests to the collector.',
       }),
     ),
   },
-  { ...closed, description: 'Where traces and metrics are sent.' },
+  { ...closed, description: 'OpenTelemetry export of traces and metrics.' },
 );
 
 export const telemetry = Type.Object(
   {
     otlp: Type.Optional(otlp),
-    propagate: Type.Optional(Type.Boolean({ default: false, description: 'Pass the trace context on to upstreams.' })),
+    propagate: Type.Optional(Type.Boolean({ default: false, description: 'Send the trace context to upstreams.' })),
   },
-  { ...closed, description: 'What the gateway shows of itself.' },
+  { ...closed, description: 'Telemetry.' },
 );
 
 export type LimitsEntry = Static<typeof limits>;

@@ -11,11 +11,11 @@ const closed = { additionalProperties: false };
 
 const dataPolicy = Type.Object(
   {
-    zdr: Type.Optional(Type.Boolean({ description: 'Nothing of a request is kept.' })),
+    zdr: Type.Optional(Type.Boolean({ description: 'Zero data retention.' })),
     training: Type.Optional(Type.Boolean({ description: 'Requests are trained on.' })),
-    distillable: Type.Optional(Type.Boolean({ description: 'Its answers may be used to train other models.' })),
+    distillable: Type.Optional(Type.Boolean({ description: 'Its output may be used to train other models.' })),
   },
-  { ...closed, description: 'What happens to data there. What is left out satisfies no request that demands it.' },
+  { ...closed, description: 'Data policy of the endpoint. An absent field satisfies no request that requires it.' },
 );
 
 const endpoint = Type.Object(
@@ -26,7 +26,7 @@ const endpoint = Type.Object(
       Type.Integer({
         minimum: 0,
         default: ROUTING_DEFAULTS.priority,
-        description: 'Endpoints with a lower number are used first.',
+        description: 'Endpoints with a lower number are tried first.',
       }),
     ),
     weight: Type.Optional(
@@ -45,17 +45,17 @@ const endpoint = Type.Object(
 export const models = Type.Record(
   Type.String({ pattern: '^[^/\\s]+/\\S+$' }),
   Type.Object(
-    { endpoints: Type.Array(endpoint, { minItems: 1, description: 'Where requests for the model can go.' }) },
-    { ...closed, description: 'A model that is served at several places.' },
+    { endpoints: Type.Array(endpoint, { minItems: 1, description: 'Endpoints that serve the model.' }) },
+    { ...closed, description: 'A model with several endpoints.' },
   ),
   {
     ...closed,
-    description: 'Models by the name that clients use, <provider>/<model>, with the places they are served at.',
+    description: 'Models by the name that clients use, <provider>/<model>, with their endpoints.',
   },
 );
 
 export const aliases = Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }), {
-  description: 'Other names of models, each with the name it stands for.',
+  description: 'Model names by alias.',
 });
 
 export const defaultModel = Type.String({
@@ -78,10 +78,10 @@ export const routing = Type.Object(
       }),
     ),
     cooldown: Type.Optional(
-      duration('How long an endpoint rests after failures; each failed trial doubles it.', ROUTING_DEFAULTS.cooldown),
+      duration('Cooldown of an endpoint after failures; each failed probe doubles it.', ROUTING_DEFAULTS.cooldown),
     ),
   },
-  { ...closed, description: 'How endpoints are chosen.' },
+  { ...closed, description: 'Routing: how endpoints are chosen.' },
 );
 
 export type ModelEndpointsEntry = Static<typeof models>;

@@ -29,12 +29,12 @@ const modelGlobs = Type.Array(Type.String({ minLength: 1 }), {
 
 const deadlines = Type.Object(
   {
-    connect: Type.Optional(duration('Until the connection to an upstream stands.', DEFAULTS.connect)),
-    first_byte: Type.Optional(duration('Until an upstream begins to answer.', DEFAULTS.firstByte)),
-    idle: Type.Optional(duration('Between two pieces of an answer.', DEFAULTS.idle)),
-    total: Type.Optional(duration('Until an answer is complete.', DEFAULTS.total)),
+    connect: Type.Optional(duration('Connect timeout of an upstream.', DEFAULTS.connect)),
+    first_byte: Type.Optional(duration('Timeout until the first byte of a response.', DEFAULTS.firstByte)),
+    idle: Type.Optional(duration('Idle timeout between two chunks of a response.', DEFAULTS.idle)),
+    total: Type.Optional(duration('Total timeout of a response.', DEFAULTS.total)),
   },
-  { additionalProperties: false, description: 'How long to wait for an upstream.' },
+  { additionalProperties: false, description: 'Timeouts of upstream requests.' },
 );
 
 const server = Type.Object(
@@ -43,7 +43,7 @@ const server = Type.Object(
       Type.String({
         minLength: 1,
         default: DEFAULTS.host,
-        description: 'Address to listen on. Anything but loopback needs a key.',
+        description: 'Address to listen on. Any address but loopback requires a key.',
       }),
     ),
     port: Type.Optional(
@@ -51,13 +51,13 @@ const server = Type.Object(
         minimum: 0,
         maximum: 65535,
         default: DEFAULTS.port,
-        description: 'Port to listen on; 0 lets the system choose.',
+        description: 'Port to listen on; 0 selects a free port.',
       }),
     ),
-    public_url: Type.Optional(httpUrl('How clients reach the gateway, e.g. https://gw.example.com.')),
+    public_url: Type.Optional(httpUrl('Public base URL of the gateway, e.g. https://gw.example.com.')),
     trusted_proxies: Type.Optional(
       Type.Array(addressRange(), {
-        description: 'Addresses of proxies whose X-Forwarded-For says who the client is. Absent means none.',
+        description: 'Addresses of proxies whose X-Forwarded-For is trusted. Absent means none.',
       }),
     ),
     prefixes: Type.Optional(
@@ -74,7 +74,7 @@ const server = Type.Object(
         default: DEFAULTS.bodyLimit,
         pattern: '^[1-9][0-9]{0,6}(KiB|MiB)$',
         errorMessage: 'must be a size such as 512KiB or 20MiB',
-        description: 'Largest body of an inference request.',
+        description: 'Maximum size of an inference request body.',
       }),
     ),
     body_memory: Type.Optional(
@@ -82,7 +82,7 @@ const server = Type.Object(
         pattern: '^[1-9][0-9]{0,6}(KiB|MiB|GiB)$',
         errorMessage: 'must be a size such as 256MiB or 2GiB',
         description:
-          'Bodies of all requests under way together; beyond it requests get 503. Absent means an eighth of the memory or of the heap, whichever is less.',
+          'Maximum size of all request bodies in flight; beyond it requests get 503. Absent means an eighth of the memory or of the heap, whichever is less.',
       }),
     ),
     connections_per_address: Type.Optional(
@@ -90,13 +90,15 @@ const server = Type.Object(
         minimum: 1,
         maximum: 1_000_000,
         default: DEFAULTS.connectionsPerAddress,
-        description: 'Connections of one client address at once. Those of trusted_proxies are not counted.',
+        description: 'Concurrent connections of one client address. Those of trusted_proxies are not counted.',
       }),
     ),
     deadlines: Type.Optional(deadlines),
-    keep_alive: Type.Optional(duration('Silence after which a stream gets a sign of life.', DEFAULTS.keepAlive)),
+    keep_alive: Type.Optional(
+      duration('Keep-alive interval: an idle stream gets a comment or ping after this time.', DEFAULTS.keepAlive),
+    ),
   },
-  { additionalProperties: false, description: 'How the gateway listens and how long it waits.' },
+  { additionalProperties: false, description: 'Listener, limits and timeouts.' },
 );
 
 const key = Type.Object(
@@ -112,7 +114,7 @@ const key = Type.Object(
       Type.String({
         pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$',
         errorMessage: 'must be an ISO date such as 2027-01-31 or 2027-01-31T12:00:00Z',
-        description: 'Moment from which the key is refused; a date alone means its beginning in UTC.',
+        description: 'Expiry of the key; a date alone means midnight UTC.',
       }),
     ),
     ...keySettings,
@@ -125,7 +127,7 @@ const provider = Type.Object(
     type: Type.Optional(
       Type.String({ description: 'What it is, e.g. openai-compatible; the id of the provider where that is a type.' }),
     ),
-    enabled: Type.Optional(Type.Boolean({ default: true, description: 'False switches the provider off.' })),
+    enabled: Type.Optional(Type.Boolean({ default: true, description: 'False disables the provider.' })),
     api_key: Type.Optional(
       Type.String({
         description: 'Credential for the upstream; by default the usual environment variable of the provider.',

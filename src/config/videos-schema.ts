@@ -22,7 +22,7 @@ export const encryption = Type.Object(
       Type.String({
         pattern: '^[A-Za-z0-9+/_-]{43}=?$',
         errorMessage: 'must be 32 bytes as base64, e.g. from: openssl rand -base64 32',
-        description: `What stored secrets are encrypted with, usually "\${POLYGATE_ENCRYPTION_KEY}": 32 bytes as base64.`,
+        description: `Encryption key of stored secrets, usually "\${POLYGATE_ENCRYPTION_KEY}": 32 bytes as base64.`,
       }),
     ),
     previous_keys: Type.Optional(
@@ -33,62 +33,69 @@ export const encryption = Type.Object(
     key_file: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'File with the key instead; by default encryption.key in the data folder, made at first start.',
+        description:
+          'File with the encryption key; by default encryption.key in the data folder, created at first start.',
       }),
     ),
   },
-  { ...closed, description: 'How webhook secrets are kept.' },
+  { ...closed, description: 'Encryption of webhook secrets.' },
 );
 
 export const network = Type.Object(
   {
     dns_servers: Type.Optional(
       Type.Array(Type.String({ pattern: '^(\\d+\\.\\d+\\.\\d+\\.\\d+|\\[[0-9a-fA-F:]+\\])(:\\d{1,5})?$' }), {
-        description: 'Resolvers to ask for foreign names instead of the system’s, e.g. 10.0.0.2:53.',
+        description: 'DNS servers for external names instead of the system’s, e.g. 10.0.0.2:53.',
       }),
     ),
   },
-  { ...closed, description: 'How names of foreign addresses are resolved.' },
+  { ...closed, description: 'Name resolution of external addresses.' },
 );
 
 export const callbacks = Type.Object(
   {
-    secret: Type.Optional(
-      secretText('Signs webhooks of API keys without a secret of their own, such as those of this file.'),
-    ),
+    secret: Type.Optional(secretText('Webhook secret of API keys without their own, such as those in this file.')),
     allow_cidrs: Type.Optional(
-      Type.Array(addressRange(), { description: 'Private addresses that receivers may have. Empty by default.' }),
+      Type.Array(addressRange(), {
+        description: 'Private addresses that webhook receivers may have. Empty by default.',
+      }),
     ),
     allow_hosts: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
-        description: 'Names of receivers whose addresses are not judged. Empty by default.',
+        description: 'Names of receivers whose addresses are not checked. Empty by default.',
       }),
     ),
-    deny_cidrs: Type.Optional(Type.Array(addressRange(), { description: 'Addresses that are refused as well.' })),
+    deny_cidrs: Type.Optional(Type.Array(addressRange(), { description: 'Additional addresses to refuse.' })),
     ca_file: Type.Optional(
-      Type.String({ minLength: 1, description: 'PEM of a certificate authority to trust beside the public ones.' }),
+      Type.String({
+        minLength: 1,
+        description: 'PEM file of a certificate authority to trust in addition to the public ones.',
+      }),
     ),
-    timeout: Type.Optional(duration('For one attempt in all, 1s to 30s.', VIDEO_DEFAULTS.timeout)),
+    timeout: Type.Optional(duration('Timeout of one delivery attempt, 1s to 30s.', VIDEO_DEFAULTS.timeout)),
     honor_retry_after: Type.Optional(
-      Type.Boolean({ default: false, description: 'Wait longer where a receiver asks for it, 10 minutes at most.' }),
+      Type.Boolean({ default: false, description: 'Honor the retry-after of a receiver, at most 10 minutes.' }),
     ),
     standard_headers: Type.Optional(
-      Type.Boolean({ default: true, description: 'Send the headers of Standard Webhooks as well.' }),
+      Type.Boolean({ default: true, description: 'Also send the headers of Standard Webhooks.' }),
     ),
   },
-  { ...closed, description: 'How webhooks are delivered, and to whom.' },
+  { ...closed, description: 'Webhook delivery and allowed receivers.' },
 );
 
 const s3 = Type.Object(
   {
-    endpoint: httpUrl('Address of the store, e.g. https://s3.eu-central-1.amazonaws.com.'),
-    region: Type.Optional(Type.String({ minLength: 1, default: VIDEO_DEFAULTS.region, description: 'Its region.' })),
+    endpoint: httpUrl('URL of the object store, e.g. https://s3.eu-central-1.amazonaws.com.'),
+    region: Type.Optional(Type.String({ minLength: 1, default: VIDEO_DEFAULTS.region, description: 'Region.' })),
     bucket: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$', description: 'Name of the bucket.' }),
-    prefix: Type.Optional(Type.String({ description: 'Beginning of every object’s name, e.g. polygate/.' })),
+    prefix: Type.Optional(Type.String({ description: 'Prefix of object names, e.g. polygate/.' })),
     access_key_id: Type.String({ minLength: 1, description: `Usually "\${S3_ACCESS_KEY_ID}".` }),
     secret_access_key: Type.String({ minLength: 1, description: `Usually "\${S3_SECRET_ACCESS_KEY}".` }),
     path_style: Type.Optional(
-      Type.Boolean({ default: true, description: 'The bucket stands in the path instead of the host name.' }),
+      Type.Boolean({
+        default: true,
+        description: 'Use path-style addresses, with the bucket in the path instead of the host name.',
+      }),
     ),
   },
   { ...closed, description: 'An S3-compatible store.' },
@@ -103,23 +110,21 @@ export const videos = Type.Object(
       }),
     ),
     s3: Type.Optional(s3),
-    max_size: Type.Optional(size('Largest video that is mirrored.', VIDEO_DEFAULTS.maxSize)),
-    url_lifetime: Type.Optional(retentionPeriod('How long signed URLs hold, 7d at most.', VIDEO_DEFAULTS.urlLifetime)),
+    max_size: Type.Optional(size('Maximum size of a mirrored video.', VIDEO_DEFAULTS.maxSize)),
+    url_lifetime: Type.Optional(retentionPeriod('Lifetime of signed URLs, at most 7d.', VIDEO_DEFAULTS.urlLifetime)),
     keep_media: Type.Optional(retentionPeriod('How long mirrored videos are kept.', VIDEO_DEFAULTS.keepMedia)),
-    keep_records: Type.Optional(
-      retentionPeriod('How long tasks are kept after their end.', VIDEO_DEFAULTS.keepRecords),
-    ),
+    keep_records: Type.Optional(retentionPeriod('How long ended tasks are kept.', VIDEO_DEFAULTS.keepRecords)),
     expires: Type.Optional(
-      retentionPeriod('Until a task that does not end is given up, 48h at most.', VIDEO_DEFAULTS.expires),
+      retentionPeriod('Time after which an unfinished task expires, at most 48h.', VIDEO_DEFAULTS.expires),
     ),
     expose_upstream_urls: Type.Optional(
       Type.Boolean({
         default: true,
-        description: 'Show public result URLs of upstreams; else the gateway’s own stand in unsigned_urls.',
+        description: 'Show public result URLs of upstreams; if false, unsigned_urls has URLs of the gateway.',
       }),
     ),
     dedupe_window: Type.Optional(
-      duration('Within it, an equal request of the same key gives the same task. Off by default.'),
+      duration('Equal requests of a key within this time return the same task. Off by default.'),
     ),
   },
   { ...closed, description: 'How videos are made and kept.' },

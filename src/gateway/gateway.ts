@@ -78,7 +78,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   setMaxListeners(0, stopping.signal);
   const memory = createStateMemory();
   const telemetry = await openTelemetry({
-    ...{ ...config.telemetry, version, log },
+    ...config.telemetry,
+    version,
+    log,
     storeWritable: async () => (await store.health()).writable,
     usageWaiting: () => accounting.recorder.waiting,
     usageLost: () => accounting.recorder.lost,
@@ -118,12 +120,20 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
   const tasks = await createVideoTasks({
-    ...{ config, store, log, userAgent, models, clock, events: telemetry.metrics.events },
+    config,
+    store,
+    log,
+    userAgent,
+    models,
+    clock,
+    events: telemetry.metrics.events,
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
   });
   const accounting = await openAccounting({
-    ...{ store, log, config: () => parts.config },
+    store,
+    log,
+    config: () => parts.config,
     now: clock.now,
   });
   const app = createApp({

@@ -152,7 +152,13 @@ function activate(config: ReadyProvider, clock: RegistryContext['clock']): Regis
     ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
     : [];
   const listed: RegisteredProvider = {
-    ...{ config, type, typeId: type.id, provider, credentials, headers, lastDiscoveryAt: 0 },
+    config,
+    type,
+    typeId: type.id,
+    provider,
+    credentials,
+    headers,
+    lastDiscoveryAt: 0,
     models: merge(models, custom),
     modelOf: (upstreamId) => modelOf(listed, upstreamId),
   };

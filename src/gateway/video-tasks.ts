@@ -64,8 +64,14 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
     trusted: createTrustedClient(),
   };
   const mirror = createMirror({
-    ...{ folder: config.data, store: config.videos.mirror, clients, secrets: keys, now: clock.now, log },
-    ...{ urlLifetimeMs: config.videos.urlLifetimeMs, keepMediaMs: config.videos.keepMediaMs },
+    folder: config.data,
+    store: config.videos.mirror,
+    clients,
+    secrets: keys,
+    now: clock.now,
+    log,
+    urlLifetimeMs: config.videos.urlLifetimeMs,
+    keepMediaMs: config.videos.keepMediaMs,
     limits: { maxBytes: config.videos.maxSize },
   });
   const taskObject = objectOptions(options, mirror);
@@ -75,22 +81,40 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
   let gateways: GatewayCounter | undefined;
   const videos = createVideos({
     gateways: () => gateways?.count() ?? 1,
-    ...{ store, clock, log, mirror, taskObject, settings: config.videos, userAgent, wake, events: eventsOf(options) },
-    ...{
-      providers: () => options.models().providers,
-      upstream: { send: (...call) => options.upstream().send(...call) },
-    },
+    store,
+    clock,
+    log,
+    mirror,
+    taskObject,
+    settings: config.videos,
+    userAgent,
+    wake,
+    events: eventsOf(options),
+    providers: () => options.models().providers,
+    upstream: { send: (...call) => options.upstream().send(...call) },
     fetchBytes: clients.guarded.fetchBytes,
   });
   const replayRate = createRate({ ...REPLAY_RATE, now: clock.now });
   const { timeout: timeoutMs, honorRetryAfter, standardHeaders } = config.callbacks;
   const delivery = createDeliveryHandler({
-    ...{ store, client: clients.guarded, secrets, log, clock, userAgent },
-    ...{ timeoutMs, honorRetryAfter, standardHeaders, events: options.events },
+    store,
+    client: clients.guarded,
+    secrets,
+    log,
+    clock,
+    userAgent,
+    timeoutMs,
+    honorRetryAfter,
+    standardHeaders,
+    events: options.events,
   });
   return {
     video: {
-      ...{ videos, models: options.models, openContent: mirror.openContent, checkFileUrl: mirror.checkFileUrl, policy },
+      videos,
+      models: options.models,
+      openContent: mirror.openContent,
+      checkFileUrl: mirror.checkFileUrl,
+      policy,
       encode: (task) => encodeTask(task, taskObject),
       async checkCallbackUrl(url, key) {
         const checked = await checkCallbackUrl(url, policy, lookup);

@@ -12,8 +12,12 @@ export const CALL: CallFacts = {
   status: 'complete',
   attempts: [
     {
-      ...{ provider: 'mistral', model: 'google/m', upstreamModel: 'm-1', status: 503 },
-      ...{ error: 'overloaded', milliseconds: 40 },
+      provider: 'mistral',
+      model: 'google/m',
+      upstreamModel: 'm-1',
+      status: 503,
+      error: 'overloaded',
+      milliseconds: 40,
     },
     { provider: 'google', model: 'google/m', upstreamModel: 'm-2', status: 200, firstByte: 200, milliseconds: 1200 },
   ],
@@ -26,5 +30,9 @@ export const CALL: CallFacts = {
 };
 
 export const END: RequestFacts = {
-  ...{ route: 'inference.complete', protocol: 'chat', status: 200, outcome: 'complete', milliseconds: 1250 },
+  route: 'inference.complete',
+  protocol: 'chat',
+  status: 200,
+  outcome: 'complete',
+  milliseconds: 1250,
 };
