@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
+import { bearerToken } from '../core/bearer.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../security/secret.ts';
 import { nothingAt } from './route-table.ts';
@@ -34,7 +35,7 @@ export function createOperatorCheck({ token, local, log }: OperatorAccess): Chec
 
 /** Undefined where no token is presented. */
 export function presentsToken({ authorization = '' }: IncomingHttpHeaders, token: Secret): boolean | undefined {
-  const presented = /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1];
+  const presented = bearerToken(authorization);
   return presented === undefined ? undefined : isEqual(presented, token.reveal());
 }
 

@@ -4,6 +4,7 @@ import { createByteCollector } from '../core/byte-collector.ts';
 import { guardAnswer } from '../core/json/answer.ts';
 import type { Json } from '../core/json/json.ts';
 import { readInSlices } from '../core/json/slices.ts';
+import { parseRetryAfter } from '../core/retry-after.ts';
 import type { VideoAnswer, VideoCall } from '../core/video.ts';
 import type { UpstreamClient, UpstreamReceiver, UpstreamRequest } from '../transport/upstream-client.ts';
 import type { VideoContext, VideoTarget } from './context.ts';
@@ -73,7 +74,7 @@ export async function sendCall(
   if (outcome.type !== 'answered') return outcome;
   const { status, headers, body } = outcome;
   const answer = { status, headers, body: body === 'too-large' ? undefined : await parse(body) };
-  return { type: 'answered', answer, retryAfter: retryAfterOf(headers['retry-after'], context.clock.now()) };
+  return { type: 'answered', answer, retryAfter: parseRetryAfter(headers['retry-after'], context.clock.now()) };
 }
 
 /** Rejects with the signal's reason on abort. */
@@ -155,11 +156,4 @@ async function parse(body: Buffer): Promise<Json> {
   } catch {
     return undefined;
   }
-}
-
-/** Parses `Retry-After`, seconds or an HTTP date, into milliseconds from now. */
-function retryAfterOf(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  const delay = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now;
-  return delay > 0 ? delay : undefined;
 }

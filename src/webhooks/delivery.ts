@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import { parseRetryAfter } from '../core/retry-after.ts';
 import type { Job, JobHandler } from '../jobs/job.ts';
 import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { FetchFailure } from '../net/fetch-failure.ts';
@@ -143,7 +144,7 @@ async function send(
     drain(answer).finally(onDrained);
     const { status, address } = answer;
     const outcome = status >= 200 && status < 300 ? 'ack' : 'http_status';
-    return { outcome, status, address, retryAfter: retryAfterOf(answer, request.sentAt) };
+    return { outcome, status, address, retryAfter: parseRetryAfter(retryAfterHeader(answer), request.sentAt) };
   } catch (error) {
     onDrained();
     return { outcome: outcomeOfError(error) };
@@ -184,10 +185,7 @@ function outcomeOfError(error: unknown): DeliveryOutcome {
   throw error;
 }
 
-/** Parses `Retry-After`, seconds or an HTTP date, into milliseconds from now. */
-function retryAfterOf({ headers }: GuardedResponse, now: number): number | undefined {
-  const text = headers['retry-after'];
-  if (typeof text !== 'string') return undefined;
-  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isFinite(wait) && wait >= 0 ? wait : undefined;
+function retryAfterHeader({ headers }: GuardedResponse): string | undefined {
+  const header = headers['retry-after'];
+  return typeof header === 'string' ? header : undefined;
 }

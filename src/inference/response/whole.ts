@@ -7,6 +7,7 @@ import { copyJson, isObject, type Json, valueAt } from '../../core/json/json.ts'
 import { setMembers } from '../../core/json/members.ts';
 import type { AnswerFacts, EncoderOptions, Operation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import { parseRetryAfter } from '../../core/retry-after.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { textOfParts } from './assembler.ts';
@@ -104,7 +105,7 @@ export function errorOf({ status, headers, bytes, relayed }: Refusal, plan: Plan
   const clean = relayed && own && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
   return new GatewayError(decoded.code, redact(decoded.message), {
     param: decoded.param,
-    retryAfter: retryAfter(headers) ?? decoded.retryAfter,
+    retryAfter: retryAfterOf(headers) ?? decoded.retryAfter,
     upstreamStatus: status,
     answer: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
   });
@@ -125,12 +126,8 @@ function isClean(bytes: Buffer): boolean {
 }
 
 /** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
-function retryAfter(headers: Record<string, string | undefined>): number | undefined {
+function retryAfterOf(headers: Record<string, string | undefined>): number | undefined {
   const milliseconds = Number(headers['retry-after-ms']);
   if (headers['retry-after-ms'] && milliseconds >= 0) return milliseconds;
-  const text = headers['retry-after'];
-  if (!text) return undefined;
-  const seconds = Number(text);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
-  return Number.isFinite(wait) && wait >= 0 ? wait : undefined;
+  return parseRetryAfter(headers['retry-after'], Date.now());
 }

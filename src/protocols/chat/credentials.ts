@@ -1,10 +1,11 @@
 /** API keys of chat completions clients. */
 
+import { bearerToken } from '../../core/bearer.ts';
 import type { Headers } from '../../core/operation.ts';
 
 /** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
 export function credentials(headers: Headers): string[] {
-  const bearer = /^bearer\s+(\S+)\s*$/i.exec(single(headers.authorization) ?? '')?.[1];
+  const bearer = bearerToken(single(headers.authorization));
   return [bearer, single(headers['api-key'])].filter((key) => key !== undefined);
 }
 

@@ -1,9 +1,10 @@
 /** API keys of generateContent clients. */
 
+import { bearerToken } from '../../core/bearer.ts';
 import type { Headers } from '../../core/operation.ts';
 
 export function credentials(headers: Headers, query: URLSearchParams): string[] {
-  const bearer = /^bearer\s+(\S+)$/i.exec(text(headers.authorization) ?? '')?.[1];
+  const bearer = bearerToken(text(headers.authorization));
   const keys = [headers['x-goog-api-key'], headers['x-gen-api-key'], ...query.getAll('key')].map(text);
   return [...keys, bearer].filter((key) => key !== undefined);
 }

@@ -1,5 +1,6 @@
 /** API keys and version headers of messages clients. */
 
+import { bearerToken } from '../../core/bearer.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Headers } from '../../core/operation.ts';
 
@@ -8,7 +9,7 @@ const VERSION_HEADERS = ['anthropic-version', 'msg-protocol-version'];
 
 /** `x-api-key` and `Authorization: Bearer`. */
 export function credentials(headers: Headers): string[] {
-  const bearer = /^Bearer\s+(\S+)\s*$/i.exec(single(headers.authorization) ?? '')?.[1];
+  const bearer = bearerToken(single(headers.authorization));
   return [single(headers['x-api-key'])?.trim() || undefined, bearer].filter((key) => key !== undefined);
 }
 
