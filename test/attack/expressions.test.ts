@@ -22,7 +22,7 @@ const MADE: Record<string, string> = {
   'catalog/rules.ts': 'globs of the bundled catalog, with few stars, for ids of models',
   'core/json/check.ts': 'patterns of our own schemas, which are checked below as `pattern`',
   'inference/response/mark-search.ts': 'constants of the protocols, escaped, one of them or another',
-  'protocols/chat/index.ts': 'TOOL_NAME, anchored classes of 64 characters',
+  'protocols/chat/complete.ts': 'TOOL_NAME, anchored classes of 64 characters',
   'providers/sandbox/pattern-sample.ts': 'a class or an escape for a single character',
   'videos/mirror/s3-store.ts': 'a name of ours between two tags',
 };
