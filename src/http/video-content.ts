@@ -1,4 +1,4 @@
-/** The bytes of finished videos: for the owner of a task, and for whoever holds a signed address. */
+/** Video content routes: for the owner of a task, and for holders of a signed URL. */
 
 import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../core/errors.ts';
@@ -30,7 +30,7 @@ export async function answerContent(
   return sendContent(exchange, { content, name: nameOf(id, index), signal }, options);
 }
 
-/** The signature stands for the key; it is looked at before anything else is. */
+/** Authorized by the signature, which is checked first. */
 export async function answerFile(
   exchange: RequestContext,
   { id, index }: { id: string; index: number },
@@ -50,7 +50,7 @@ function mirroredContent(kept: Extract<Content, { type: 'kept' }>['kept']): Cont
   return { type: 'kept', kept };
 }
 
-/** Not mirrored, or no longer: the upstream may have it still. */
+/** Content of a video without a mirrored copy, from the upstream. */
 async function upstreamContent(
   task: VideoTask,
   index: number,
@@ -84,7 +84,7 @@ async function sendContent(
     .send(body);
 }
 
-/** Aborts when the caller hangs up. */
+/** Aborts when the client disconnects. */
 function clientCloseSignal({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.on('close', () => {

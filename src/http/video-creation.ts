@@ -1,4 +1,4 @@
-/** `POST /v1/videos`: read, checked and stored; nothing is asked of an upstream meanwhile. */
+/** `POST /v1/videos`: reads, validates and stores a task, without an upstream call. */
 
 import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -27,7 +27,10 @@ export async function answerCreation(
   const creation = await readRequest(request, key, options);
   Object.assign(common, accounts.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
-    ...{ owner: key.id, creation, idempotencyKey, retried },
+    owner: key.id,
+    creation,
+    idempotencyKey,
+    retried,
     reserve: (wanted) => accounts.reserve(key, wanted),
   });
   const dropped = headerValue(creation.dropped.join(', '));
@@ -41,7 +44,7 @@ export async function answerCreation(
   };
 }
 
-/** Names of a client as a header's value: other characters are question marks, and clients take no longer headers. */
+/** Field names as a header value: truncated, with characters outside printable ASCII replaced. */
 function headerValue(text: string): string {
   return text.slice(0, MAX_HEADER_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
 }

@@ -1,4 +1,4 @@
-/** What became of the webhook of a task, as its owner sees it: moments in Unix seconds, and nothing null. */
+/** Webhook deliveries of a task in the public API. Times are Unix seconds; absent fields are left out. */
 
 import { defined } from '../core/defined.ts';
 import type { Json } from '../core/json/json.ts';
@@ -10,7 +10,10 @@ export function encodeDeliveries(deliveries: readonly DeliveryView[]): Json {
 
 function encodeDelivery({ id, url, state, createdAt, settledAt, nextDueAt, attempts }: DeliveryView): Json {
   return defined({
-    ...{ id, object: 'webhook.delivery', url, state },
+    id,
+    object: 'webhook.delivery',
+    url,
+    state,
     created_at: seconds(createdAt),
     settled_at: settledAt && seconds(settledAt),
     next_attempt_at: nextDueAt && seconds(nextDueAt),

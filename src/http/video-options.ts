@@ -1,4 +1,4 @@
-/** What the video routes are made of. */
+/** Dependencies of the video routes. */
 
 import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
@@ -12,25 +12,25 @@ import type { DeliveryView } from '../webhooks/delivery-log.ts';
 
 export interface VideoOptions {
   videos: Videos;
-  /** The task as its owner sees it. */
+  /** The task object of the public API. */
   encode(task: VideoTask): Json;
   models(): ModelDirectory;
-  /** Where media that callers name may lie. */
+  /** Address policy for media URLs. */
   policy: AddressPolicy;
-  /** The address as it is to be kept, once webhooks to it can be signed. Throws `invalid_callback_url` and `invalid_request`. */
+  /** Returns the normalized URL and ensures that its webhooks can be signed. Throws `invalid_callback_url` and `invalid_request`. */
   checkCallbackUrl(url: string, key: Key): Promise<string>;
   openContent: OpenContent;
   checkFileUrl: FileUrls['checkFileUrl'];
   deliveries: VideoDeliveries;
   /** Unix milliseconds. */
   now?(): number;
-  /** Milliseconds that a look at a task waits for the store. */
+  /** Time that a read of a task waits for the store. */
   storeTimeoutMs?: number;
 }
 
 export interface VideoDeliveries {
-  /** Empty where none is owed. */
+  /** Empty if the task has no webhook. */
   of(owner: string, taskId: string): Promise<DeliveryView[]>;
-  /** Sends it once more. Throws `not_found` where there is none, and `delivery_in_flight`. */
+  /** Sends the webhook once more. Throws `not_found` and `delivery_in_flight`. */
   replay(owner: string, taskId: string): Promise<void>;
 }

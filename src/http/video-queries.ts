@@ -1,4 +1,4 @@
-/** What stands behind the question mark of video routes, checked. */
+/** Query parameters of the video routes. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { VideoStatus } from '../records/video-task.ts';
@@ -11,7 +11,7 @@ const STATUSES: readonly VideoStatus[] = ['queued', 'in_progress', 'completed', 
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Throws `invalid_request` naming the parameter. */
+/** Throws `invalid_request` with the parameter. */
 export function readTaskQuery(query: URLSearchParams): TaskQuery {
   const after = query.get('after') ?? undefined;
   if (after !== undefined && !UUID.test(after)) throw invalid('after', 'must be the id of a task');
@@ -26,7 +26,7 @@ export function readTaskQuery(query: URLSearchParams): TaskQuery {
   };
 }
 
-/** Which video of a task is meant. Throws `unsupported_variant`, for OpenAI's thumbnails and sprite sheets too. */
+/** Index of a video of the task. Throws `unsupported_variant`, e.g. for OpenAI's thumbnails and sprite sheets. */
 export function readIndex(query: URLSearchParams): number {
   const variant = query.get('variant') ?? 'video';
   if (variant !== 'video') {

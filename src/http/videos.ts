@@ -1,4 +1,4 @@
-/** Video tasks over HTTP: made, watched, cancelled, deleted, and their bytes. */
+/** Video routes: create, list, get, cancel and delete tasks, their content and their webhook deliveries. */
 
 import type { FastifyReply } from 'fastify';
 import type { AdmissionControl } from '../accounting/admission.ts';
@@ -17,7 +17,7 @@ import { encodeDeliveries } from './video-deliveries.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readTaskQuery, UUID } from './video-queries.ts';
 
-/** Seconds between two looks at a task: what we ask pollers to keep to. */
+/** Poll interval recommended to clients. */
 const POLL_INTERVAL_SECONDS = 5;
 
 /** What the path of a video route names; `index` is that of a file. */
@@ -32,7 +32,7 @@ export type VideoHandlers = Readonly<Record<VideoAction, HandleVideos>>;
 
 export function createVideoHandlers(options: VideoOptions, accounts: AdmissionControl): VideoHandlers {
   const { videos, deliveries } = options;
-  // Far above what pollers do: a client that is refused a look at its task may order a second one.
+  // Far above normal polling: a client whose poll fails might create a second task.
   const perTask = createRate({ rate: 2, burst: 20 });
   const perKey = createRate({ rate: 50, burst: 100 });
   const withStoreRetry = createPatience(options.storeTimeoutMs);
@@ -115,7 +115,7 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
   };
 }
 
-/** What is no id at all is answered like an id of somebody else. */
+/** A malformed id gets the same answer as the id of another owner's task. */
 function parseTaskId(text: string): string {
   const id = text.toLowerCase();
   if (UUID.test(id)) return id;
