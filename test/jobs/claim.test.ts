@@ -18,7 +18,7 @@ function claim(store: Pick<JobStore, 'call'>, over: Partial<Claim> = {}): Promis
 const lanesOf = ({ jobs }: Claimed) => jobs.map(({ lane }) => lane);
 
 forEachStore((name, open) => {
-  test(`what is due within the look-ahead is taken once, the longest due first (${name})`, async (context) => {
+  test(`claims jobs due within the look-ahead once, longest due first (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     const due = [NOW + 1000, NOW - 5, NOW + 1001, NOW];
     await store.do('addJobs', { jobs: due.map((dueAt, index) => job(`${index}`, dueAt)) });
@@ -40,7 +40,7 @@ forEachStore((name, open) => {
     assert.equal(later.jobs[0]?.claims, 2);
   });
 
-  test(`lanes, owners and broken lanes have limits that all gateways share (${name})`, async (context) => {
+  test(`limits per lane, per owner and for late jobs apply across all gateways (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     const other = await store.beside();
     for (const lane of ['a', 'b', 'c'])
@@ -53,7 +53,7 @@ forEachStore((name, open) => {
     assert.equal((await claim(store, { maxPerOwner: 9 })).jobs.length, 4);
   });
 
-  test(`limits hold however many gateways claim at the same moment (${name})`, async (context) => {
+  test(`limits hold under concurrent claims of many gateways (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     const stores = [store, ...(await Promise.all([1, 2, 3].map(() => store.beside())))];
     // Each has its connections.
@@ -66,7 +66,7 @@ forEachStore((name, open) => {
     }
   });
 
-  test(`slots are shared out lane by lane, and late jobs get their part only (${name})`, async (context) => {
+  test(`slots are assigned round-robin by lane, and late jobs get only their share (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     await store.do('addJobs', { jobs: jobs(20, { lane: 'busy', dueAt: NOW - 1000 }) });
     await store.do('addJobs', { jobs: jobs(1, { lane: 'quiet', dueAt: NOW }) });
@@ -77,7 +77,7 @@ forEachStore((name, open) => {
     assert.deepEqual(lanesOf(claimed).sort(), ['new', 'new', 'new', 'new', 'new', 'old', 'old', 'old']);
   });
 
-  test(`in a backlog every queue has its turn, and a full lane costs nothing (${name})`, async (context) => {
+  test(`in a backlog every queue gets its turn, and a full lane is skipped (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     await store.do('addJobs', { jobs: jobs(20_000, { lane: 'dead', owner: 'a', dueAt: NOW - 1000 }) });
     for (const lane of ['', 'dead', 'x', 'y']) {
@@ -108,7 +108,7 @@ forEachStore((name, open) => {
     assert.ok(spent < 250, `${spent} ms`);
   });
 
-  test(`in a backlog a lane that is in demand serves the longest due, whoever owns it (${name})`, async (context) => {
+  test(`in a backlog a contended lane serves the longest due jobs first, whatever their owner (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     await store.do('addJobs', { jobs: jobs(600, { lane: 'dead', owner: 'z', dueAt: NOW }) });
     const owners = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -120,7 +120,7 @@ forEachStore((name, open) => {
     assert.deepEqual(served, ['f', 'e']);
   });
 
-  test(`a lease that is lost guards nothing any more (${name})`, async (context) => {
+  test(`writes with a lost lease are rejected (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: NOW }) });
     const [old] = (await claim(store)).jobs;

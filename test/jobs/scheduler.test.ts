@@ -33,7 +33,7 @@ function worker(store: JobStore, clock: Clock, over: Partial<JobHandler> = {}): 
 }
 
 forEachStore((name, open) => {
-  test(`each job runs once, at its millisecond, in whichever gateway has it (${name})`, async (context) => {
+  test(`each job runs once and never early, in whichever gateway claimed it (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     const clock = createClock(store);
     const started = clock.now();
@@ -63,7 +63,7 @@ forEachStore((name, open) => {
     assert.ok((lateness[30] ?? 0) < 1_500, `p50 ${lateness[30]} ms`);
   });
 
-  test(`what a dead gateway held is done by another, and a late result is discarded (${name})`, async (context) => {
+  test(`another gateway runs the jobs of a dead one, and its late results are discarded (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     const clock = createManualClock(START);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: clock.now() }) });
@@ -111,7 +111,7 @@ async function stopping(clock: ReturnType<typeof createManualClock>, scheduler: 
   await stopped;
 }
 
-describe('a scheduler with a clock of its own', () => {
+describe('a scheduler with a manual clock', () => {
   async function rig(context: Parameters<typeof openTestSqlite>[0]) {
     const store = await openJobStore(context, openTestSqlite);
     const clock = createManualClock(START);
@@ -126,7 +126,7 @@ describe('a scheduler with a clock of its own', () => {
     return { store, clock, calls, fail, begin, pass };
   }
 
-  test('brings a job back after faults in growing pauses that end at 15 minutes', async (context) => {
+  test('retries a failed job with exponential backoff up to 15 minutes', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
     const at: number[] = [];
@@ -148,7 +148,7 @@ describe('a scheduler with a clock of its own', () => {
     assert.deepEqual(pauses, [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]);
   });
 
-  test('keeps the lease of a long run, and ends a run whose lease is lost', async (context) => {
+  test('renews the lease of a long run, and aborts a run whose lease is lost', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
     const runs: AbortSignal[] = [];
@@ -170,7 +170,7 @@ describe('a scheduler with a clock of its own', () => {
     await pass(20_000, () => runs[0]?.aborted === true);
   });
 
-  test('leaves the store alone for longer and longer while it fails, and goes on soon after', async (context) => {
+  test('backs off while the store fails, and resumes soon after its recovery', async (context) => {
     const { store, clock, begin, calls, fail, pass } = await rig(context);
     fail('claimJobs', 60);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
@@ -184,7 +184,7 @@ describe('a scheduler with a clock of its own', () => {
     await pass(5000, () => runs.length === 1);
   });
 
-  test('a result that the store could not take is neither lost nor charged', async (context) => {
+  test('a result that the store could not save is neither lost nor counted as a fault', async (context) => {
     const { store, clock, begin, fail, pass } = await rig(context);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
     let runs = 0;
@@ -198,7 +198,7 @@ describe('a scheduler with a clock of its own', () => {
     await pass(5000, () => runs === 2);
   });
 
-  test('a clock that is set forward starts what is due, once, and keeps leases', async (context) => {
+  test('a clock set forward starts due jobs once, and keeps leases', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
     await store.do('addJobs', { jobs: jobs(3, { lane: 'later', dueAt: START + 600_000 }) });
@@ -221,7 +221,7 @@ describe('a scheduler with a clock of its own', () => {
     running.resolve();
   });
 
-  test('a clock that is set back makes nothing wait longer than its delay and two seconds', async (context) => {
+  test('a clock set back delays no job by more than two seconds', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
     const { runs, handler } = worker(store, clock);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 10_000 }) });
@@ -235,7 +235,7 @@ describe('a scheduler with a clock of its own', () => {
     assert.ok(waited >= 7_000 - 100 && waited <= 9_000, `${waited} ms after 3,000`);
   });
 
-  test('stops: gives back what waits, lets what runs finish, ends it after the grace', async (context) => {
+  test('stop returns waiting jobs, lets running jobs finish, and aborts them after the grace period', async (context) => {
     const { store, clock, begin } = await rig(context);
     await store.do('addJobs', {
       jobs: [...jobs(2, { lane: 'now', dueAt: START }), ...jobs(1, { dueAt: START + 900 })],
@@ -268,7 +268,7 @@ describe('a scheduler with a clock of its own', () => {
     ]);
   });
 
-  test('a dead lane of many due jobs delays no other', async (context) => {
+  test('a failing lane with many due jobs does not delay other lanes', async (context) => {
     const store = await openJobStore(context, openTestSqlite);
     const clock = createClock(store);
     await store.do('addJobs', { jobs: jobs(10_000, { lane: 'dead', owner: 'a', dueAt: clock.now() - 1000 }) });

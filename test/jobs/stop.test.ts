@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts';
 import { openTestSqlite } from '../store/stores.ts';
 import { jobs, openJobStore, silent } from './rig.ts';
 
-test('what is claimed by then goes back undone', async (context) => {
+test('jobs claimed while the scheduler stops are returned without being run', async (context) => {
   const store = await openJobStore(context, openTestSqlite);
   await store.do('addJobs', { jobs: jobs(3, { dueAt: store.now() }) });
   const claimed = Promise.withResolvers<void>();

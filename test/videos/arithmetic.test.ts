@@ -11,7 +11,7 @@ import { costOfCompleted, costWithoutVideo } from '../../src/videos/task-cost.ts
 
 const random = () => 0.5;
 
-test('money is exact to a millionth of a millionth of a dollar', () => {
+test('money is exact to 1e-12 USD', () => {
   for (const [decimal, money] of [
     ['0', 0n],
     ['3.20', 3_200_000_000_000n],
@@ -33,7 +33,7 @@ test('money is exact to a millionth of a millionth of a dollar', () => {
   }
 });
 
-test('what is written as a decimal reads as the same money', () => {
+test('money survives encoding as a decimal and parsing', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (money) => moneyOf(decimalOf(money)) === money),
   );
@@ -47,7 +47,7 @@ const prices = {
   'per-video-second-audio': '0.30',
 };
 
-test('the most specific price counts, and sound is made unless it was declined', () => {
+test('the most specific price applies, with audio unless it is disabled', () => {
   const cost = (details: Partial<VideoDetails>) =>
     decimalOf(costOfCompleted({ duration: 8, count: 1, prices, ...details }, {}, [asset]).cost);
   assert.equal(cost({ resolution: '1080p' }), '3.2');
@@ -58,12 +58,12 @@ test('the most specific price counts, and sound is made unless it was declined',
   assert.equal(cost({ prices: {} }), '0');
 });
 
-test('tokens are charged where a model is priced by them', () => {
+test('tokens are charged for models with token prices', () => {
   const details = { count: 1, prices: { 'per-video-token': '0.0000012' } };
   assert.equal(decimalOf(costOfCompleted(details, { tokens: 246_840 }, [asset]).cost), '0.296208');
 });
 
-test('seconds are what the upstream says, else what the files hold, else what was asked for', () => {
+test('seconds come from the upstream, otherwise from the files, otherwise from the request', () => {
   const kept = (seconds?: number): TaskAsset => ({
     ...asset,
     kept: { file: 'f', sha256: 's', bytes: 1, mime: 'video/mp4', seconds },
@@ -79,13 +79,13 @@ test('seconds are what the upstream says, else what the files hold, else what wa
   assert.equal(costOfCompleted({ count: 1 }, {}, [asset]).seconds, 1);
 });
 
-test('what makes no sense as a charge is none', () => {
+test('an implausible charge is ignored', () => {
   for (const cost of ['x', '-1', '1e30', '']) {
     assert.deepEqual(costWithoutVideo({ cost }), { seconds: 0, cost: 0n, source: 'none' });
   }
 });
 
-test('polls slow down to 20 seconds, and to a minute after ten', () => {
+test('the poll interval grows to 20 seconds, and is a minute after ten minutes', () => {
   const delays = [0, 1, 2, 5, 6, 50].map((polls) => pollDelay({ polls, elapsedMs: 0, random }));
   assert.deepEqual(delays, [5000, 6500, 8450, 18_565, 20_000, 20_000]);
   assert.equal(pollDelay({ polls: 50, elapsedMs: 600_000, random }), 60_000);
@@ -95,14 +95,14 @@ test('polls slow down to 20 seconds, and to a minute after ten', () => {
   assert.equal(pollDelay({ polls: 6, elapsedMs: 0, random: () => 1 }), 24_000);
 });
 
-test('failures are answered with pauses up to five minutes, or as long as the upstream asks', () => {
+test('retry delays grow to five minutes, or follow Retry-After', () => {
   const delays = [1, 2, 3, 6, 7, 1000].map((failures) => failureDelay({ failures, random }));
   assert.deepEqual(delays, [5000, 10_000, 20_000, 160_000, 300_000, 300_000]);
   assert.equal(failureDelay({ failures: 1, retryAfter: 120_000, random }), 120_000);
   assert.equal(failureDelay({ failures: 1, retryAfter: 1e9, random }), 3_600_000);
 });
 
-test('a budget gives every task a moment, never more than its rate, and each its own', () => {
+test('the poll budget gives each task its own slot within the rate', () => {
   const budget = createPollBudget({ rate: 10, burst: 2 });
   const moments = Array.from({ length: 100 }, (_, index) => budget.reserve('a', `${index}`, 1_000_000));
   assert.deepEqual(moments.slice(0, 4), [1_000_000, 1_000_000, 1_000_100, 1_000_200]);
@@ -112,13 +112,13 @@ test('a budget gives every task a moment, never more than its rate, and each its
   assert.equal(budget.reserve('b', '0', 1_000_000), 1_000_000, 'another key has its own');
 });
 
-test('gateways that share a store share the rate', () => {
+test('gateways that share a store share the poll rate', () => {
   const budget = createPollBudget({ rate: 10, burst: 2, gateways: () => 4 });
   const moments = Array.from({ length: 50 }, (_, index) => budget.reserve('a', `${index}`, 1_000_000));
   assert.deepEqual(moments.slice(0, 3), [1_000_200, 1_000_600, 1_001_000]);
 });
 
-test('moments that a busy gateway missed are not made up for all at once', () => {
+test('missed slots are not made up for in a burst', () => {
   const budget = createPollBudget({ rate: 10, burst: 5 });
   const start = 1_000_000;
   const due = new Map(Array.from({ length: 200 }, (_, task) => [task, budget.reserve('a', `${task}`, start)]));

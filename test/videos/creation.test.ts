@@ -7,7 +7,7 @@ import { forEachStore } from '../store/stores.ts';
 import { createRig, HOUR, MINUTE, newTask, OWNER, object, openVideoStore, SECOND } from './rig.ts';
 
 forEachStore((name, open) => {
-  test(`a key stands for its request for a day (${name})`, async (context) => {
+  test(`an idempotency key identifies its request for a day (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     const send = (changes = {}, owner = OWNER) => rig.videos.create(newTask(changes, { owner, idempotencyKey: 'k' }));
     const first = await send();
@@ -20,7 +20,7 @@ forEachStore((name, open) => {
     assert.equal((await send()).replayed, false);
   });
 
-  test(`20 at the same time with one key make one task (${name})`, async (context) => {
+  test(`20 concurrent requests with one idempotency key create one task (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     const send = () => rig.videos.create(newTask({}, { idempotencyKey: 'k' }));
     const created = await Promise.all(Array.from({ length: 20 }, send));
@@ -30,7 +30,7 @@ forEachStore((name, open) => {
     assert.equal(await rig.store.do('countRows', { table: 'job' }), 1);
   });
 
-  test(`a client that says it tries again gets the task of its first try (${name})`, async (context) => {
+  test(`a request marked as a retry returns the first task (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     const first = await rig.videos.create(newTask());
     const variant = await rig.videos.create(newTask());
@@ -43,7 +43,7 @@ forEachStore((name, open) => {
     assert.equal((await rig.videos.create(newTask({}, { retried: true }))).replayed, false);
   });
 
-  test(`equal requests are tasks of their own, whatever the clocks of gateways say (${name})`, async (context) => {
+  test(`identical requests create separate tasks, even with clock skew between gateways (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     const first = await rig.create();
     rig.clock.set(rig.clock.now() - SECOND);
@@ -77,7 +77,7 @@ forEachStore((name, open) => {
   });
 });
 
-test('equal requests make one task where the operator wants that', async (context) => {
+test('identical requests within dedupe_window create one task', async (context) => {
   const rig = await createRig(context, { dedupeWindow: 5 * MINUTE });
   const first = await rig.create();
   assert.equal((await rig.create()).id, first.id);
@@ -85,7 +85,7 @@ test('equal requests make one task where the operator wants that', async (contex
   assert.notEqual((await rig.create()).id, first.id);
 });
 
-test('a provider that makes no videos is refused before anything is stored', async (context) => {
+test('a provider without video support is refused before anything is stored', async (context) => {
   const rig = await createRig(context);
   const { model } = newTask().creation;
   await assert.rejects(rig.create({ model: { ...model, provider: 'gone' } }), { code: 'model_not_found' });

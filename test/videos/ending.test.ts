@@ -13,7 +13,7 @@ import { completed, says, scriptedApi } from './scripted.ts';
 const running = says({ type: 'running' });
 const uncancellable = { ...scriptedApi, cancel: undefined };
 
-test('what was not sent yet is cancelled at once, and never sent', async (context) => {
+test('a task that was not submitted is cancelled at once and never submitted', async (context) => {
   const rig = await createRig(context);
   const { id } = await rig.create();
   const task = await rig.videos.cancel(OWNER, id, { abandon: false });
@@ -25,7 +25,7 @@ test('what was not sent yet is cancelled at once, and never sent', async (contex
   assert.equal(rig.upstream.posts, 0);
 });
 
-test('a cancellation is told to the upstream, whose report settles the task', async (context) => {
+test('a cancellation is sent to the upstream, whose status settles the task', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? says({ type: 'cancelled', cost: '0.2' }) : running);
   const { id } = await rig.create();
@@ -41,7 +41,7 @@ test('a cancellation is told to the upstream, whose report settles the task', as
   assert.equal(rig.upstream.cancels, 1);
 });
 
-test('a cancellation that comes too late leaves a video', async (context) => {
+test('a task cancelled too late is completed', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? completed() : running);
   rig.upstream.onCancel = () => says({ type: 'too-late' });
@@ -52,7 +52,7 @@ test('a cancellation that comes too late leaves a video', async (context) => {
   assert.equal(rig.upstream.cancels, 1);
 });
 
-test('an upstream that does not hear of the cancellation is told again', async (context) => {
+test('a cancellation without an answer is sent again', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => (rig.upstream.cancels > 2 ? says({ type: 'cancelled' }) : running);
   rig.upstream.onCancel = () => (rig.upstream.cancels < 3 ? { status: 500 } : says({ type: 'accepted' }));
@@ -63,7 +63,7 @@ test('an upstream that does not hear of the cancellation is told again', async (
   assert.equal(rig.upstream.cancels, 3);
 });
 
-test('what cannot be cancelled is refused, or abandoned and paid', async (context) => {
+test('a task that cannot be cancelled gets 409, or is abandoned and charged', async (context) => {
   const rig = await createRig(context, { video: uncancellable });
   rig.upstream.onPoll = (before) => (before < 3 ? running : completed({ cost: '9' }));
   const { id } = await rig.create();
@@ -80,7 +80,7 @@ test('what cannot be cancelled is refused, or abandoned and paid', async (contex
   assert.equal((await rig.store.do('deliveriesOf', { taskId: id })).length, 1);
 });
 
-test('a task that is accepted after it was abandoned is booked all the same', async (context) => {
+test('the cost of a task accepted after it was abandoned is reconciled', async (context) => {
   const rig = await createRig(context, { video: uncancellable });
   const { id } = await rig.create();
   rig.upstream.onSubmit = (take) => ({ json: { type: 'accepted', ref: { id: take().id } }, after: 200 });
@@ -122,7 +122,7 @@ function broken(upstreamStatus?: number): () => never {
   };
 }
 
-test('a task is completed when the mirror has its videos, and billed by their length if nothing better is known', async (context) => {
+test('a task completes once its videos are mirrored, and is charged by their duration without a reported cost', async (context) => {
   const mirror = mirrorOf(broken(), broken());
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = () => completed({ seconds: undefined, cost: undefined });
@@ -138,7 +138,7 @@ test('a task is completed when the mirror has its videos, and billed by their le
   assert.equal(rig.upstream.polls, 1);
 });
 
-test('a mirror that fails five times loses nobody a video', async (context) => {
+test('a task completes without copies after five failed mirror tries', async (context) => {
   const mirror = mirrorOf(broken(), broken(), broken(), broken(), broken());
   const rig = await createRig(context, { mirror });
   const task = await rig.ended((await rig.create()).id);
@@ -151,14 +151,14 @@ test('a mirror that fails five times loses nobody a video', async (context) => {
   assert.equal(mirror.sources.length, 5);
 });
 
-test('what the mirror will not keep is completed at once', async (context) => {
+test('a task whose video cannot be mirrored completes at once', async (context) => {
   const mirror = mirrorOf(() => undefined);
   const rig = await createRig(context, { mirror });
   assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
   assert.equal(mirror.sources.length, 1);
 });
 
-test('an address that has run out is asked for again', async (context) => {
+test('an expired URL is refreshed', async (context) => {
   const mirror = mirrorOf(broken(403));
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example/${before}.mp4` }] });
@@ -170,7 +170,7 @@ test('an address that has run out is asked for again', async (context) => {
   assert.deepEqual(encodeTask(task, object).unsigned_urls, ['https://cdn.example/1.mp4']);
 });
 
-test('bytes that came with the answer are kept at once, and asked for again after a failure', async (context) => {
+test('inline videos are mirrored at once, and queried again after a failure', async (context) => {
   const mirror = mirrorOf(broken());
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = () => completed({ assets: [{ data: 'AAAA', mime: 'video/mp4' }] });
@@ -180,7 +180,7 @@ test('bytes that came with the answer are kept at once, and asked for again afte
   assert.deepEqual(encodeTask(task, object).unsigned_urls, [`https://gw.example/v1/videos/${task.id}/content?index=0`]);
 });
 
-test('a video below the base URL is fetched with the key that made it, and named by our own address', async (context) => {
+test('a video below the base URL is fetched with the credential of its task, and shown under the URL of the gateway', async (context) => {
   const mirror = mirrorOf();
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = () => completed({ assets: [{ path: '/media/0' }, { path: '/media/1' }] });
@@ -195,7 +195,7 @@ test('a video below the base URL is fetched with the key that made it, and named
   assert.equal(source?.type === 'path' && source.url, `${rig.upstream.url}/media/1`);
 });
 
-test('a deleted task is gone with its media, its webhook stays', async (context) => {
+test('deleting a task deletes its media but not its pending webhook', async (context) => {
   const mirror = mirrorOf();
   const rig = await createRig(context, { mirror });
   const { id } = await rig.create({ metadata: { place: 'garden' }, user: 'gardener' });
@@ -211,7 +211,7 @@ test('a deleted task is gone with its media, its webhook stays', async (context)
   assert.equal((await rig.store.do('deliveriesOf', { taskId: id })).length, 1);
 });
 
-test('media that cannot be erased keep no others and no records', async (context) => {
+test('media that cannot be deleted do not block the deletion of others', async (context) => {
   const mirror = mirrorOf();
   const erase = mirror.erase;
   const rig = await createRig(context, { mirror });
@@ -230,7 +230,7 @@ test('media that cannot be erased keep no others and no records', async (context
   await assert.rejects(rig.get(stuck.id), { code: 'video_not_found' });
 });
 
-test('media go away after a week, records after three months, and the ledger stays', async (context) => {
+test('media are deleted after a week, records after three months, the ledger never', async (context) => {
   const mirror = mirrorOf();
   const rig = await createRig(context, { mirror });
   const { id } = await rig.create({}, { idempotencyKey: 'one' });
@@ -258,7 +258,7 @@ test('media go away after a week, records after three months, and the ledger sta
   }
 });
 
-test('the mirror gets fifteen minutes and no more, and every video its try', async (context) => {
+test('mirroring ends after fifteen minutes, and every video gets a try', async (context) => {
   const rig = await createRig(context, {
     mirror: {
       ...mirrorOf(),
@@ -283,7 +283,7 @@ test('the mirror gets fifteen minutes and no more, and every video its try', asy
   assert.deepEqual([body.status, body.mirror_urls.length, body.unsigned_urls.length], ['completed', 1, 2]);
 });
 
-test('a video that waits for its mirror cannot be cancelled, only abandoned', async (context) => {
+test('a task waiting for its mirror can be abandoned but not cancelled', async (context) => {
   const mirror = mirrorOf(broken(), broken());
   const rig = await createRig(context, { mirror });
   const { id } = await rig.create();
@@ -298,7 +298,7 @@ test('a video that waits for its mirror cannot be cancelled, only abandoned', as
 
 const rest = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-test('an upstream that forgets what it cancelled has cancelled it', async (context) => {
+test('a task missing after an accepted cancellation is cancelled', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => (rig.upstream.cancels > 0 ? { status: 404 } : running);
   const { id } = await rig.create();
@@ -309,7 +309,7 @@ test('an upstream that forgets what it cancelled has cancelled it', async (conte
   assert.deepEqual([task.status, task.error?.code], ['cancelled', 'cancelled']);
 });
 
-test('so has one that forgot it before it could say so, but not one that said it was too late', async (context) => {
+test('a task missing after an unanswered cancellation is cancelled, but not after a refused one', async (context) => {
   for (const [reply, expected] of [
     [{ status: 404 }, 'cancelled'],
     [says({ type: 'too-late' }), 'upstream_task_lost'],

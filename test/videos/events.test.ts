@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createRig } from './rig.ts';
 import { completed, says } from './scripted.ts';
 
-test('every status that a task comes to is told once', async (context) => {
+test('each status change emits one event', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) => (before < 3 ? says({ type: 'running', progress: 10 * before }) : completed());
   const { id } = await rig.create();
@@ -13,7 +13,7 @@ test('every status that a task comes to is told once', async (context) => {
   assert.deepEqual(rig.events, ['queued', 'in_progress', 'completed']);
 });
 
-test('a status that nobody knows is told each time it is said', async (context) => {
+test('each unknown upstream status emits an event', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) => (before < 2 ? says({ type: 'unknown', status: 'marinating' }) : completed());
   const { id } = await rig.create();
@@ -21,7 +21,7 @@ test('a status that nobody knows is told each time it is said', async (context) 
   assert.equal(rig.events.filter((event) => event === 'unknown at up').length, 2);
 });
 
-test('a video that the mirror does not keep is told', async (context) => {
+test('a video that is not mirrored emits an event', async (context) => {
   const mirror = { save: async () => undefined, erase: async () => {} };
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = () => completed();

@@ -38,7 +38,7 @@ const POINTS = [
 ];
 
 for (const point of POINTS) {
-  test(`killed ${point}: one task upstream, one video, one webhook, paid once`, async (context) => {
+  test(`killed ${point}: one upstream task, one video, one webhook, one charge`, async (context) => {
     const upstream = await startUpstream(context);
     const folder = temporaryData(context);
     assert.equal((await run(folder, upstream.url, '0', 'find', point)).signal, 'SIGKILL');
@@ -48,7 +48,7 @@ for (const point of POINTS) {
   });
 }
 
-test('killed after settling: nothing happens twice', async (context) => {
+test('killed after settlement: nothing is repeated', async (context) => {
   const upstream = await startUpstream(context);
   const folder = temporaryData(context);
   assert.equal((await run(folder, upstream.url, '0', 'find', 'after settled')).signal, 'SIGKILL');
@@ -58,7 +58,7 @@ test('killed after settling: nothing happens twice', async (context) => {
   assert.equal(upstream.polls, polls);
 });
 
-test('killed before the answer was kept, where a task cannot be found: it fails and is not made again', async (context) => {
+test('killed before the answer was stored, without a task list: the task fails and is not submitted again', async (context) => {
   const upstream = await startUpstream(context);
   const folder = temporaryData(context);
   assert.equal((await run(folder, upstream.url, '0', 'blind', 'before accepted')).signal, 'SIGKILL');

@@ -8,7 +8,7 @@ import { completed, type Reply, says, scriptedApi } from './scripted.ts';
 
 const running = says({ type: 'running' });
 
-test('a task runs from creation to its video, and owes one webhook with what a GET says', async (context) => {
+test('a task runs from creation to completion and creates one webhook with the task object', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) =>
     [says({ type: 'queued' }), says({ type: 'running', progress: 40.7 }), completed()][before] ?? 'reset';
@@ -55,7 +55,7 @@ test('a task runs from creation to its video, and owes one webhook with what a G
   assert.equal((await rig.store.call('countJobs', { kind: 'video', now: rig.clock.now() })).waiting, 0);
 });
 
-test('without a charge of the upstream the prices of the catalog count, exactly', async (context) => {
+test('without a reported cost the catalog prices apply exactly', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => completed({ cost: undefined, seconds: undefined });
   const task = await rig.ended((await rig.create()).id);
@@ -84,7 +84,7 @@ for (const [name, replies] of Object.entries(NOISE)) {
   });
 }
 
-test('a status that nobody knows is a task in progress', async (context) => {
+test('an unknown upstream status counts as in_progress', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) => (before < 5 ? says({ type: 'unknown', status: 'marinating' }) : completed());
   const { id } = await rig.create();
@@ -109,7 +109,7 @@ test('in progress never becomes queued again, and progress never goes back', asy
   }
 });
 
-test('a task is lost after three answers in a row over a minute that it is not there', async (context) => {
+test('a task is lost after three consecutive 404s over a minute', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => ({ status: 404 });
   const task = await rig.ended((await rig.create()).id);
@@ -119,14 +119,14 @@ test('a task is lost after three answers in a row over a minute that it is not t
   assert.ok((task.settledAt ?? 0) - START >= MINUTE);
 });
 
-test('two 404s before the task shows do no harm', async (context) => {
+test('two 404s before the task is visible are ignored', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) =>
     [0, 1, 3, 4].includes(before) ? { status: 404 } : before < 6 ? running : completed();
   assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
 });
 
-test('a success without a video is asked about once more', async (context) => {
+test('a completion without a video is polled once more', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) => (before === 1 ? completed() : completed({ assets: [] }));
   assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
@@ -136,7 +136,7 @@ test('a success without a video is asked about once more', async (context) => {
   assert.deepEqual(encodeTask(task, object).usage, { video_seconds: 0, video_cost: '0.5', cost: 0.5 });
 });
 
-test('how the upstream says that it failed is what the caller reads', async (context) => {
+test('the error of the upstream is shown to the caller', async (context) => {
   const rig = await createRig(context);
   const error = { code: 'content_policy_violation', message: 'No.' };
   rig.upstream.onPoll = () => says({ type: 'failed', error, cost: '0.1' });
@@ -159,7 +159,7 @@ for (const type of ['cancelled', 'expired'] as const) {
   });
 }
 
-test('answers that need another question are followed, but not for ever', async (context) => {
+test('follow-up calls are limited', async (context) => {
   const follow = (path: string) => ({
     method: 'GET' as const,
     path,
@@ -178,7 +178,7 @@ test('answers that need another question are followed, but not for ever', async 
   assert.equal(rig.upstream.polls, 2);
 });
 
-test('an adapter that fails keeps no task from its deadline', async (context) => {
+test('an adapter that throws does not keep a task from expiring', async (context) => {
   const fail = () => {
     throw new TypeError('a mistake');
   };
@@ -190,7 +190,7 @@ test('an adapter that fails keeps no task from its deadline', async (context) =>
   assert.equal((await rig.ended((await rig.create({ expiresAfter: 300 })).id)).status, 'expired');
 });
 
-test('an upstream that says when to come back is not asked before', async (context) => {
+test('Retry-After delays the next poll', async (context) => {
   const rig = await createRig(context);
   let last = 0;
   rig.upstream.onPoll = (before) => {
@@ -202,7 +202,7 @@ test('an upstream that says when to come back is not asked before', async (conte
   assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
 });
 
-test('at the deadline the upstream is asked once more, and then told to stop', async (context) => {
+test('at the deadline the task is polled once more, then cancelled upstream', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => running;
   const { id } = await rig.create({ expiresAfter: 60 });
@@ -220,13 +220,13 @@ test('at the deadline the upstream is asked once more, and then told to stop', a
   assert.equal((await rig.store.call('readVideoLedger', { taskId: id }))?.seconds, 8);
 });
 
-test('a video that is there at the deadline is delivered', async (context) => {
+test('a video finished at the deadline is delivered', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => (rig.clock.now() - START < MINUTE ? { status: 500 } : completed());
   assert.equal((await rig.ended((await rig.create({ expiresAfter: 60 })).id)).status, 'completed');
 });
 
-test('the cost of a task that never ends is looked for some hours, not for ever', async (context) => {
+test('cost reconciliation of a task that never ends stops after some hours', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => running;
   await rig.ended((await rig.create({ expiresAfter: 60 })).id);
@@ -237,7 +237,7 @@ test('the cost of a task that never ends is looked for some hours, not for ever'
   assert.ok(rig.clock.now() - START < 12 * HOUR);
 });
 
-test('a key that is no longer configured leaves its tasks open until it is back', async (context) => {
+test('tasks of a removed credential stay open until it is configured again', async (context) => {
   const rig = await createRig(context);
   const { id } = await rig.create();
   await rig.work();
@@ -250,7 +250,7 @@ test('a key that is no longer configured leaves its tasks open until it is back'
   assert.equal((await rig.ended(id)).status, 'completed');
 });
 
-test('foreign and unknown tasks are not there', async (context) => {
+test('tasks of other owners and unknown tasks get video_not_found', async (context) => {
   const rig = await createRig(context);
   const { id } = await rig.create();
   for (const call of [

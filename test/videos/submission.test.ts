@@ -63,7 +63,7 @@ for (const [name, reply] of Object.entries(UNCLEAR)) {
   });
 }
 
-test('a task that surely was not taken is sent again, but not before a list would show it', async (context) => {
+test('a task that was not accepted is submitted again, but only once the task list is up to date', async (context) => {
   const rig = await createRig(context);
   let sentAt = 0;
   rig.upstream.onSubmit = (take) => {
@@ -78,7 +78,7 @@ test('a task that surely was not taken is sent again, but not before a list woul
   assert.equal(rig.upstream.posts, 2);
 });
 
-test('two workers with one job send it once, and the slower one leaves it to the other', async (context) => {
+test('two workers with one job submit it once', async (context) => {
   for (const find of [scriptedApi.find, undefined]) {
     const video = { ...scriptedApi, find };
     const one = await createRig(context, { video });
@@ -98,7 +98,7 @@ test('two workers with one job send it once, and the slower one leaves it to the
   }
 });
 
-test('a list that cannot tell is asked for ten minutes', async (context) => {
+test('an inconclusive task list is queried for ten minutes', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onSubmit = () => 'reset';
   rig.upstream.onFind = () => says({ type: 'unclear' });
@@ -108,13 +108,13 @@ test('a list that cannot tell is asked for ten minutes', async (context) => {
   assert.equal(rig.upstream.posts, 1);
 });
 
-test('a submission has a connection of its own, which was not idle before', async (context) => {
+test('a submission uses a new connection', async (context) => {
   const rig = await createRig(context);
   for (let count = 0; count < 3; count++) assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
   assert.deepEqual([rig.upstream.posts, rig.upstream.reused], [3, 0]);
 });
 
-test('the media of a request are kept until the upstream has them, or will never have them', async (context) => {
+test('media inputs are stored until the submission succeeds or fails', async (context) => {
   const rig = await createRig(context);
   const requestOf = (id: string) => rig.store.call('readVideoRequest', { id });
   const { id } = await rig.create();
@@ -132,7 +132,7 @@ test('the media of a request are kept until the upstream has them, or will never
   assert.equal((await rig.ended(id)).prompt, 'a quiet lake');
 });
 
-test('a refusal is final, and said as the adapter says it', async (context) => {
+test('a rejection fails the task with the error of the adapter', async (context) => {
   const rig = await createRig(context, { keys: ['one', 'two'] });
   rig.upstream.onSubmit = () => ({ status: 400 });
   const task = await rig.ended((await rig.create()).id);
@@ -156,7 +156,7 @@ for (const status of [401, 402, 403, 429, 503]) {
   });
 }
 
-test('when every key is at its limit the task waits as long as it is told', async (context) => {
+test('with all credentials rate limited, the task waits for Retry-After', async (context) => {
   const rig = await createRig(context, { keys: ['one', 'two'] });
   rig.upstream.onSubmit = (take) =>
     rig.upstream.posts <= 2 ? { status: 429, headers: { 'retry-after': '120' } } : taken(take());
@@ -166,7 +166,7 @@ test('when every key is at its limit the task waits as long as it is told', asyn
   assert.ok((task.settledAt ?? 0) - task.createdAt > 120 * SECOND);
 });
 
-test('when every key is refused for good the task fails', async (context) => {
+test('with all credentials refused permanently, the task fails', async (context) => {
   const rig = await createRig(context, { keys: ['one', 'two'] });
   rig.upstream.onSubmit = () => ({ status: 401 });
   const task = await rig.ended((await rig.create()).id);
@@ -174,7 +174,7 @@ test('when every key is refused for good the task fails', async (context) => {
   assert.equal(rig.upstream.posts, 2);
 });
 
-test('a task that was never taken expires at its deadline', async (context) => {
+test('a task that was never accepted expires at its deadline', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onSubmit = () => ({ status: 503 });
   const { id } = await rig.create({ expiresAfter: 300 });
@@ -184,7 +184,7 @@ test('a task that was never taken expires at its deadline', async (context) => {
   assert.equal((await rig.store.call('countJobs', { kind: 'video-booking', now: 0 })).waiting, 0);
 });
 
-test('inputs are fetched before anything is sent, and a bad one ends the task', async (context) => {
+test('inputs are fetched before the submission, and an invalid one fails the task', async (context) => {
   const rig = await createRig(context, { video: { ...scriptedApi, inlinesMedia: true } });
   const bodies: unknown[] = [];
   rig.upstream.onSubmit = (take) => {
@@ -218,7 +218,7 @@ test('an input that cannot be fetched for a moment gets four tries, whatever els
   assert.equal(rig.upstream.posts, 6);
 });
 
-test('a stop in the middle of a poll is no outcome', async (context) => {
+test('a stop during a poll is not recorded as an outcome', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => ({ ...(completed() as object), after: 5000 });
   const { id } = await rig.create();
@@ -242,14 +242,14 @@ test('a stop in the middle of a poll is no outcome', async (context) => {
   assert.deepEqual({ status, failures: memory.failures }, { status: 'queued', failures: undefined });
 });
 
-test('creation fails without a trace when the store cannot write', async (context) => {
+test('creation leaves nothing behind if the store cannot write', async (context) => {
   const store = await openVideoStore(context);
   const rig = await createRig(context, { store });
   await store.close();
   await assert.rejects(rig.create(), { code: 'unavailable' });
 });
 
-test('of two equal requests the lost one is not given the task of the other', async (context) => {
+test('a lost submission does not get the task of an identical request', async (context) => {
   const rig = await createRig(context);
   const first = await rig.create();
   await rig.work();
@@ -267,7 +267,7 @@ test('of two equal requests the lost one is not given the task of the other', as
 });
 
 forEachStore((name, open) => {
-  test(`two lost ones that find the same task do not share it (${name})`, async (context) => {
+  test(`two lost submissions do not share one task (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const rig = await createRig(context, { store });
     rig.upstream.onSubmit = (take) => {
@@ -283,7 +283,7 @@ forEachStore((name, open) => {
   });
 });
 
-test('a task of an equal request that is under way is not taken for the lost one', async (context) => {
+test('the task of an identical request in submission does not match a lost one', async (context) => {
   const rig = await createRig(context);
   const { id } = await rig.create();
   rig.upstream.onSubmit = () => 'reset';
@@ -301,7 +301,7 @@ test('a task of an equal request that is under way is not taken for the lost one
   assert.equal(await claim(now), true);
 });
 
-test('what was cancelled while it was handed over, and not taken, is not handed over again', async (context) => {
+test('a task cancelled during a submission that was not accepted is not submitted again', async (context) => {
   for (const refusal of [{ status: 503 }, { status: 429 }, 'reset'] as Reply[]) {
     const rig = await createRig(context);
     const { id } = await rig.create();

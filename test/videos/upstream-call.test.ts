@@ -35,13 +35,13 @@ const bodyOf = async ({ outcome }: { outcome: Promise<RawOutcome> }) => {
   return type === 'answered' && 'body' in answer ? answer.body : type;
 };
 
-test('an answer beyond 200 MiB is not held', async () => {
+test('an answer above 200 MiB is discarded', async () => {
   const large = open();
   send(large, 208);
   assert.equal(await bodyOf(large), 'too-large');
 });
 
-test('large answers share 256 MiB, and give back what they had, small ones always have room', async () => {
+test('large answers share a buffer of 256 MiB and release it; small ones are not limited', async () => {
   const [one, other] = [open(), open()];
   send(one, 160);
   send(other, 112);

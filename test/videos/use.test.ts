@@ -33,7 +33,7 @@ function mortal(store: VideoStore, when: 'before' | 'after', count: number): Vid
 }
 
 forEachStore((name, open) => {
-  test(`a task that made a video is a record of its key (${name})`, async (context) => {
+  test(`a completed task creates a usage record of its key (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     rig.upstream.onPoll = () => completed({ cost: '0.7' });
     const { id } = await rig.create();
@@ -73,7 +73,7 @@ forEachStore((name, open) => {
     }
   }
 
-  test(`what is learned late corrects the record (${name})`, async (context) => {
+  test(`a late cost corrects the usage record (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const rig = await createRig(context, { store, video: { ...scriptedApi, cancel: undefined } });
     rig.upstream.onPoll = (before) => (before < 3 ? says({ type: 'running' }) : completed({ cost: '9' }));
@@ -93,7 +93,7 @@ forEachStore((name, open) => {
     assert.deepEqual(await held(store), []);
   });
 
-  test(`what is held for a task that never came into being is given back (${name})`, async (context) => {
+  test(`the reservation of a task that was never created is released (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const rig = await createRig(context, { store });
     rig.upstream.onPoll = () => says({ type: 'running' });
@@ -109,7 +109,7 @@ forEachStore((name, open) => {
     assert.deepEqual(await held(store), [id]);
   });
 
-  test(`an older figure that comes late changes nothing (${name})`, async (context) => {
+  test(`an outdated revision does not overwrite the usage record (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const rig = await createRig(context, { store });
     rig.upstream.onPoll = () => completed({ cost: '2' });
@@ -133,7 +133,7 @@ forEachStore((name, open) => {
     assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [4n * USD] });
   });
 
-  test(`a figure that changes while it is carried is carried again (${name})`, async (context) => {
+  test(`a cost that changes during recording is recorded again (${name})`, async (context) => {
     const store = await openVideoStore(context, open);
     const rig = await createRig(context, { store });
     rig.upstream.onPoll = () => says({ type: 'failed', error: { code: 'upstream_error', message: 'no' } });

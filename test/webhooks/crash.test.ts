@@ -74,7 +74,7 @@ describe('a gateway that is killed', { concurrency: 3 }, () => {
   }
 });
 
-test('an attempt whose end nobody saw counts: there is never a twelfth request', async (context) => {
+test('an attempt without a recorded result counts: there is never a twelfth request', async (context) => {
   const receiver = await startReceiver((response) => response.writeHead(500).end());
   context.after(receiver.close);
   const rig = await startRig(context, openTestSqlite, { timeoutMs: 5_000, through: forgetful });
@@ -99,7 +99,7 @@ function forgetful(store: Store): Store {
   };
 }
 
-test('a store that goes away amid a delivery gets its result when it is back, and nothing is sent twice', async (context) => {
+test('a result is saved after the store recovers, and nothing is sent twice', async (context) => {
   const receiver = await startReceiver();
   context.after(receiver.close);
   let away = true;
@@ -121,7 +121,7 @@ test('a store that goes away amid a delivery gets its result when it is back, an
   assert.equal(receiver.received.length, 1);
 });
 
-test('deliveries pause while the store is away and go on within five seconds', async (context) => {
+test('deliveries pause while the store is unavailable and resume within five seconds', async (context) => {
   const clock = createManualClock(1_800_000_000_000);
   const receiver = await startReceiver();
   context.after(receiver.close);

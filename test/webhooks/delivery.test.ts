@@ -47,7 +47,7 @@ forEachStore((name, open) => {
     assert.deepEqual(envelope.data, taskOf(taskId));
   });
 
-  test(`a failing receiver gets the same bytes eleven times on schedule, then silence (${name})`, async (context) => {
+  test(`a failing receiver gets the same bytes eleven times on schedule, then nothing (${name})`, async (context) => {
     const clock = createManualClock(START);
     const at: number[] = [];
     const receiver = await startReceiver((response) => {
@@ -84,7 +84,7 @@ forEachStore((name, open) => {
     );
   });
 
-  test(`a task has one webhook, whatever is settled twice (${name})`, async (context) => {
+  test(`a task has one webhook even if it is settled twice (${name})`, async (context) => {
     const receiver = await startReceiver();
     context.after(receiver.close);
     const rig = await startRig(context, open);
@@ -96,7 +96,7 @@ forEachStore((name, open) => {
   });
 });
 
-test('any 2xx acknowledges, and nothing else does', async (context) => {
+test('only 2xx acknowledges a webhook', async (context) => {
   const receiver = await startReceiver((response, { headers }) => {
     const [, status] = /status-(\d+)/.exec(String(headers['x-service-idempotency-key'])) ?? [];
     response.writeHead(Number(status), { location: receiver.url('/elsewhere') }).end();
@@ -119,7 +119,7 @@ test('any 2xx acknowledges, and nothing else does', async (context) => {
   assert.equal(receiver.received.length, statuses.length, 'no redirect is followed');
 });
 
-test('a receiver that asks for a longer wait gets it where that is switched on, ten minutes at most', async (context) => {
+test('honor_retry_after delays the next attempt up to ten minutes', async (context) => {
   for (const [honorRetryAfter, header, least, most] of [
     [false, '300', 5_000, 6_000],
     [true, '300', 300_000, 301_000],
@@ -137,7 +137,7 @@ test('a receiver that asks for a longer wait gets it where that is switched on, 
   }
 });
 
-test('what is our own fault is not charged to the receiver', async (context) => {
+test('a fault of the gateway does not count as an attempt', async (context) => {
   const receiver = await startReceiver();
   context.after(receiver.close);
   const clock = createManualClock(START);

@@ -30,7 +30,7 @@ describe('an attempt', { concurrency: 4 }, () => {
     });
   }
 
-  test('nobody listens: connect', async (context) => {
+  test('connection refused: connect', async (context) => {
     const server = await startTls(() => {});
     await server.close();
     const { outcome } = await attempt(context, `https://media.example.com:${server.port}/`);
@@ -53,7 +53,7 @@ describe('an attempt', { concurrency: 4 }, () => {
     });
   }
 
-  test('a name that leads inside at a later attempt is blocked there', async (context) => {
+  test('a name that resolves to a private address at a later attempt is blocked', async (context) => {
     const receiver = await startReceiver((response) => response.writeHead(500).end());
     context.after(receiver.close);
     let asked = 0;
@@ -69,7 +69,7 @@ describe('an attempt', { concurrency: 4 }, () => {
   });
 });
 
-test('a dead receiver delays nobody, and gets eight connections at most', async (context) => {
+test('a dead receiver does not delay others, and gets at most eight connections', async (context) => {
   const dead = await startReceiver(() => {});
   const healthy = await startReceiver();
   context.after(() => Promise.all([dead.close(), healthy.close()]));
@@ -91,7 +91,7 @@ test('a dead receiver delays nobody, and gets eight connections at most', async 
   assert.equal(dead.busiest, 8);
 });
 
-test('a host that refuses twenty connections in a row is tried by one at a time', async (context) => {
+test('after twenty refused connections a host is tried by one attempt at a time', async (context) => {
   const receiver = await startReceiver(() => {});
   await receiver.close();
   const rig = await startRig(context, openTestSqlite, { timeoutMs: 5_000 });

@@ -11,7 +11,7 @@ import { startReceiver } from './receiver.ts';
 import { OWNER, startRig } from './rig.ts';
 
 forEachStore((name, open) => {
-  test(`an owner sees outcomes and statuses, an operator addresses too, a stranger nothing (${name})`, async (context) => {
+  test(`owners see outcomes and statuses, operators also addresses, other owners nothing (${name})`, async (context) => {
     const receiver = await startReceiver((response) => response.writeHead(503, { 'retry-after': '7' }).end('secret'));
     context.after(receiver.close);
     const rig = await startRig(context, open);
@@ -32,7 +32,7 @@ forEachStore((name, open) => {
     assert.equal((await deliveriesOfOwner(rig.store, { owner: 'stranger', ...page })).length, 0);
   });
 
-  test(`what is shown is of one moment (${name})`, async (context) => {
+  test(`the log is a consistent snapshot (${name})`, async (context) => {
     const receiver = await startReceiver();
     context.after(receiver.close);
     const rig = await startRig(context, open);
@@ -57,7 +57,7 @@ forEachStore((name, open) => {
     assert.deepEqual(shown, [['pending'], ['delivered', 'ack']]);
   });
 
-  test(`a replay sends the same once, and its failure changes nothing (${name})`, async (context) => {
+  test(`a replay sends the same bytes once, and its failure does not change the delivery (${name})`, async (context) => {
     let status = 500;
     const receiver = await startReceiver((response) => response.writeHead(status).end());
     context.after(receiver.close);
@@ -89,7 +89,7 @@ forEachStore((name, open) => {
     await assert.rejects(replay('stranger'), { code: 'not_found' });
   });
 
-  test(`a replay is refused while an attempt is being made (${name})`, async (context) => {
+  test(`a replay during an attempt gets delivery_in_flight (${name})`, async (context) => {
     const release = Promise.withResolvers<void>();
     const receiver = await startReceiver((response) => void release.promise.then(() => response.writeHead(200).end()));
     context.after(receiver.close);
@@ -105,7 +105,7 @@ forEachStore((name, open) => {
     await until(() => receiver.received.length === 2);
   });
 
-  test(`a webhook is replayed ten times within a day, then not before the first of them is a day old (${name})`, async (context) => {
+  test(`a webhook can be replayed ten times within 24 hours (${name})`, async (context) => {
     const receiver = await startReceiver();
     context.after(receiver.close);
     const rig = await startRig(context, open);

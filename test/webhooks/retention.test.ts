@@ -36,7 +36,7 @@ async function settle(store: JobStore, id: string, { settledAt = AT, url = 'http
 }
 
 forEachStore((name, open) => {
-  test(`a webhook and its log go with the record of their task (${name})`, async (context) => {
+  test(`a delivery and its log are deleted with their task record (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     for (const id of ['old', 'young']) {
       await settle(store, id, { settledAt: id === 'old' ? AT : AT + 2 });
@@ -50,7 +50,7 @@ forEachStore((name, open) => {
     assert.deepEqual(left.map(({ ref }) => ref).sort(), ['young-cancelled', 'young-cancelled/replay']);
   });
 
-  test(`what a webhook says of a deleted task is owed, and then forgotten (${name})`, async (context) => {
+  test(`a pending webhook of a deleted task is still delivered, then its body is deleted (${name})`, async (context) => {
     let status = 500;
     const receiver = await startReceiver((response) => response.writeHead(status).end());
     context.after(receiver.close);

@@ -9,7 +9,7 @@ const DELIVERIES = 10_000;
 const TIMEOUT = 10_000;
 const DELAYS = [5, 10, 20, 40, 80, 160, 320, 600, 600, 600];
 
-test('delays are those of the specification', () => {
+test('retry delays match the specification', () => {
   const retries = DELAYS.map((_, index) => index + 1);
   assert.deepEqual(
     retries.map((n) => retryDelay(n) / 1000),
@@ -21,7 +21,7 @@ test('delays are those of the specification', () => {
   );
 });
 
-test('the document says the same', () => {
+test('docs/webhooks.md lists the same delays', () => {
   const rows = tableRows('docs/webhooks.md').filter(([retry]) => /^\d+$/.test(retry ?? ''));
   const seconds = (text = '') =>
     text.match(/\d+[ms]/g)?.reduce((sum, part) => sum + Number.parseInt(part, 10) * (part.endsWith('m') ? 60 : 1), 0);
@@ -36,7 +36,7 @@ test('the document says the same', () => {
   assert.equal(rows.length, MAX_ATTEMPTS - 1);
 });
 
-test('every gap lies in its bounds, jitter is uniform, and there is never a twelfth request', () => {
+test('each delay is within its bounds, jitter is uniform, and there is never a twelfth attempt', () => {
   const random = generator(20_261_121);
   const shares: number[] = [];
   let longest = 0;
@@ -72,7 +72,7 @@ test('every gap lies in its bounds, jitter is uniform, and there is never a twel
   assert.ok(distance < 1.95 / Math.sqrt(shares.length) + 0.001, `distance ${distance}`);
 });
 
-test('a longer wait that the receiver asks for counts up to ten minutes, and never shortens one', () => {
+test('Retry-After lengthens a delay up to ten minutes, and never shortens it', () => {
   const at = (attempt: number, retryAfter: number) => nextAttemptAt({ attempt, endedAt: 0, retryAfter }, () => 0);
   assert.deepEqual([at(1, 1_000), at(1, 60_000), at(1, 9_999_999), at(10, 1)], [5_000, 60_000, 600_000, 600_000]);
 });

@@ -15,7 +15,7 @@ const DAY = 86_400_000;
 const cipher = createCipher([encryptionKey]);
 
 forEachStore((name, open) => {
-  test(`a key has one secret, whoever asks first (${name})`, async (context) => {
+  test(`concurrent calls create one secret per key (${name})`, async (context) => {
     const store = await open(context);
     const secrets = createWebhookSecrets({ store, cipher });
     assert.equal(await secrets.canSign('a'), false);
@@ -30,7 +30,7 @@ forEachStore((name, open) => {
     assert.ok(!JSON.stringify(rows).includes(String(made[0]).slice(6)), 'it is encrypted');
   });
 
-  test(`a rotated secret signs from its moment on, and both are known before (${name})`, async (context) => {
+  test(`a rotated secret signs from its activation, and both are known before (${name})`, async (context) => {
     const store = await open(context);
     let now = 1_800_000_000_000;
     const secrets = createWebhookSecrets({ store: { call: store.call, now: () => now }, cipher });
@@ -50,7 +50,7 @@ forEachStore((name, open) => {
     assert.equal((await secrets.reveal('a')).length, 1);
   });
 
-  test(`of rotations at the same moment one stands (${name})`, async (context) => {
+  test(`of concurrent rotations one takes effect (${name})`, async (context) => {
     const store = await open(context);
     const secrets = createWebhookSecrets({ store, cipher });
     const first = await secrets.create('a');
@@ -61,7 +61,7 @@ forEachStore((name, open) => {
     assert.deepEqual(more, []);
   });
 
-  test(`another encryption key reads nothing, and rekeying moves all to the new one (${name})`, async (context) => {
+  test(`secrets cannot be read with another encryption key, and rekeying re-encrypts all (${name})`, async (context) => {
     const store = await open(context);
     const first = await createWebhookSecrets({ store, cipher }).create('a');
     await createWebhookSecrets({ store, cipher }).create('b');
@@ -82,7 +82,7 @@ forEachStore((name, open) => {
   });
 });
 
-test('keys of the configuration use the secret of the gateway, or are told to set it', async (context) => {
+test('configured keys use callbacks.secret, or get an error that names it', async (context) => {
   const store = await openTestSqlite(context);
   const without = createWebhookSecrets({ store, cipher });
   await assert.rejects(without.ensureCanSign({ id: 'configured', origin: 'configuration' }), {
@@ -99,7 +99,7 @@ test('keys of the configuration use the secret of the gateway, or are told to se
   assert.deepEqual(await single.signingSecrets('configured'), { current: 'a-secret-for-all', next: secret });
 });
 
-test('a webhook is signed with the secret of its key at the moment it is sent', async (context) => {
+test('a webhook is signed with the secret that is current when it is sent', async (context) => {
   const receiver = await startReceiver();
   context.after(receiver.close);
   const rig = await startRig(context, openTestSqlite);
@@ -118,7 +118,7 @@ test('a webhook is signed with the secret of its key at the moment it is sent', 
   assert.equal(headers['webhook-signature'], standard.join(' '));
 });
 
-test('what a key that is revoked by now is owed is still signed with its secret', async (context) => {
+test('webhooks of a revoked key are still signed with its secret', async (context) => {
   const receiver = await startReceiver();
   context.after(receiver.close);
   const rig = await startRig(context, openTestSqlite);
@@ -135,7 +135,7 @@ test('what a key that is revoked by now is owed is still signed with its secret'
   assert.equal(headers['x-service-signature'], createHmac('sha256', secret).update(body).digest('base64url'));
 });
 
-test('a ciphertext means nothing in another place, nor after a change', () => {
+test('a ciphertext is rejected in another location or after a change', () => {
   const place = { table: 'webhook_secret', id: 'a', column: 'ciphertext' };
   const envelope = cipher.encrypt('geheim ü', place);
   assert.match(envelope, /^v1:[0-9a-f]{8}:[\w-]{16}:[\w-]+:[\w-]{22}$/);

@@ -11,7 +11,7 @@ const body = Buffer.from(
 );
 const sign = (secret: string, bytes = body) => createHmac('sha256', secret).update(bytes).digest('base64url');
 
-test('a body with its signature gives the webhook, in whatever form headers come', () => {
+test('verifies a signed body with headers in any form', () => {
   const signature = sign('one');
   for (const headers of [
     { 'x-service-signature': signature },
@@ -23,7 +23,7 @@ test('a body with its signature gives the webhook, in whatever form headers come
   }
 });
 
-test('everything else is refused', () => {
+test('throws WebhookError for everything else', () => {
   const signature = sign('one');
   const refuse = (...wrong: Parameters<typeof verifyWebhook>) =>
     assert.throws(() => verifyWebhook(...wrong), WebhookError);
@@ -39,7 +39,7 @@ test('everything else is refused', () => {
   refuse('no JSON', { 'x-service-signature': sign('one', Buffer.from('no JSON')) }, 'one');
 });
 
-test('a body that would be too large goes without what the status endpoint still has', () => {
+test('a body above the limit is sent without prompt and metadata', () => {
   const settled = {
     taskId: 'a',
     status: 'completed',
