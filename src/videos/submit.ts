@@ -54,7 +54,7 @@ async function send(step: TaskStep): Promise<StepResult> {
   }
   if (prepared.type === 'unauthorized') return saveChange(step, (now) => retryLater(step, now));
   if (!(await recordSending(step))) return 'over';
-  const request = { ...prepared.request, alone: true };
+  const request: UpstreamRequest = { ...prepared.request, freshConnection: true };
   const outcome = await sendCall(context, request, { signal: step.signal, timeoutMs: SUBMISSION_TIMEOUT_MS });
   return handleVerdict(step, target, verdictOf(outcome, prepared.call));
 }
