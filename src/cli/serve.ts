@@ -96,7 +96,7 @@ function listenProblem(code: string | undefined, { host, port }: ServerConfig): 
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${host} is no address of this machine. Choose another with --host.`;
+      return `${host} is not an address of this machine. Choose another with --host.`;
     default:
       return undefined;
   }

@@ -20,7 +20,7 @@ export interface Machine {
 export function startWarnings(config: Config, machine = thisMachine()): string[] {
   const warnings: string[] = [];
   if (isRootUnnecessary(config, machine)) {
-    warnings.push('The gateway runs as root and needs not to: run it as a user of its own that owns the data folder.');
+    warnings.push('The gateway runs as root unnecessarily: run it as its own user, which owns the data folder.');
   }
   if (
     !config.postgres &&

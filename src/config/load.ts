@@ -97,8 +97,8 @@ function mayBeMissing(path: string, file: ConfigFile): boolean {
 function unknownField(path: string, allowed: string[]): string {
   if (path.startsWith('providers.') && allowed.length === 0) {
     return /\.headers\./.test(path)
-      ? 'is no header name'
-      : 'is no provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first';
+      ? 'is not a valid header name'
+      : 'is not a valid provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first';
   }
   const name = path.slice(path.lastIndexOf('.') + 1);
   const guess = nearest(name, allowed);

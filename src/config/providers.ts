@@ -57,7 +57,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   if (waitingFor) return { state: 'waiting', id, type: type.id, waitingFor };
 
   const isDefaultId = id === type.id;
-  if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'stands beside api_key; give one of them');
+  if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'conflicts with api_key; set only one of them');
   const configuredKeys = (entry.api_keys ?? [entry.api_key])
     .filter((key) => key != null && key !== '')
     .map((key) => new Secret(key as string));
@@ -87,7 +87,7 @@ function typeProblem(id: string, type: string | undefined, allowed: string[]): s
   const guess = nearest(type ?? id, allowed);
   const list = allowed.join(', ');
   if (type !== undefined)
-    return `"${type}" is no provider type${guess ? `; did you mean ${guess}?` : ''}; allowed: ${list}`;
+    return `"${type}" is not a provider type${guess ? `; did you mean ${guess}?` : ''}; allowed: ${list}`;
   return `needs type, one of ${list}${guess ? `; or did you mean ${guess}?` : ''}`;
 }
 

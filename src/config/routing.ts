@@ -40,7 +40,9 @@ function checkProvider(id: string, providers: readonly ProviderConfig[], report:
   const ids = providers.map((provider) => provider.id);
   if (ids.includes(id)) return;
   const guess = nearest(id, ids);
-  report(`"${id}" is no provider${guess ? `; did you mean ${guess}?` : ''}; there are: ${ids.join(', ')}`);
+  report(
+    `"${id}" is not a configured provider${guess ? `; did you mean ${guess}?` : ''}; there are: ${ids.join(', ')}`,
+  );
 }
 
 function resolveEndpoint({

@@ -21,9 +21,9 @@ const HOUR_MS = 3600 * SECOND_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 export function resolveEncryption(entry: EncryptionEntry, report: ReportProblem): EncryptionConfig {
-  if (entry.key && entry.key_file) report('encryption.key_file', 'stands beside key; give one of them');
+  if (entry.key && entry.key_file) report('encryption.key_file', 'conflicts with key; set only one of them');
   const keys = [...(entry.key ? [entry.key] : []), ...(entry.previous_keys ?? [])];
-  if (!entry.key && keys.length > 0) report('encryption.previous_keys', 'needs key beside it');
+  if (!entry.key && keys.length > 0) report('encryption.previous_keys', 'requires key');
   return {
     keys: keys.map((key) => new Secret(key)),
     keyFile: entry.key_file ? resolve(entry.key_file) : undefined,

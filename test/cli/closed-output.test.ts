@@ -11,7 +11,7 @@ import { test } from 'node:test';
 
 const main = join(import.meta.dirname, '../../src/main.ts');
 
-test('a list whose reader is gone ends quietly', async () => {
+test('a list exits quietly when its pipe is closed', async () => {
   const child = spawn(process.execPath, [main, 'models'], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -22,7 +22,7 @@ test('a list whose reader is gone ends quietly', async () => {
   assert.equal(code, 0);
 });
 
-test('a gateway whose log is on a full disk goes on', { skip: !existsSync('/dev/full') }, async (context) => {
+test('a gateway keeps running when its log is on a full disk', { skip: !existsSync('/dev/full') }, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-full-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const full = openSync('/dev/full', 'w');

@@ -69,7 +69,7 @@ describe('check', () => {
     assert.match(stderr, /flag\.yaml: no such file\n$/);
   });
 
-  test('refuses a gateway for everyone without a key', async (context) => {
+  test('refuses an exposed gateway without a key', async (context) => {
     const { folder, run } = program(context);
     writeFileSync(join(folder, 'polygate.yaml'), 'server: { host: 0.0.0.0 }\n');
     const refused = await run(['check']);
@@ -108,7 +108,7 @@ describe('keys', () => {
     assert.deepEqual(readdirSync(folder), ['polygate.yaml']);
   });
 
-  test('and whatever else is in a store is looked for where there is one, and nothing is made', async (context) => {
+  test('need an existing store, and create none', async (context) => {
     const { folder, run } = program(context);
     const reading = ['keys list', 'keys show a', 'keys revoke a', 'videos list', 'usage', 'audit'];
     for (const command of reading) {
@@ -123,7 +123,7 @@ describe('keys', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  test('are refused without sense, in one line', async (context) => {
+  test('with invalid options are refused in one line', async (context) => {
     const { run } = program(context);
     assert.equal((await run(['keys', 'create', '--name', 'somebody'])).code, 0);
     for (const [args, message] of [

@@ -94,7 +94,7 @@ test('webhook secrets are shown, rotated with an overlap, and encrypted anew', a
   assert.ok(!both.some(({ secret }: { secret: string }) => secret === only.secret));
 });
 
-test('what makes no sense is refused in one line', async (context) => {
+test('invalid options are refused in one line', async (context) => {
   const { run } = program(context);
   for (const [args, message] of [
     [['--surfaces', 'chat,mail'], /--surfaces must be some of chat, messages, generate, videos/],

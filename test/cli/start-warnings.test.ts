@@ -15,9 +15,9 @@ function configOf(text: string) {
   return parseConfig(text, sourceWith());
 }
 
-test('a gateway that runs as root and needs not to says so', () => {
+test('a gateway that runs as root unnecessarily warns', () => {
   const plain = configOf('server: { port: 8080 }');
-  assert.match(startWarnings(plain, ROOT).join(), /runs as root and needs not to/);
+  assert.match(startWarnings(plain, ROOT).join(), /runs as root unnecessarily/);
   assert.deepEqual(startWarnings(plain, { ...ROOT, uid: 1000 }), []);
   assert.deepEqual(startWarnings(plain, { ...ROOT, isContainer: true }), []);
   assert.deepEqual(startWarnings(plain, { ...ROOT, platform: 'win32', uid: undefined }), []);

@@ -43,7 +43,7 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
   await gateway.ended;
 });
 
-test('bad options are refused in words', { concurrency: true }, async (context) => {
+test('invalid options are refused with a message', { concurrency: true }, async (context) => {
   const { run } = program(context);
   const [limit, status] = await Promise.all([
     run(['videos', 'list', '--limit', '0']),

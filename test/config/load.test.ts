@@ -166,7 +166,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
   {
     about: 'a key and a key file',
     text: `encryption: { key: ${'A'.repeat(43)}=, key_file: k }`,
-    faults: ['1: encryption.key_file: stands beside key; give one of them'],
+    faults: ['1: encryption.key_file: conflicts with key; set only one of them'],
   },
   {
     about: 'a short encryption key',

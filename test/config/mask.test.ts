@@ -26,7 +26,7 @@ group('a secret', () => {
     assert.equal(secret.reveal(), SECRET);
   });
 
-  test('that is short shows nothing at all', () => {
+  test('that is short is masked completely', () => {
     assert.equal(new Secret('abcdefgh').mask(), '…');
   });
 });
@@ -43,7 +43,7 @@ providers:
   );
   const text = describeConfig(config);
 
-  test('is a configuration file again but for the masks', () => {
+  test('is a valid configuration file except for masked secrets', () => {
     const again = configOf(text.replaceAll('abcd…', SECRET));
     assert.deepEqual(plain(again), plain(config));
     assert.equal(parse(text).server.deadlines.connect, '5s');

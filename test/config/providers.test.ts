@@ -57,7 +57,7 @@ describe('in a file', () => {
     );
     assert.throws(
       () => ready('openai', 'providers: { openai: { api_key: a, api_keys: [b] } }'),
-      /stands beside api_key/,
+      /conflicts with api_key/,
     );
   });
 
@@ -135,7 +135,7 @@ const REFUSED: { text: string; faults: string[] }[] = [
   {
     text: 'providers:\n  mine:\n    type: opena',
     faults: [
-      '3: providers.mine.type: "opena" is no provider type; did you mean openai?; allowed: openai, google, ollama, openai-compatible, sandbox',
+      '3: providers.mine.type: "opena" is not a provider type; did you mean openai?; allowed: openai, google, ollama, openai-compatible, sandbox',
     ],
   },
   {
@@ -149,7 +149,7 @@ const REFUSED: { text: string; faults: string[] }[] = [
   {
     text: 'providers:\n  Big: {}',
     faults: [
-      '2: providers.Big: is no provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first',
+      '2: providers.Big: is not a valid provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first',
     ],
   },
   {

@@ -72,7 +72,7 @@ test('a reload on demand reads again though nothing changed', async (context) =>
 });
 
 describe('a file that is emptied', () => {
-  test('for a moment is read once it is written, and its emptiness is no configuration', async (context) => {
+  test('for a moment is read once it is written, and never as an empty configuration', async (context) => {
     const { file, next } = watched(context, 'server: { port: 1 }');
     for (const port of [2, 3]) {
       truncateSync(file);
@@ -127,7 +127,7 @@ test('a file that is written piece by piece is read when it is whole', async (co
   assert.deepEqual(arrived, [], 'pieces are no configurations');
 });
 
-test('a reload on demand amid a write waits for its end', async (context) => {
+test('a reload on demand waits for a write in progress', async (context) => {
   const { file, watcher, next } = watched(context, 'server: { port: 1 }');
   truncateSync(file);
   watcher.reload();

@@ -14,7 +14,7 @@ describe('durations and sizes', () => {
     assert.equal(parseMoment('2027-01-31T12:00:00+01:00'), Date.UTC(2027, 0, 31, 11));
   });
 
-  test('are refused when they are none', () => {
+  test('are refused when invalid', () => {
     for (const text of ['', '5', 's', '-5s', '5 s', '5y', '5constructor', '1e3s'])
       assert.equal(parseDuration(text), undefined, text);
     for (const text of ['20MB', '20']) assert.equal(parseSize(text), undefined, text);
@@ -29,7 +29,7 @@ describe('durations and sizes', () => {
   });
 });
 
-test('the nearest name is near', () => {
+test('spelling suggestions are close to the name', () => {
   const known = ['server', 'data', 'keys', 'providers'];
   assert.equal(nearest('sever', known), 'server');
   assert.equal(nearest('provdiers', known), 'providers');
@@ -39,7 +39,7 @@ test('the nearest name is near', () => {
   assert.equal(nearest('x', known), undefined);
 });
 
-test('loopback is this machine alone', () => {
+test('loopback addresses are recognized', () => {
   for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) assert.ok(isLoopback(host), host);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.com', 'example.com', ''])
     assert.ok(!isLoopback(host), host);

@@ -106,7 +106,7 @@ describe('a tool loop with reasoning', () => {
   }
 });
 
-describe('a body that is hardly one', () => {
+describe('a malformed body', () => {
   for (const { id } of providerTypes.values()) {
     test(`is survived by ${id}`, () => {
       const odd: Json[] = [

@@ -52,7 +52,7 @@ describe('faulty', () => {
     assert.equal(JSON.parse(error.bytes.toString()).error.type, 'server_error');
   });
 
-  test('succeeds with what is no answer', async () => {
+  test('returns invalid bodies with status 200', async () => {
     const garbage = await call(user('faulty', 'garbage'));
     assert.deepEqual([garbage.status, garbage.headers['content-type']], [200, 'text/html']);
     assert.match(garbage.bytes.toString(), /^<!doctype html>/);
@@ -76,7 +76,7 @@ describe('faulty', () => {
     assert.equal(clock.waits.at(-1), 600_000);
   });
 
-  test('hangs until nobody waits any more', async () => {
+  test('hangs until the request is aborted', async () => {
     const gone = new Error('gone');
     for (const text of ['hang', 'hang after 2']) {
       const client = new AbortController();
@@ -88,7 +88,7 @@ describe('faulty', () => {
     }
   });
 
-  test('explains itself otherwise', async () => {
+  test('answers with help otherwise', async () => {
     const { bytes } = await call(user('faulty', 'Hello?'));
     assert.match(JSON.parse(bytes.toString()).choices[0].message.content, /^I fail on request/);
   });

@@ -178,7 +178,7 @@ describe('echo', () => {
     ]);
   });
 
-  test('has nothing to say to nothing', async () => {
+  test('answers an empty message with nothing', async () => {
     for (const content of ['', [], null]) assert.equal(await textOf(user('echo', content)), '');
     assert.equal(await textOf({ model: 'echo', messages: [{ role: 'system', content: 'Be kind.' }] }), '');
   });
@@ -206,7 +206,7 @@ describe('echo', () => {
     assert.equal(usage.completion_tokens, 6);
   });
 
-  test('is certain of its tokens', async () => {
+  test('has log probabilities of 0', async () => {
     const { choices } = await whole(user('echo', 'é!', { logprobs: true, top_logprobs: 2 }));
     const accent = { token: 'é', logprob: 0, bytes: [0xc3, 0xa9] };
     const mark = { token: '!', logprob: 0, bytes: [0x21] };
@@ -343,7 +343,7 @@ describe('reasoner', () => {
     assert.equal(await reasoningTokens({ reasoning: { max_tokens: 5 } }), 5);
   });
 
-  test('keeps its thoughts to itself when told, and counts them', async () => {
+  test('hides its reasoning when told, and still counts it', async () => {
     const body = user('reasoner', 'why', { reasoning: { exclude: true } });
     const { choices, usage } = await whole(body);
     assert.equal(choices[0].message.reasoning, undefined);

@@ -23,7 +23,7 @@ function clock() {
   };
 }
 
-describe('health', () => {
+describe('circuit breaker', () => {
   function rig() {
     const { now, pass } = clock();
     const health = createCircuitBreaker({ cooldown: () => 10_000, now });
@@ -33,7 +33,7 @@ describe('health', () => {
     return { health, pass, fail };
   }
 
-  test('a limit rests at once: for the time it says, else for the configured one', () => {
+  test('a rate limit starts a cooldown at once, for its retry-after or the configured time', () => {
     for (const status of [429, 529]) {
       const { health, pass, fail } = rig();
       fail(failure(status));
@@ -52,7 +52,7 @@ describe('health', () => {
     assert.equal(health.cooldown('a')?.milliseconds, 3_600_000);
   });
 
-  test('other failures rest from the third in a row', () => {
+  test('other failures start a cooldown after three in a row', () => {
     const { health, fail } = rig();
     fail(failure(500), failure());
     assert.equal(health.cooldown('a'), undefined);
@@ -63,7 +63,7 @@ describe('health', () => {
     assert.deepEqual(health.cooldown('a'), { cause: 'upstream_error', milliseconds: 10_000 });
   });
 
-  test('after the rest one request tries; its failure doubles the rest, up to five minutes', () => {
+  test('after the cooldown one probe is sent; its failure doubles the cooldown, up to five minutes', () => {
     const { health, pass, fail } = rig();
     fail(failure(429));
     for (const rest of [20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
@@ -78,7 +78,7 @@ describe('health', () => {
     assert.equal(health.cooldown('a'), undefined);
   });
 
-  test('a probe that is given up leaves the next one its turn', () => {
+  test('an abandoned probe lets the next request probe', () => {
     const { health, pass, fail } = rig();
     fail(failure(429));
     pass(10_001);
@@ -88,7 +88,7 @@ describe('health', () => {
     assert.equal(health.cooldown('a'), undefined);
   });
 
-  test('an answer that was on its way does not end a rest, but one that was asked for in it does', () => {
+  test('a success that began before the cooldown does not end it, one that began during it does', () => {
     const { health, fail } = rig();
     const early = health.begin('a');
     fail(failure(429));
@@ -98,7 +98,7 @@ describe('health', () => {
     assert.equal(health.cooldown('a'), undefined);
   });
 
-  test('requests that were on their way change nothing of a probe', () => {
+  test('requests in flight do not affect a probe', () => {
     const { health, pass, fail } = rig();
     const early = health.begin('a');
     fail(failure(429));
@@ -133,7 +133,7 @@ describe('statistics', () => {
     assert.equal(statistics.latency('a', 'p99'), undefined);
   });
 
-  test('only so many samples are kept', () => {
+  test('the number of samples is bounded', () => {
     const statistics = createLatencyStatistics(() => 0);
     for (let count = 0; count < 2000; count++) statistics.record('a', { firstByte: count * 1000, total: 0 });
     assert.equal(statistics.latency('a', 'p50'), 1749);
@@ -147,7 +147,7 @@ describe('the retry budget', () => {
     return spent;
   }
 
-  test('is a reserve and a tenth of the requests', () => {
+  test('allows a reserve plus a tenth of the requests', () => {
     const budget = createRetryBudget(() => 0);
     for (let count = 0; count < 50; count++) budget.deposit();
     assert.equal(spendAll(budget), 15);
@@ -159,7 +159,7 @@ describe('the retry budget', () => {
     assert.equal(spendAll(budget), 100);
   });
 
-  test('the reserve comes back by the second', () => {
+  test('the reserve refills by one per second', () => {
     const { now, pass } = clock();
     const budget = createRetryBudget(now);
     assert.equal(spendAll(budget), 10);
@@ -183,7 +183,7 @@ test('a conversation is bound for ten minutes from its last answer', () => {
   assert.equal(bindings.endpointOf('d'), undefined);
 });
 
-test('falling back is for failures of the upstream', () => {
+test('only upstream failures allow a fallback', () => {
   for (const status of [408, 429, 500, 502, 503, 504, 520, 529])
     assert.ok(mayFallBack(failure(status)), String(status));
   for (const status of [400, 401, 402, 403, 404, 409, 413, 422, 451])

@@ -84,19 +84,19 @@ const SPELLINGS: [house: string, provider: Json, policy: Partial<RoutingPolicy>]
   ['ZenMux', { fallback: 'openai/gpt-5' }, { fallbackModels: ['openai/gpt-5'] }],
 ];
 
-describe('spellings', () => {
+describe('dialects', () => {
   for (const [house, provider, policy] of SPELLINGS) {
     test(`${house}: ${JSON.stringify(provider)}`, () => {
       assert.deepEqual(defined(read(provider)), defined({ ...NO_POLICY, ...policy }));
     });
   }
 
-  test('models stand before the fallback models of the object', () => {
+  test('models of the body come before the fallback models of the object', () => {
     assert.deepEqual(read({ fallback: ['c'] }, ['a', 'b']).fallbackModels, ['a', 'b', 'c']);
     assert.deepEqual(read(undefined, ['a']).fallbackModels, ['a']);
   });
 
-  test('the header is the same object, and stands above the body', () => {
+  test('the header has the same format and overrides the body', () => {
     const header = '{"sort":"price","order":["openai"]}';
     assert.deepEqual(readPolicy({ header, slugs }).sort, 'price');
     const both = readPolicy({ body: { provider: { sort: 'latency', zdr: true } }, header, slugs });
@@ -136,7 +136,7 @@ const FAULTS: [provider: Json, param: string, message: RegExp][] = [
   [[], 'provider', /must be an object/],
 ];
 
-describe('faults', () => {
+describe('invalid policies', () => {
   for (const [provider, param, message] of FAULTS) {
     test(JSON.stringify(provider), () => {
       assert.throws(() => read(provider), refusal(param, message));
@@ -148,7 +148,7 @@ describe('faults', () => {
       assert.throws(() => read(undefined, models), refusal('models', /list of up to 20/));
   });
 
-  test('the header is named where it is at fault', () => {
+  test('an error in the header names the header', () => {
     assert.throws(() => readPolicy({ header: 'price', slugs }), refusal('x-polygate-provider', /JSON object/));
     assert.throws(() => readPolicy({ header: '[]', slugs }), refusal('x-polygate-provider', /JSON object/));
     assert.throws(() => readPolicy({ header: '{"a":1}', slugs }), refusal('x-polygate-provider.a', /allowed: order/));
@@ -157,7 +157,7 @@ describe('faults', () => {
   });
 });
 
-describe('suffixes of the name of a model', () => {
+describe('model name suffixes', () => {
   const known = new Set(['a/m', 'a/m:free', 'a/odd:floor']);
   const split = (name: string) => splitModelName(name, (text) => known.has(text), slugs);
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLog, redactLine } from '../../src/telemetry/log.ts';
 
-describe('secrets are taken out', () => {
+describe('secrets are redacted', () => {
   for (const secret of [
     'sk-pg-Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OQ',
     'sk-ant-api03-abcdef0123456789',
@@ -21,7 +21,7 @@ describe('secrets are taken out', () => {
   }
 });
 
-describe('addresses keep their host', () => {
+describe('URLs keep only their host', () => {
   for (const [address, shown] of [
     ['https://hooks.example.com/a/b?token=1#c', 'https://hooks.example.com/…'],
     ['https://user:password@hooks.example.com:8443/a', 'https://hooks.example.com:8443/…'],
@@ -36,7 +36,7 @@ describe('addresses keep their host', () => {
   }
 });
 
-test('a log passes every line through that look', () => {
+test('every log line is redacted', () => {
   const lines: string[] = [];
   const log = createLog({ write: (line) => void lines.push(line) });
   log.warn({ err: new Error('at https://a.example/x?sig=1 with sk-pg-0123456789') }, 'bad\nline');

@@ -43,7 +43,7 @@ test('a call is counted with its attempts, tokens, cost and times', async () => 
   ]);
 });
 
-test('what happens beside requests is counted', async () => {
+test('events outside of requests are counted', async () => {
   const metrics = createMetrics(WELL);
   metrics.events.videoStatusChanged('completed');
   metrics.events.videoMirrorFailed();
@@ -62,7 +62,7 @@ test('what happens beside requests is counted', async () => {
   }
 });
 
-test('the store, waiting records and the process are looked at when somebody asks', async () => {
+test('the store, waiting records and the process are read at each scrape', async () => {
   let writable = true;
   const metrics = createMetrics({ storeWritable: async () => writable, usageWaiting: () => 3, usageLost: () => 1 });
   assert.deepEqual(await lines(metrics, 'store_writable'), ['polygate_store_writable 1']);
@@ -75,7 +75,7 @@ test('the store, waiting records and the process are looked at when somebody ask
   assert.match(text, /^process_resident_memory_bytes /m);
 });
 
-test('a thousand models make no thousand labels', async () => {
+test('the number of model labels is bounded', async () => {
   const metrics = createMetrics(WELL);
   for (let index = 0; index < 1000; index++) {
     const attempts = [{ provider: 'p', model: `p/${index}`, upstreamModel: `${index}`, milliseconds: 1 }];

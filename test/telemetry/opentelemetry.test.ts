@@ -35,7 +35,7 @@ async function tell({ head, call, end, propagate = false }: Told): Promise<{ col
 }
 
 describe('traces', () => {
-  test('a span of the request, and one below it for each upstream', async () => {
+  test('a request has a server span, and each attempt a client span below it', async () => {
     const { collector } = await tell({});
     const spans = collector.spans();
     const server = spans.find(({ kind }) => kind === 2);
@@ -118,7 +118,7 @@ describe('traces', () => {
     assert.deepEqual([server(ours)?.status, server(ours)?.attributes['error.type']], [2, 'upstream_error']);
   });
 
-  test('a client that leaves is told of', async () => {
+  test('a disconnected client is recorded', async () => {
     const end: Partial<RequestFacts> = { status: undefined, outcome: 'client-closed' };
     const { collector } = await tell({ call: { status: 'client-closed' }, end });
     const [last] = collector.spans().filter(({ name }) => name === 'chat m-2');
@@ -164,7 +164,7 @@ describe('metrics', () => {
   });
 });
 
-test('a collector that refuses is told of once', async () => {
+test('a failing collector is logged once', async () => {
   const collector = await startCollector(400);
   const warnings: object[] = [];
   const log = { warn: (details: object) => void warnings.push(details) };
