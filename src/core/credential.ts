@@ -21,8 +21,8 @@ export interface TokenSource {
   readonly id: string;
   /** Without waiting while a token is valid. Rejects with a GatewayError when none can be had. */
   token(): string | Promise<string>;
-  /** The upstream refused this token: it is not given again. */
-  refused(token: string): void;
+  /** The upstream refused the account. True when that may be due to the token, which then is not given again. */
+  refused(): boolean;
 }
 
 export const NO_CREDENTIAL: CredentialValue = { type: 'none' };

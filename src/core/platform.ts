@@ -1,6 +1,8 @@
 /** Platform: how a provider is reached. Inference, videos and model discovery all go through it. */
 
 import type { CredentialValue } from './credential.ts';
+import type { GatewayError } from './errors.ts';
+import type { Json } from './json/json.ts';
 
 export interface Platform {
   /** The absolute URL of an operation, with its query. */
@@ -15,6 +17,20 @@ export interface Platform {
     credential: CredentialValue,
     now: number,
   ): OutgoingRequest | Promise<OutgoingRequest>;
+  /** How its streams are framed where they are not server-sent events. */
+  readonly framing?: Framing;
+  /** What an error answer means where the platform says it in its own way; undefined leaves it to the protocol. */
+  decodeError?(answer: ErrorAnswer): GatewayError | undefined;
+}
+
+export type Framing = 'aws-event-stream' | 'json-lines';
+
+export interface ErrorAnswer {
+  /** Absent for an error inside a stream. */
+  readonly status?: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Undefined for what is no JSON object. */
+  readonly body: Json;
 }
 
 /** An operation of an upstream; `path` is where the protocol or the interface itself has it. */

@@ -8,6 +8,7 @@ import type { OutgoingRequest } from '../core/platform.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { DeadlineTimer } from '../transport/deadlines.ts';
+import { acceptedStreams } from '../transport/framing/index.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Prepare } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
@@ -183,7 +184,7 @@ function upstreamRequest(
 ): Omit<OutgoingRequest, 'body'> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
-    accept: call.stream ? 'text/event-stream' : 'application/json',
+    accept: call.stream ? acceptedStreams(endpoint.provider.platform) : 'application/json',
     'accept-encoding': 'identity',
     'user-agent': userAgent,
     ...endpoint.headers,

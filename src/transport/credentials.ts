@@ -48,6 +48,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       number: entry.index + 1,
       value: entry.value,
       failed({ upstreamStatus, retryAfter }) {
+        if (upstreamStatus === 401 && entry.value.type === 'token' && entry.value.source.refused()) return;
         const rest = COOLDOWN_MS[upstreamStatus ?? 0];
         if (rest !== undefined) entry.restsUntil = now() + (retryAfter ?? rest);
       },

@@ -1,6 +1,7 @@
 /** An upstream's stream, written to the client as it comes, with signs of life in silence and a true ending. */
 
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { Framer } from '../../core/sse.ts';
 import type { Deadline } from '../../transport/deadlines.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { hold, MAX_STREAM_BYTES } from './answer-budget.ts';
@@ -20,13 +21,17 @@ import { createRelay, createTranslation, type Output, type StreamPipe } from './
 /** Milliseconds that an upstream gets to close its answer after the end of it. */
 const LINGER = 250;
 
-export function receiveStream(delivery: ResponseContext, headers: UpstreamHeaders): UpstreamReceiver {
+export function receiveStream(
+  delivery: ResponseContext,
+  headers: UpstreamHeaders,
+  createFramer: () => Framer,
+): UpstreamReceiver {
   const { call, planned, reply, options, rounds, timer } = delivery;
   const { complete: client } = call.protocol.operations;
   const relayed = planned.upstream === call.protocol;
   const pipe: StreamPipe = relayed
-    ? createRelay(call.protocol, options, (body) => learnState(delivery, body))
-    : createTranslation({ plan: planned, client: call.protocol, options, rounds });
+    ? createRelay(call.protocol, options, { createFramer, learn: (body) => learnState(delivery, body) })
+    : createTranslation({ plan: planned, client: call.protocol, options, rounds, createFramer });
   let silence: Deadline | undefined;
   let lingering: Deadline | undefined;
   let over = false;

@@ -136,8 +136,9 @@ export function receiveRefusal(delivery: ResponseContext, { status, headers, tel
   const { call, planned, abortUpstream } = delivery;
   const collector = createByteCollector();
 
-  const finish = (): void =>
-    tell(errorOf({ status, headers, bytes: collector.take(), relayed: planned.upstream === call.protocol }, planned));
+  const relayed = planned.upstream === call.protocol;
+  const { platform } = delivery.endpoint.provider;
+  const finish = (): void => tell(errorOf({ status, headers, bytes: collector.take(), relayed, platform }, planned));
 
   return {
     head() {},

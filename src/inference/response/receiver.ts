@@ -1,6 +1,7 @@
 /** Hears an upstream's answer from its head on and hands it to who can read it: a stream, one piece, or an error. */
 
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { framerFor } from '../../transport/framing/index.ts';
 import type { UpstreamExchange, UpstreamReceiver } from '../../transport/upstream-client.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 import { receiveStream } from './receive-stream.ts';
@@ -40,8 +41,10 @@ export function createReceiver(delivery: ResponseContext): AttachedReceiver {
   function readerOf(status: number, headers: UpstreamHeaders): UpstreamReceiver {
     const tell = (error: GatewayError): void => (stream ? stream.fail(error) : delivery.reject(error));
     if (status < 200 || status >= 300) return receiveRefusal(delivery, { status, headers, tell });
-    if (delivery.call.stream && isEventStream(headers)) {
-      stream ??= receiveStream(delivery, headers);
+    const { platform } = delivery.endpoint.provider;
+    const createFramer = delivery.call.stream ? framerFor(platform, headers['content-type']) : undefined;
+    if (createFramer) {
+      stream ??= receiveStream(delivery, headers, createFramer);
       return stream;
     }
     if (!stream && isJson(headers)) return receiveWhole(delivery, headers);
@@ -72,10 +75,6 @@ export function createReceiver(delivery: ResponseContext): AttachedReceiver {
 /** The stack ends before the nesting of such an answer does; requests are limited before. */
 function endless(cause: RangeError): GatewayError {
   return new GatewayError('upstream_error', 'The upstream sent an answer that nests too deeply.', { cause });
-}
-
-function isEventStream(headers: UpstreamHeaders): boolean {
-  return headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
 }
 
 function isJson(headers: UpstreamHeaders): boolean {

@@ -7,7 +7,7 @@ import { guardEvent } from '../../core/json/answer.ts';
 import { isObject, type Json, parseObject, read } from '../../core/json/json.ts';
 import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { createFramer, parseFrame, type SseEvent } from '../../core/sse.ts';
+import { createFramer as createSseFramer, type Framer, parseFrame, type SseEvent } from '../../core/sse.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseAssembler } from './assembler.ts';
 import { boundFacts } from './facts.ts';
@@ -52,8 +52,19 @@ const CR = 13;
 /** Ends of lines in Unicode, but not in events: clients that take them for such would lose the rest of a text. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
+export interface RelayOptions {
+  /** Of the upstream's stream; of server-sent events if absent. */
+  createFramer?: () => Framer;
+  /** Called with each frame that was parsed. */
+  learn?(body: Json): void;
+}
+
 /** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
-export function createRelay(protocol: Protocol, options: EncoderOptions, learn?: (body: Json) => void): StreamPipe {
+export function createRelay(
+  protocol: Protocol,
+  options: EncoderOptions,
+  { createFramer = createSseFramer, learn }: RelayOptions = {},
+): StreamPipe {
   const { complete: operation } = protocol.operations;
   const stateMarks = (operation.state?.fields ?? []).map((field) => `"${field}"`);
   const mustBeParsed = createMarkSearch([String(operation.usageMark), ERROR_MARK, ...stateMarks]);
@@ -250,13 +261,21 @@ export interface TranslationContext {
   client: Protocol;
   options: EncoderOptions;
   rounds: ResponseAssembler;
+  /** Of the upstream's stream; of server-sent events if absent. */
+  createFramer?: () => Framer;
 }
 
 /**
  * Events of the upstream's protocol in the client's. Nothing is given before the answer itself begins. After `end` the
  * next round of the same answer may be pushed.
  */
-export function createTranslation({ plan, client, options, rounds }: TranslationContext): StreamPipe {
+export function createTranslation({
+  plan,
+  client,
+  options,
+  rounds,
+  createFramer = createSseFramer,
+}: TranslationContext): StreamPipe {
   const encoder = client.operations.complete.streamEncoder(options);
   const { complete: upstream } = plan.upstream.operations;
   let framer = createFramer();

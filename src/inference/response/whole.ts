@@ -6,6 +6,7 @@ import { readAtOnce } from '../../core/json/answer.ts';
 import { copyJson, isObject, type Json, valueAt } from '../../core/json/json.ts';
 import { setMembers } from '../../core/json/members.ts';
 import type { AnswerFacts, EncoderOptions, Operation } from '../../core/operation.ts';
+import type { Platform } from '../../core/platform.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { parseRetryAfter } from '../../core/retry-after.ts';
 import type { Plan } from '../request/planned-request.ts';
@@ -90,18 +91,18 @@ interface Refusal {
   bytes: Buffer;
   /** The upstream speaks the client's protocol, so that its own words may go out as they are. */
   relayed: boolean;
+  platform: Pick<Platform, 'decodeError'>;
 }
 
 /** These say something of the gateway's own account at the upstream and never reach a client. */
 const ACCOUNT_STATUSES = [401, 402, 403, 407];
 
 /** What an upstream's error answer means to the client; its words stay, but for secrets. */
-export function errorOf({ status, headers, bytes, relayed }: Refusal, plan: Plan): GatewayError {
+export function errorOf({ status, headers, bytes, relayed, platform }: Refusal, plan: Plan): GatewayError {
   const body = readObject(bytes);
-  const decoded = body
-    ? plan.upstream.decodeError(status, body)
-    : new GatewayError(codeOfUpstreamStatus(status), `The upstream answered with status ${status}.`);
-  const own = isObject(body?.error) && plan.upstream.errorIn(body) !== undefined;
+  const special = platform.decodeError?.({ status, headers, body });
+  const decoded = special ?? errorInBody(status, body, plan);
+  const own = !special && isObject(body?.error) && plan.upstream.errorIn(body) !== undefined;
   const clean = relayed && own && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
   return new GatewayError(decoded.code, redact(decoded.message), {
     param: decoded.param,
@@ -109,6 +110,12 @@ export function errorOf({ status, headers, bytes, relayed }: Refusal, plan: Plan
     upstreamStatus: status,
     answer: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
   });
+}
+
+function errorInBody(status: number, body: Json, { upstream }: Plan): GatewayError {
+  return body
+    ? upstream.decodeError(status, body)
+    : new GatewayError(codeOfUpstreamStatus(status), `The upstream answered with status ${status}.`);
 }
 
 function readObject(bytes: Buffer): Json {
