@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { isLoopback, localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
 import type { Clock } from '../core/clock.ts';
+import type { ProviderType } from '../core/provider.ts';
 import { createApp } from '../http/app.ts';
 import { createBodyBudget, defaultBodyMemory } from '../http/body-budget.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
@@ -35,6 +36,8 @@ export interface GatewayOptions {
   version: string;
   /** Fetches media that clients reference by URL; by default with the configured address policy. */
   fetchBytes?: FetchBytes;
+  /** The types of providers there are; the gateway's own if absent. */
+  providerTypes?: ReadonlyMap<string, ProviderType>;
   /** That of the store and this machine if absent. */
   clock?: Clock;
 }
@@ -70,7 +73,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     return {
       config: next,
       upstream,
-      models: createModels(next.providers, { upstream, log, userAgent, routes: next.routing, clock }),
+      models: createModels(next.providers, {
+        upstream,
+        log,
+        userAgent,
+        routes: next.routing,
+        clock,
+        types: options.providerTypes,
+      }),
     };
   }
 

@@ -42,6 +42,8 @@ interface RegistryContext {
   /** Configured model names and aliases. */
   routes?: ConfiguredModels;
   clock?: Pick<Clock, 'now' | 'monotonic'>;
+  /** The types of providers there are; the gateway's own if absent. */
+  types?: ReadonlyMap<string, ProviderType>;
 }
 
 const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), fallbackModels: [] };
@@ -70,13 +72,13 @@ interface RegisteredProvider extends ActiveProvider {
 
 export function createModels(configs: readonly ProviderConfig[], context: RegistryContext): LiveModels {
   const registered = new Map<string, RegisteredProvider>();
-  const { routes = NO_ROUTES } = context;
-  const slugs = new Set([...providerTypes.keys(), ...configs.map(({ id }) => id)]);
+  const { routes = NO_ROUTES, types = providerTypes } = context;
+  const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);
   let catalog: Catalog;
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') registered.set(config.id, activate(config, context.clock));
+    if (config.state === 'ready') registered.set(config.id, activate(config, types, context.clock));
   }
   rebuild();
   for (const entry of registered.values()) {
@@ -137,8 +139,12 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
   };
 }
 
-function activate(config: ReadyProvider, clock: RegistryContext['clock']): RegisteredProvider {
-  const type = providerTypes.get(config.type);
+function activate(
+  config: ReadyProvider,
+  types: ReadonlyMap<string, ProviderType>,
+  clock: RegistryContext['clock'],
+): RegisteredProvider {
+  const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
+import type { Platform } from '../core/platform.ts';
 import type { Dialect, Provider, ProviderSettings, ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import { createHeaderPlatform, type HeaderPlatformOptions } from './platform/headers.ts';
@@ -15,6 +16,8 @@ export interface Description
   dialects: readonly Dialect[];
   /** Those that a model is spoken to in, in the order of preference; all of them if absent. */
   protocolsOf?(model: CatalogModel): readonly string[];
+  /** How it is reached where that is more than paths below `baseUrl` and a credential as a header. */
+  platform?(settings: { baseUrl: string }): Platform;
   /** The end of a base URL that the protocol's paths bring themselves. */
   version?: RegExp;
   /** The end of a base URL that the paths of videos don't share. */
@@ -22,7 +25,7 @@ export interface Description
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, keyPair, headers, version, chatBase, family, video, ...others } = description;
+  const { credential, keyPair, headers, platform, version, chatBase, family, video, ...others } = description;
   const { billsReportedCost, dialects, protocolsOf, ...about } = others;
   return {
     ...about,
@@ -34,16 +37,18 @@ export function providerType(description: Description): ProviderType {
         id: settings.id,
         speaks: (model) => (protocolsOf ? ordered(dialects, protocolsOf(model)) : dialects),
         environment: about.environment,
-        platform: createHeaderPlatform({
-          ...{ baseUrl: url, credential, keyPair, headers },
-          ...(chatBase && { videoBaseUrl: url.replace(chatBase, '') }),
-        }),
+        platform: platform?.({ baseUrl: url }) ?? headerPlatform(url, description),
         ...(family && { family }),
         ...(billsReportedCost && { billsReportedCost }),
         ...(video && { video }),
       };
     },
   };
+}
+
+function headerPlatform(baseUrl: string, { credential, keyPair, headers, chatBase }: Description): Platform {
+  const videoBaseUrl = chatBase && baseUrl.replace(chatBase, '');
+  return createHeaderPlatform({ baseUrl, videoBaseUrl, credential, keyPair, headers });
 }
 
 function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Dialect[] {

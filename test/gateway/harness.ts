@@ -33,7 +33,7 @@ export interface TestGateway {
   stop(grace?: number): Promise<void>;
 }
 
-export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock'> {
+export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock' | 'providerTypes'> {
   /** More keys, in the file's own spelling. */
   keys?: string[];
   /** Stands between the gateway and its store. */
@@ -48,7 +48,7 @@ export async function startTestGateway(
   { keys: more = [], wrapStore = (store) => store, postgres, ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
-  const known = providerTypes;
+  const known = options.providerTypes ?? providerTypes;
   const configOf = (text: string, key = more.join(', ')) =>
     parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }, ${key}]\n${text}`, {
       environment: {},

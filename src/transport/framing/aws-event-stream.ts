@@ -5,7 +5,7 @@
 
 import { crc32 } from 'node:zlib';
 import { createByteCollector } from '../../core/byte-collector.ts';
-import { GatewayError, wordsOfUpstream } from '../../core/errors.ts';
+import { GatewayError, upstreamMessage } from '../../core/errors.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
 import type { ErrorAnswer } from '../../core/platform.ts';
 import type { Framer } from '../../core/sse.ts';
@@ -169,7 +169,7 @@ function exceptionOf(
   const decoded = onException?.({ headers: { 'x-amzn-errortype': type }, body });
   if (decoded) return decoded;
   const message = typeof body.message === 'string' ? body.message : 'The upstream broke off its answer.';
-  return new GatewayError('upstream_error', wordsOfUpstream(message));
+  return new GatewayError('upstream_error', upstreamMessage(message));
 }
 
 function broken(what: string): GatewayError {
