@@ -20,12 +20,12 @@ export interface Platform {
   /** How its streams are framed where they are not server-sent events. */
   readonly framing?: Framing;
   /** What an error answer means where the platform says it in its own way; undefined leaves it to the protocol. */
-  decodeError?(answer: ErrorAnswer): GatewayError | undefined;
+  decodeError?(answer: UpstreamErrorAnswer): GatewayError | undefined;
 }
 
 export type Framing = 'aws-event-stream' | 'json-lines';
 
-export interface ErrorAnswer {
+export interface UpstreamErrorAnswer {
   /** Absent for an error inside a stream. */
   readonly status?: number;
   readonly headers: Readonly<Record<string, string | undefined>>;

@@ -32,10 +32,12 @@ interface Rig {
 
 const rigs: Rig[] = [];
 after(async () => {
-  for (const { gateway, upstream } of rigs) {
-    await gateway.close();
-    await upstream.close();
-  }
+  await Promise.all(
+    rigs.map(async ({ gateway, upstream }) => {
+      await gateway.close();
+      await upstream.close();
+    }),
+  );
 });
 
 async function startRig(

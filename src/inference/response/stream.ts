@@ -3,17 +3,17 @@
 import type { ChatEvent, ChatResponse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { unfold } from '../../core/fold.ts';
-import { guardEvent } from '../../core/json/answer.ts';
-import { isObject, type Json, parseObject, read } from '../../core/json/json.ts';
+import { type Json, parseObject } from '../../core/json/json.ts';
 import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { createFramer as createSseFramer, type Framer, parseFrame, type SseEvent } from '../../core/sse.ts';
+import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseAssembler } from './assembler.ts';
 import { boundFacts } from './facts.ts';
 import { createMarkSearch, type FrameText, frameText } from './mark-search.ts';
 import { createNullRemover } from './missing-members.ts';
 import { createRenamer } from './model-name.ts';
+import { readEvent, readFrame } from './read-event.ts';
 import { createTextMeter } from './text-meter.ts';
 import { addCost } from './whole.ts';
 
@@ -45,10 +45,6 @@ const OPEN_BRACE = 123;
 const MAX_OUTSIDE_BYTES = 64 * 1024;
 /** Of these, comments and pings. */
 const MAX_IDLE_BYTES = 4 * 1024;
-/** More lines than any upstream needs for one event. */
-const MAX_EVENT_LINES = 10_000;
-const LF = 10;
-const CR = 13;
 /** Ends of lines in Unicode, but not in events: clients that take them for such would lose the rest of a text. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
@@ -363,22 +359,6 @@ function onOneLine(text: string): string {
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Throws `upstream_error` for an event that would take too long to read. */
-function readEvent(frame: Buffer): SseEvent | undefined {
-  if (frame.length > MAX_EVENT_LINES && linesIn(frame) > MAX_EVENT_LINES) throw brokenEvent();
-  const event = parseFrame(frame);
-  if (event) guardEvent(event.data);
-  return event;
-}
-
-function linesIn(frame: Buffer): number {
-  let lines = 0;
-  for (const byte of [LF, CR]) {
-    for (let at = frame.indexOf(byte); at >= 0 && lines <= MAX_EVENT_LINES; at = frame.indexOf(byte, at + 1)) lines++;
-  }
-  return lines;
-}
-
 /** What an event of this kind costs in memory at least. */
 const EVENT_BYTES = 256;
 
@@ -395,21 +375,6 @@ function keptBytes(events: readonly ChatEvent[], frame: Buffer): number {
 
 function neverBegins(): GatewayError {
   return new GatewayError('upstream_error', 'The upstream sent more than enough before its answer, and no answer.');
-}
-
-function readFrame(event: SseEvent): Json {
-  let body: Json;
-  try {
-    body = read(event.data);
-  } catch (cause) {
-    throw brokenEvent(cause);
-  }
-  if (!isObject(body)) throw brokenEvent();
-  return body;
-}
-
-function brokenEvent(cause?: unknown): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream sent a broken event.', { cause });
 }
 
 function brokenOff(): GatewayError {

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { createByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError, upstreamMessage } from '../../core/errors.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
-import type { ErrorAnswer } from '../../core/platform.ts';
+import type { UpstreamErrorAnswer } from '../../core/platform.ts';
 import type { Framer } from '../../core/sse.ts';
 
 /** Total length, length of the headers, checksum of both. */
@@ -33,7 +33,7 @@ export interface AwsMessage {
 }
 
 /** `onException` says what an exception in the stream means; undefined leaves it at an error of the upstream. */
-export function createAwsEventStreamFramer(onException?: (answer: ErrorAnswer) => GatewayError | undefined): Framer {
+export function createAwsEventStreamFramer(onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined): Framer {
   const more = createByteCollector();
   let pending: Buffer = EMPTY;
   let failure: GatewayError | undefined;
@@ -134,7 +134,7 @@ function readHeaders(bytes: Buffer): Record<string, string> {
 
 function frameOf(
   { headers, payload }: AwsMessage,
-  onException?: (answer: ErrorAnswer) => GatewayError | undefined,
+  onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined,
 ): Buffer {
   const kind = headers[':message-type'] ?? 'event';
   if (kind !== 'event') throw exceptionOf(headers, payload, onException);
@@ -161,7 +161,7 @@ function eventFrame(name: string, data: string): Buffer {
 function exceptionOf(
   headers: AwsMessage['headers'],
   payload: Buffer,
-  onException?: (answer: ErrorAnswer) => GatewayError | undefined,
+  onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined,
 ): GatewayError {
   const type = headers[':exception-type'] ?? headers[':error-code'] ?? '';
   const said = parseObject(payload.toString('utf8'));
