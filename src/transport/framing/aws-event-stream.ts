@@ -33,7 +33,9 @@ export interface AwsMessage {
 }
 
 /** `onException` says what an exception in the stream means; undefined leaves it at an error of the upstream. */
-export function createAwsEventStreamFramer(onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined): Framer {
+export function createAwsEventStreamFramer(
+  onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined,
+): Framer {
   const more = createByteCollector();
   let pending: Buffer = EMPTY;
   let failure: GatewayError | undefined;
