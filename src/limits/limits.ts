@@ -46,9 +46,9 @@ export interface LimitKeeper {
   admit(request: AdmissionRequest): Promise<Admission>;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */
   releaseIdle(): Promise<void>;
-  /** Drops what is kept of budgets whose day, week or month is over. */
+  /** Deletes the pools of budget periods that have ended. */
   forgetEnded(): void;
-  /** How many limits on what is under way are kept. */
+  /** Number of reservation pools in memory. */
   readonly size: number;
 }
 

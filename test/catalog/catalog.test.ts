@@ -1,4 +1,4 @@
-/** Looking models up, and paging through them. */
+/** Catalog lookup and pagination. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

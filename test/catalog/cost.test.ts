@@ -1,4 +1,4 @@
-/** What answers cost. */
+/** Cost of responses. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Models that make videos: those that come with the gateway, and those that a server lists. */
+/** Video models: bundled and discovered. */
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

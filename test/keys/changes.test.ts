@@ -1,4 +1,4 @@
-/** Changes of keys: what they do, that the log of them is complete, and that nothing half is left behind. */
+/** Key changes: effects, complete audit log, atomicity. */
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

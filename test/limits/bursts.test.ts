@@ -1,4 +1,4 @@
-/** A burst of requests that a limit has room for: none of them is refused, on either engine of the store. */
+/** Bursts within a limit: no request is refused, on either store engine. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What open tasks may cost stays reserved, whoever dies meanwhile. */
+/** Holds of open tasks: they survive the death of gateways. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Every special block, every way to carry an IPv4 address inside an IPv6 one, and the spellings of both. */
+/** Address classification: all special blocks, all IPv4-in-IPv6 forms, and their notations. */
 
 import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';

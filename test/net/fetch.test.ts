@@ -1,4 +1,4 @@
-/** The guarded client against real servers: what it pins, what it refuses, and that nothing outlasts its bounds. */
+/** Guarded client against real servers: pinned addresses, refusals, and enforced limits. */
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** A name server on loopback that remembers what it was asked. */
+/** Name server on loopback that records its queries. */
 
 import { createSocket, type Socket } from 'node:dgram';
 import type { TestContext } from 'node:test';

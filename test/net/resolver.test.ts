@@ -1,4 +1,4 @@
-/** Name servers of the operator's choice, and that slow ones hold up nobody. */
+/** Configured name servers; slow ones do not block other lookups. */
 
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';

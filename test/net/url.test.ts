@@ -1,4 +1,4 @@
-/** What a URL's text gives away: local hosts in all their spellings, and spellings that two parsers read differently. */
+/** URL validation: local hosts in all notations, and text that two parsers read differently. */
 
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';

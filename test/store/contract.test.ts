@@ -1,4 +1,4 @@
-/** What every engine of the store does alike. */
+/** Store contract: behaviour common to both engines. */
 
 import assert from 'node:assert/strict';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';

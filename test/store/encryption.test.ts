@@ -1,4 +1,4 @@
-/** Gateways on one store agree on the key that it is encrypted with. */
+/** Encryption key of a store: concurrent gateways agree on one. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

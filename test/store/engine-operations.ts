@@ -1,4 +1,4 @@
-/** Operations that only tests of the engines need, beside the gateway's own. They keep their rows in the table of versions. */
+/** Additional store operations for tests of the engines. Their rows are in the table `version`. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../../src/core/errors.ts';

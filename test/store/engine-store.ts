@@ -1,4 +1,4 @@
-/** Stores with the operations that only tests of the engines have. */
+/** Stores with the additional operations of the engine tests. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';

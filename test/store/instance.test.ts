@@ -1,4 +1,4 @@
-/** Gateways on one database know how many they are. */
+/** Instance registry: gateways on one database count each other. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

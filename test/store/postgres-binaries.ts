@@ -1,4 +1,4 @@
-/** Where PostgreSQL's programs are: in a package for this platform, or else in the system. */
+/** Location of the PostgreSQL programs: a package for this platform, else the system. */
 
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';

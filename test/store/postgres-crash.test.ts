@@ -1,4 +1,4 @@
-/** What a transaction came to whose COMMIT never reached a server that crashed: its id may by then belong to another. */
+/** Commit outcome after a server crash: the transaction id may belong to another transaction. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** A process that uses the PostgreSQL server for tests until it is killed. */
+/** Process that uses the PostgreSQL test server until it is killed. */
 
 import { providePostgres } from './postgres-server.ts';
 

@@ -1,4 +1,4 @@
-/** What the engine on PostgreSQL withstands: an outage, ended connections, transactions in each other's way. */
+/** PostgreSQL engine under faults: outages, closed connections, conflicting transactions. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** A way to a server that tests cut and mend. */
+/** TCP proxy that tests interrupt and restore. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';

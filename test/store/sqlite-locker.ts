@@ -1,4 +1,4 @@
-/** A process that holds a lock on a SQLite file until its input ends: `<file>`. */
+/** Process that holds a lock on a SQLite file until its input ends: `<file>`. */
 
 import { DatabaseSync } from 'node:sqlite';
 

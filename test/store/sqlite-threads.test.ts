@@ -1,4 +1,4 @@
-/** The threads of the embedded engine: what one sees of the other, and what becomes of one that dies. */
+/** Threads of the embedded engine: visibility of commits, and restarts. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';

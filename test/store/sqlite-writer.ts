@@ -1,4 +1,4 @@
-/** A process that writes row after row and tells of each that is durable: `<folder> <first number>`. Somebody will kill it. */
+/** Process that writes rows and reports each durable one until it is killed: `<folder> <first number>`. */
 
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';

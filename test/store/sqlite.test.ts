@@ -1,4 +1,4 @@
-/** What the embedded engine withstands: death, full disks, locks, a second gateway. */
+/** Embedded engine under faults: kills, full disks, locks, a second gateway. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';

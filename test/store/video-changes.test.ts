@@ -1,4 +1,4 @@
-/** Changes to one video task at the same moment: those that rest on an outdated view do nothing. */
+/** Optimistic locking of video tasks: changes from an outdated version do nothing. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

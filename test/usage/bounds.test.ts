@@ -1,4 +1,4 @@
-/** Absurd figures: sums that neither fail nor lose their exactness, and records that the store refuses. */
+/** Extreme amounts: saturating exact sums, and records that the store refuses. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

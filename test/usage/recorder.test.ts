@@ -1,4 +1,4 @@
-/** Records of use: durable before anyone is told, counted once, whatever fails in between. */
+/** Usage recorder: records are durable before they are acknowledged and counted once, whatever fails in between. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Records of use for tests. */
+/** Usage records for tests. */
 
 import type { Completion, Intent } from '../../src/usage/record.ts';
 

@@ -1,4 +1,4 @@
-/** What goes of old records, by age and by size, and what stays. */
+/** Retention of usage records by age and size. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Records that others wrote off while their gateway stood still: corrected when it goes on, once. */
+/** Interrupted records of a suspended gateway: corrected once when it resumes. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
