@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { AdminConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createAdminApp } from '../http/admin/app.ts';
-import type { AdminOptions } from '../http/admin/route.ts';
+import type { AdminOptions } from '../http/admin/request.ts';
 
 export interface RunningAdmin {
   address: { host: string; port: number };

@@ -4,8 +4,8 @@ import { GatewayError } from '../core/errors.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import { createClientAddress } from './client-address.ts';
-import type { RequestContext } from './context.ts';
 import { createRate } from './rate.ts';
+import type { RequestContext } from './request-context.ts';
 
 export interface AuthenticationOptions {
   keys: Pick<KeyStore, 'authenticate'>;

@@ -5,22 +5,21 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { CatalogQuery } from '../core/protocol.ts';
-import type { RequestContext } from './context.ts';
+import type { RequestContext } from './request-context.ts';
 
 export function answerCatalog(
-  { protocol, request, reply, common }: RequestContext,
+  { protocol, request, send }: RequestContext,
   asked: CatalogQuery,
   catalog: Catalog,
 ): unknown {
   const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => answerOf(asked));
-  reply.headers({
-    ...common,
+  const headers = {
     'content-type': 'application/json',
     etag,
     'cache-control': 'public, max-age=0, must-revalidate',
-  });
-  if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  return reply.send(body);
+  };
+  if (matches(request.headers['if-none-match'], etag)) return send({ status: 304, headers });
+  return send({ headers, body });
 
   function answerOf(query: CatalogQuery): Json {
     switch (query.type) {

@@ -11,16 +11,17 @@ import type { Key } from '../keys/store.ts';
 import { decideRouting } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import { type AppOptions, keyOf, type RequestContext } from './context.ts';
+import type { AppOptions } from './app-options.ts';
 import { errorAnswer } from './errors.ts';
 import { createReply } from './reply.ts';
+import { keyOf, type RequestContext } from './request-context.ts';
 
 export async function answerInference(
   exchange: RequestContext,
   { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
 ): Promise<unknown> {
-  const { reply, common, observation } = exchange;
+  const { reply, headers, observation } = exchange;
   const key = keyOf(exchange);
   const models = options.models();
   const { call, model } = await readCall(exchange, {
@@ -39,23 +40,25 @@ export async function answerInference(
   const [first] = route.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
     const tokens = countByEstimate(call);
-    return reply.headers({ ...common, 'x-polygate-estimated': 'true' }).send(operation.encodeCount(tokens));
+    return exchange.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
   }
-  Object.assign(common, options.accounts.rateLimitHeaders(key, route.model));
+  headers.setRateLimit(options.accounts.rateLimitHeaders(key, route.model));
   await yieldIfLarge(call.bytes.length);
-  const { account, headers, limitOf, discard } = await options.accounts.open(call, key, route, exchange.hold.release);
-  Object.assign(common, headers, operation.name === 'complete' && { 'x-polygate-generation-id': call.requestId });
+  const admitted = await options.accounts.open(call, key, route, exchange.hold.release);
+  const { account, limitOf, discard } = admitted;
+  headers.setRateLimit(admitted.headers);
+  if (operation.name === 'complete') headers.setGenerationId(call.requestId);
   reply.hijack();
   const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
-  const carried = dispatch(bounded, route, createReply(reply.raw, common), { ...dispatching, account }).finally(
-    discard,
-  );
+  const answer = createReply(reply.raw, headers);
+  const carried = dispatch(bounded, route, answer, { ...dispatching, account }).finally(discard);
   const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(account, ended) }, carried);
   if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
-    const { status, headers, body } = errorAnswer(outcome.error, call.protocol, call.requestId);
+    const refusal = errorAnswer(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
-    const length = { 'content-length': String(body.length) };
-    reply.raw.writeHead(status, { ...common, ...headers, ...explained, ...length }).end(body);
+    const length = { 'content-length': String(refusal.body.length) };
+    answer.head(refusal.status, { ...refusal.headers, ...explained, ...length });
+    answer.end(refusal.body);
   }
   return undefined;
 }

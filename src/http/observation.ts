@@ -1,11 +1,15 @@
 /** Follows one request from its head to its end, for the log, for metrics and for traces. */
 
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { ErrorCode } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { DispatchOutcome } from '../inference/outcome.ts';
+import type { Key } from '../keys/store.ts';
 import type { Attempt } from '../routing/attempt.ts';
+import type { RoutingDecision } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
 import type { AttemptFacts, CallFacts, RequestObservation, RequestObserver } from '../telemetry/observer.ts';
-import type { FollowedCall, Observation, RequestContext } from './context.ts';
 import { causeOf } from './errors.ts';
 
 export interface ObservationOptions {
@@ -16,8 +20,39 @@ export interface ObservationOptions {
 /** Looked at again and again by machines. */
 const UNLOGGED = ['health', 'readiness', 'metrics'];
 
+export interface ObservedRequest {
+  request: { method: string; headers: IncomingHttpHeaders };
+  response: ServerResponse;
+  requestId: string;
+  /** The id of the protocol that the client speaks. */
+  protocol: string;
+}
+
+export interface Observation {
+  /** The name of the route, e.g. `videos.create`. */
+  route: string;
+  /** The id of the protocol that the client speaks. */
+  protocol: string;
+  /** The id of the client's key. */
+  key?: string;
+  /** What the client was told. */
+  error?: ErrorCode;
+  /** An upstream is about to be asked; the headers go along. */
+  attempt(): Record<string, string>;
+  /** Gives the call's outcome once that is told; the request is not over before. */
+  follow(call: FollowedCall, outcome: Promise<DispatchOutcome>): Promise<DispatchOutcome>;
+}
+
+export interface FollowedCall {
+  call: InferenceCall;
+  key: Key;
+  route: RoutingDecision;
+  /** In 1e-12 USD. */
+  costOf(outcome: DispatchOutcome): bigint | undefined;
+}
+
 export function observe(
-  { request, reply, requestId, protocol }: Pick<RequestContext, 'request' | 'reply' | 'requestId' | 'protocol'>,
+  { request, response, requestId, protocol }: ObservedRequest,
   { watch, log }: ObservationOptions,
 ): Observation {
   const started = performance.now();
@@ -37,8 +72,8 @@ export function observe(
   async function end(): Promise<void> {
     const outcome = await told?.catch(() => undefined);
     const { route, error } = observation;
-    const status = reply.raw.headersSent ? reply.raw.statusCode : undefined;
-    const isGone = status === undefined || !reply.raw.writableFinished;
+    const status = response.headersSent ? response.statusCode : undefined;
+    const isGone = status === undefined || !response.writableFinished;
     const ending = outcome?.status ?? (isGone ? 'client-closed' : error === undefined ? 'complete' : 'refused');
     const milliseconds = performance.now() - started;
     watched?.requestEnded({ route, protocol: observation.protocol, status, outcome: ending, error, milliseconds });
@@ -48,14 +83,14 @@ export function observe(
 
   const observation: Observation = {
     route: 'unknown',
-    protocol: protocol.id,
+    protocol,
     attempt: () => watched?.attemptStarting() ?? {},
     follow(followed, carried) {
       told = follow(followed, carried);
       return told;
     },
   };
-  reply.raw.once('close', end);
+  response.once('close', end);
   return observation;
 }
 

@@ -1,21 +1,21 @@
 /** `GET /readyz`: whether requests should be sent here, which `/healthz`, a sign of life, doesn't say. */
 
-import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { Store, StoreHealth } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
+import type { HttpAnswer } from './request-context.ts';
 
 /** Milliseconds that a finding holds. */
 const FRESH = 1000;
 
-export type AnswerReadiness = (reply: FastifyReply) => Promise<FastifyReply>;
+export type CheckReadiness = () => Promise<HttpAnswer>;
 
 /** Why the store doesn't work is for the log alone. Without a recorder only the store is asked. */
 export function createReadiness(
   store: Pick<Store, 'health'>,
   log: Logger,
   recorder?: Pick<Recorder, 'ready'>,
-): AnswerReadiness {
+): CheckReadiness {
   let checked = Number.NEGATIVE_INFINITY;
   let checking: Promise<StoreHealth> | undefined;
   let known: StoreHealth = { writable: true };
@@ -29,17 +29,17 @@ export function createReadiness(
     return known;
   }
 
-  return async (reply) => {
+  return async () => {
     if (performance.now() - checked >= FRESH) {
       checking ??= check().finally(() => {
         checking = undefined;
       });
     }
     const { writable } = await (checking ?? known);
-    reply.header('cache-control', 'no-store');
-    const unavailable = (reason: string) => reply.code(503).send({ status: 'unavailable', reason });
+    const headers = { 'cache-control': 'no-store' };
+    const unavailable = (reason: string) => ({ status: 503, headers, body: { status: 'unavailable', reason } });
     if (!writable) return unavailable('The store cannot be written to.');
     if (recorder && !recorder.ready) return unavailable('Records of use cannot be written.');
-    return reply.send({ status: 'ok' });
+    return { status: 200, headers, body: { status: 'ok' } };
   };
 }

@@ -2,16 +2,17 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Reply } from '../inference/response/reply.ts';
+import type { ResponseHeaders } from './response-headers.ts';
 
-/** `common` are headers of every answer, such as the request id. */
-export function createReply(response: ServerResponse, common: Record<string, string>): Reply {
+/** `common` adds the headers of every answer, such as the request id. */
+export function createReply(response: ServerResponse, common: Pick<ResponseHeaders, 'with'>): Reply {
   let drained = (): void => undefined;
   response.on('drain', () => drained());
   return {
     head(status, headers) {
       const { trailer, ...others } = headers;
       const announced = trailer !== undefined && response.req.httpVersion !== '1.0' && { trailer };
-      response.writeHead(status, { ...common, ...others, ...announced });
+      response.writeHead(status, { ...common.with(others), ...announced });
     },
     write(chunk) {
       if (chunk.length > 0 && !response.destroyed) response.write(chunk);

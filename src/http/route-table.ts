@@ -118,6 +118,29 @@ export function matchExactly(template: string): (path: string) => Record<string,
   return (path) => (path === template ? {} : undefined);
 }
 
+/** Matches a template whose variable parts are one segment each; gives them percent-decoded. */
+export function matchTemplate(template: string): (path: string) => Record<string, string> | undefined {
+  const parts = template.split('/');
+  return (path) => {
+    const segments = path.split('/');
+    if (segments.length !== parts.length) return undefined;
+    const values: Record<string, string> = {};
+    for (const [index, part] of parts.entries()) {
+      const text = decode(segments[index] ?? '');
+      const name = /^\{(\w+)\}$/.exec(part)?.[1];
+      if (!text || (name === undefined && text !== part)) {
+        if (part !== '' || text !== '') return undefined;
+      } else if (name !== undefined) values[name] = text;
+    }
+    return values;
+  };
+}
+
+/** A template before the first of its variable parts. */
+export function literalStart(template: string): string {
+  return template.replace(/\/\{.*$/, '');
+}
+
 /** The percent-decoded segments of a path after `start`; undefined when the path is elsewhere or tries to climb. */
 export function segmentsBelow(path: string, start: string): string[] | undefined {
   if (!isBelow(path, start)) return undefined;

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import type { Content } from '../videos/mirror/content.ts';
-import type { RequestContext } from './context.ts';
+import type { RequestContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
 
@@ -72,16 +72,12 @@ interface ContentToSend {
 }
 
 async function sendContent(
-  { request, reply, common }: RequestContext,
+  { request, send }: RequestContext,
   { content, name, signal }: ContentToSend,
   { openContent }: VideoOptions,
 ): Promise<FastifyReply> {
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  const { status, headers, body } = await openContent(content, { method, headers: request.headers, name, signal });
-  return reply
-    .code(status)
-    .headers({ ...common, ...headers })
-    .send(body);
+  return send(await openContent(content, { method, headers: request.headers, name, signal }));
 }
 
 /** Aborts when the client disconnects. */

@@ -11,21 +11,21 @@ import type { Creation } from '../videos/creation.ts';
 import { readForm } from '../videos/form.ts';
 import { videoNames } from '../videos/names.ts';
 import { checkShape, readCreation } from '../videos/request.ts';
-import type { RequestContext } from './context.ts';
+import type { RequestContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 
 const MAX_IDEMPOTENCY_KEY_CHARACTERS = 255;
 const MAX_HEADER_CHARACTERS = 1000;
 
 export async function answerCreation(
-  { request, common }: RequestContext,
+  { request, headers: responseHeaders }: RequestContext,
   key: Key,
   { accounts, ...options }: VideoOptions & { accounts: AdmissionControl },
 ): Promise<{ task: VideoTask; headers: Record<string, string> }> {
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
   const creation = await readRequest(request, key, options);
-  Object.assign(common, accounts.rateLimitHeaders(key, creation.model.id));
+  responseHeaders.setRateLimit(accounts.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
     owner: key.id,
     creation,

@@ -7,9 +7,9 @@ import { readBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import { isTerminal, type VideoTask } from '../records/video-task.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
-import { keyOf, type RequestContext } from './context.ts';
 import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
+import { type HttpAnswer, keyOf, type RequestContext } from './request-context.ts';
 import { createPatience } from './store-retry.ts';
 import { answerContent, answerFile } from './video-content.ts';
 import { answerCreation } from './video-creation.ts';
@@ -45,8 +45,8 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
     });
   }
 
-  function send({ reply, common }: RequestContext, body: Json, headers: Record<string, string> = {}): FastifyReply {
-    return reply.headers({ ...common, 'cache-control': 'no-store', ...headers }).send(body);
+  function send(context: RequestContext, body: Json, { status, headers }: Omit<HttpAnswer, 'body'> = {}): FastifyReply {
+    return context.send({ status, headers: { 'cache-control': 'no-store', ...headers }, body });
   }
 
   /** The owner and the id of the task that a request names. */
@@ -54,8 +54,8 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
     return { owner: keyOf(context).id, id: parseTaskId(match.id) };
   }
 
-  async function sendDeliveries(context: RequestContext, { owner, id }: { owner: string; id: string }) {
-    return send(context, encodeDeliveries(await deliveries.of(owner, id)));
+  async function sendDeliveries(context: RequestContext, { owner, id }: { owner: string; id: string }, status = 200) {
+    return send(context, encodeDeliveries(await deliveries.of(owner, id)), { status });
   }
 
   return {
@@ -64,11 +64,10 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
     },
     async create(context) {
       const { task, headers } = await answerCreation(context, keyOf(context), { ...options, accounts });
-      context.reply.code(202);
+      const location = `/v1/videos/${task.id}`;
       return send(context, options.encode(task), {
-        ...pollHeaders(task),
-        ...headers,
-        location: `/v1/videos/${task.id}`,
+        status: 202,
+        headers: { ...pollHeaders(task), ...headers, location },
       });
     },
     async list(context) {
@@ -84,12 +83,12 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
       const { owner, id } = taskOf(context, match);
       checkPollRate(owner, id);
       const task = await withStoreRetry(() => videos.get(owner, id));
-      return send(context, options.encode(task), pollHeaders(task));
+      return send(context, options.encode(task), { headers: pollHeaders(task) });
     },
     async cancel(context, match) {
       const { owner, id } = taskOf(context, match);
       const task = await videos.cancel(owner, id, { abandon: await readAbandon(context) });
-      return send(context, options.encode(task), pollHeaders(task));
+      return send(context, options.encode(task), { headers: pollHeaders(task) });
     },
     async delete(context, match) {
       const { owner, id } = taskOf(context, match);
@@ -109,8 +108,7 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
       const task = taskOf(context, match);
       await videos.get(task.owner, task.id);
       await deliveries.replay(task.owner, task.id);
-      context.reply.code(202);
-      return sendDeliveries(context, task);
+      return sendDeliveries(context, task, 202);
     },
   };
 }

@@ -20,9 +20,12 @@ test('a gateway that works is alive and ready, for whoever asks', async (context
 /** A server that tells of a store, and what it logs. */
 function telling(context: TestContext, store: Pick<Store, 'health'>) {
   const log: string[] = [];
-  const answer = createReadiness(store, pino({}, { write: (line: string) => void log.push(line) }));
+  const check = createReadiness(store, pino({}, { write: (line: string) => void log.push(line) }));
   const app = Fastify();
-  app.get('/readyz', (_request, reply) => answer(reply));
+  app.get('/readyz', async (_request, reply) => {
+    const { status = 200, headers = {}, body } = await check();
+    return reply.code(status).headers(headers).send(body);
+  });
   context.after(() => app.close());
   return { app, log };
 }

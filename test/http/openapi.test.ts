@@ -6,21 +6,19 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Json } from '../../src/core/json/json.ts';
 import { operationsOf } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
-import { keyRoutes } from '../../src/http/admin/keys.ts';
-import { recordRoutes } from '../../src/http/admin/records.ts';
-import type { AdminOptions } from '../../src/http/admin/route.ts';
-import type { AppOptions } from '../../src/http/context.ts';
-import { adminOperations } from '../../src/http/openapi/admin.ts';
+import { type AdminHandlers, adminDescriptions, adminRoutes } from '../../src/http/admin/routes.ts';
+import type { AppOptions } from '../../src/http/app-options.ts';
 import { createDocument, operationsOfRoutes } from '../../src/http/openapi/document.ts';
+import { createRouteTable } from '../../src/http/route-table.ts';
 import { createRoutes } from '../../src/http/routes/index.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { protocolOf, protocols } from '../../src/protocols/index.ts';
 import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
 
 const prefixes = { messages: 'anthropic', generate: 'gemini' };
 const table = createRoutes({ protocols, prefixes, videos: {} } as AppOptions);
 const document = createDocument({
   version: '1.2.3',
-  operations: [...operationsOfRoutes(table.routes), ...adminOperations],
+  operations: operationsOfRoutes([...table.routes, ...adminDescriptions]),
 });
 
 /** What stands for the braces of a path. */
@@ -122,14 +120,15 @@ const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/
   .concat('/{id}/deliveries', '/{id}/deliveries/replay')
   .map((rest) => `/v1/videos${rest}`);
 
-const adminRoutes = [...keyRoutes({} as AdminOptions), ...recordRoutes({} as AdminOptions)].map((route) => ({
-  ...route,
-  template: route.path.replaceAll(/:(\w+)/g, '{$1}'),
-}));
+const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
+const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));
 
 describe('every route of the admin API is in it', () => {
-  for (const { method, template, status = 200 } of adminRoutes) {
+  for (const { method, template, name, describe: description } of ADMIN) {
     test(`${method} ${template}`, () => {
+      const found = adminTable.find(method, template.replaceAll(/\{\w+\}/g, 'a%2Fb'), new URLSearchParams());
+      assert.equal(found.route?.name, name);
+      const { status } = description({ path: template }).answer;
       const operation = document.paths[template]?.[method.toLowerCase()];
       assert.ok(operation?.responses[status]);
       assert.deepEqual(operation.security, [{ adminToken: [] }]);
@@ -143,7 +142,7 @@ test('nothing else is in it', () => {
       routesOf(protocol).flatMap(({ templates }) => templates.map(({ path }) => path)),
     ),
     ...VIDEOS,
-    ...adminRoutes.map(({ template }) => template),
+    ...ADMIN.map(({ template }) => template),
     ...OTHERS,
   ];
   assert.deepEqual(Object.keys(document.paths).toSorted(), [...new Set(known)].toSorted());

@@ -2,7 +2,7 @@
 
 import type { RouteMatch } from '../../src/core/operation.ts';
 import type { CatalogQuery, Protocol } from '../../src/core/protocol.ts';
-import type { AppOptions } from '../../src/http/context.ts';
+import type { AppOptions } from '../../src/http/app-options.ts';
 import { createRouteTable } from '../../src/http/route-table.ts';
 import { catalogRoutes } from '../../src/http/routes/catalog.ts';
 import { protocolRoutes } from '../../src/http/routes/protocols.ts';

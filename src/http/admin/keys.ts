@@ -8,13 +8,27 @@ import type { Key } from '../../keys/store.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { encodeKey, iso } from './key-object.ts';
 import { flag, whole } from './query.ts';
-import type { AdminOptions, AdminRequest, AdminRoute } from './route.ts';
+import type { AdminOptions, AdminRequest } from './request.ts';
+import type { AdminHandlers } from './routes.ts';
 import { change, creation, type KeyChange, type KeyCreation, leak, rotation, secretRotation } from './schema.ts';
 import { settingsPatch } from './settings.ts';
 
+type KeyHandlers = Pick<
+  AdminHandlers,
+  | 'KeyList'
+  | 'KeyCreation'
+  | 'KeyLeak'
+  | 'Key'
+  | 'KeyChange'
+  | 'KeyRotation'
+  | 'KeyRemoval'
+  | 'WebhookSecret'
+  | 'SecretRotation'
+>;
+
 const PAGE = 100;
 
-export function keyRoutes({ keys, secrets, store, now }: AdminOptions): AdminRoute[] {
+export function createKeyHandlers({ keys, secrets, store, now }: AdminOptions): KeyHandlers {
   const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
 
   /** By its id alone, for a name may be another key's tomorrow. */
@@ -95,18 +109,17 @@ export function keyRoutes({ keys, secrets, store, now }: AdminOptions): AdminRou
     return { data: { secret, active_at: iso(activeAt) } };
   }
 
-  const one = '/admin/v1/keys/:hash';
-  return [
-    { method: 'GET', path: '/admin/v1/keys', answer: list },
-    { method: 'POST', path: '/admin/v1/keys', answer: create, status: 201 },
-    { method: 'POST', path: '/admin/v1/keys/revoke', answer: revokeLeaked },
-    { method: 'GET', path: one, answer: async (request) => ({ data: await described(await named(request)) }) },
-    { method: 'PATCH', path: one, answer: update },
-    { method: 'DELETE', path: one, answer: remove },
-    { method: 'POST', path: `${one}/rotate`, answer: rotate },
-    { method: 'GET', path: `${one}/webhook-secret`, answer: revealSecret },
-    { method: 'POST', path: `${one}/webhook-secret/rotate`, answer: rotateSecret },
-  ];
+  return {
+    KeyList: list,
+    KeyCreation: create,
+    KeyLeak: revokeLeaked,
+    Key: async (request) => ({ data: await described(await named(request)) }),
+    KeyChange: update,
+    KeyRotation: rotate,
+    KeyRemoval: remove,
+    WebhookSecret: revealSecret,
+    SecretRotation: rotateSecret,
+  };
 }
 
 function momentOf(text: string): number {

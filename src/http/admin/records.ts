@@ -7,12 +7,15 @@ import { readReportQuery, reportUsage } from '../../usage/report.ts';
 import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/delivery-log.ts';
 import { iso } from './key-object.ts';
 import { whole } from './query.ts';
-import type { AdminOptions, AdminRequest, AdminRoute } from './route.ts';
+import type { AdminOptions, AdminRequest } from './request.ts';
+import type { AdminHandlers } from './routes.ts';
+
+type RecordHandlers = Pick<AdminHandlers, 'Audit' | 'Usage' | 'KeyDeliveries' | 'Delivery' | 'Replay'>;
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function recordRoutes({ store, now, replay }: AdminOptions): AdminRoute[] {
+export function createRecordHandlers({ store, now, replay }: AdminOptions): RecordHandlers {
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });
@@ -53,13 +56,7 @@ export function recordRoutes({ store, now, replay }: AdminOptions): AdminRoute[]
     return delivery(request);
   }
 
-  return [
-    { method: 'GET', path: '/admin/v1/audit', answer: audit },
-    { method: 'GET', path: '/admin/v1/usage', answer: usage },
-    { method: 'GET', path: '/admin/v1/keys/:hash/deliveries', answer: deliveries },
-    { method: 'GET', path: '/admin/v1/deliveries/:task', answer: delivery },
-    { method: 'POST', path: '/admin/v1/deliveries/:task/replay', answer: sendAgain, status: 202 },
-  ];
+  return { Audit: audit, Usage: usage, KeyDeliveries: deliveries, Delivery: delivery, Replay: sendAgain };
 }
 
 /** With the addresses that were dialled, which only the operator may know. */

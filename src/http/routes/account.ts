@@ -2,8 +2,8 @@
 
 import type { Protocol } from '../../core/protocol.ts';
 import { type AccountRouteOptions, credits, generation, keyFacts, type ReadAccount, usage } from '../account.ts';
-import { keyOf, type RequestContext } from '../context.ts';
 import { ACCOUNT_DESCRIPTIONS } from '../openapi/pages.ts';
+import { keyOf, type RequestContext } from '../request-context.ts';
 import { matchExactly, type Route } from '../route-table.ts';
 
 const READERS: Record<keyof typeof ACCOUNT_DESCRIPTIONS, ReadAccount> = { usage, generation, key: keyFacts, credits };
@@ -24,7 +24,7 @@ export function accountRoutes(protocol: Protocol, options: AccountRouteOptions):
       describe: () => ACCOUNT_DESCRIPTIONS[name as keyof typeof ACCOUNT_DESCRIPTIONS],
       async handle(context) {
         const body = await read(keyOf(context), context.query, options);
-        return context.reply.headers(context.common).send(body);
+        return context.send({ body });
       },
     };
   });

@@ -4,8 +4,8 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { Prefixes } from '../../core/operation.ts';
 import type { CatalogQuery, Protocol } from '../../core/protocol.ts';
 import { answerCatalog } from '../catalog.ts';
-import type { RequestContext } from '../context.ts';
 import { describeCatalog } from '../openapi/protocols.ts';
+import type { RequestContext } from '../request-context.ts';
 import { type Route, segmentsBelow } from '../route-table.ts';
 
 export function catalogRoutes(

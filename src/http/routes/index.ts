@@ -1,9 +1,10 @@
 /** All routes of the gateway's server. */
 
 import type { Protocol } from '../../core/protocol.ts';
-import type { AppOptions, RequestContext } from '../context.ts';
-import { adminOperations } from '../openapi/admin.ts';
+import { adminDescriptions } from '../admin/routes.ts';
+import type { AppOptions } from '../app-options.ts';
 import { createDocument, operationsOfRoutes } from '../openapi/document.ts';
+import type { RequestContext } from '../request-context.ts';
 import { createRouteTable, type RouteTable } from '../route-table.ts';
 import { createVideoHandlers } from '../videos.ts';
 import { accountRoutes } from './account.ts';
@@ -17,7 +18,7 @@ export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
   /** Of all routes that no protocol has. */
   const protocol = protocols[0] as Protocol;
   const describeApi = () =>
-    createDocument({ version, operations: [...operationsOfRoutes(table.routes), ...adminOperations] });
+    createDocument({ version, operations: operationsOfRoutes([...table.routes, ...adminDescriptions]) });
   const table: RouteTable<RequestContext> = createRouteTable(
     [
       ...protocolRoutes(protocols, prefixes, options),

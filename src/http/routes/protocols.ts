@@ -2,9 +2,10 @@
 
 import { operationsOf, type Prefixes, type RouteMatch } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import type { AppOptions, RequestContext } from '../context.ts';
+import type { AppOptions } from '../app-options.ts';
 import { answerInference } from '../inference.ts';
 import { describeOperation } from '../openapi/protocols.ts';
+import type { RequestContext } from '../request-context.ts';
 import { type Route, segmentsBelow } from '../route-table.ts';
 
 export function protocolRoutes(

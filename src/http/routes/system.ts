@@ -6,9 +6,9 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { Store } from '../../store/store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Recorder } from '../../usage/recorder.ts';
-import type { RequestContext } from '../context.ts';
 import { SYSTEM_DESCRIPTIONS } from '../openapi/pages.ts';
 import { createReadiness } from '../readiness.ts';
+import type { RequestContext } from '../request-context.ts';
 import { matchExactly, type Route } from '../route-table.ts';
 
 export interface SystemRouteOptions {
@@ -31,23 +31,23 @@ export function systemRoutes(
   protocol: Protocol,
   { store, recorder, metrics, log, describeApi }: SystemRouteOptions,
 ): Route<RequestContext>[] {
-  const answerReadiness = createReadiness(store, log, recorder);
+  const checkReadiness = createReadiness(store, log, recorder);
   let document: Buffer | undefined;
 
-  function answerDescription({ reply, common }: RequestContext): FastifyReply {
+  function answerDescription({ send }: RequestContext): FastifyReply {
     document ??= Buffer.from(JSON.stringify(describeApi()));
     const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' };
-    return reply.headers({ ...common, ...headers }).send(document);
+    return send({ headers, body: document });
   }
 
-  async function answerMetrics({ reply, common }: RequestContext): Promise<FastifyReply> {
+  async function answerMetrics({ send }: RequestContext): Promise<FastifyReply> {
     const text = await metrics.text();
-    return reply.headers({ ...common, 'content-type': metrics.contentType, 'cache-control': 'no-store' }).send(text);
+    return send({ headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' }, body: text });
   }
 
   const routes: SystemRoute[] = [
-    { name: 'health', path: '/healthz', access: 'anyone', handle: ({ reply }) => reply.send({ status: 'ok' }) },
-    { name: 'readiness', path: '/readyz', access: 'anyone', handle: ({ reply }) => answerReadiness(reply) },
+    { name: 'health', path: '/healthz', access: 'anyone', handle: ({ send }) => send({ body: { status: 'ok' } }) },
+    { name: 'readiness', path: '/readyz', access: 'anyone', handle: async ({ send }) => send(await checkReadiness()) },
     { name: 'metrics', path: '/metrics', access: 'admin', handle: answerMetrics },
     { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: answerDescription },
   ];

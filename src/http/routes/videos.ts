@@ -1,9 +1,9 @@
 /** Routes of video tasks, below `/v1/videos`. */
 
 import type { Protocol } from '../../core/protocol.ts';
-import type { RequestContext } from '../context.ts';
 import { VIDEO_DESCRIPTIONS, type VideoAction } from '../openapi/videos.ts';
-import type { Route } from '../route-table.ts';
+import type { RequestContext } from '../request-context.ts';
+import { literalStart, type Route } from '../route-table.ts';
 import type { VideoHandlers, VideoMatch } from '../videos.ts';
 
 interface VideoRoute extends Pick<Route, 'method'> {
@@ -81,9 +81,4 @@ export function videoRoutes(protocol: Protocol, handlers: VideoHandlers): Route<
       handle: handlers[action],
     }),
   );
-}
-
-/** The path before the first of its variable parts. */
-function literalStart(template: string): string {
-  return template.replace(/\/\{.*$/, '');
 }

@@ -1,4 +1,4 @@
-/** Routes of the admin API: their shape and what handlers get. */
+/** Requests of the admin API, as its server and its handlers see them. */
 
 import type { Logger } from 'pino';
 import type { Json } from '../../core/json/json.ts';
@@ -9,6 +9,8 @@ import type { Author } from '../../store/audit-rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { WebhookSecrets } from '../../webhooks/secrets.ts';
 import type { BodyBudget } from '../body-budget.ts';
+import type { HttpContext } from '../request-context.ts';
+import type { FoundRoute, MissedRoute } from '../route-table.ts';
 
 export interface AdminOptions {
   token: Secret;
@@ -35,11 +37,7 @@ export interface AdminRequest {
   author: Author;
 }
 
-export interface AdminRoute {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With `:name` for what is a parameter. */
-  path: string;
-  answer(request: AdminRequest): Promise<Json>;
-  /** 200 unless it says otherwise. */
-  status?: number;
+export interface AdminContext extends HttpContext {
+  found: FoundRoute<AdminContext> | MissedRoute;
+  log: Pick<Logger, 'info'>;
 }
