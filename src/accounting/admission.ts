@@ -2,8 +2,7 @@
 
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
-import { expectedUsageOf } from '../inference/tokens/expected-usage.ts';
-import { reservationOf } from '../inference/tokens/reservation.ts';
+import { handlerOf } from '../inference/operations/index.ts';
 import type { Key } from '../keys/store.ts';
 import type { LimitKeeper } from '../limits/limits.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
@@ -71,9 +70,9 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         const message = 'The gateway cannot write down what requests use; try again in a moment.';
         throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
       }
-      const free = call.operation.name === 'count-tokens';
-      const expect = memoize(() => expectedUsageOf(call));
-      const most = memoize(() => reservationOf(call, route, expect()));
+      const { free, expectedUsage, reservation } = handlerOf(call.operation);
+      const expect = memoize(() => expectedUsage(call));
+      const most = memoize(() => reservation(call, route, expect()));
       const {
         headers,
         cost,

@@ -8,6 +8,7 @@ const MODALITY_NOUNS: Record<Modality, string> = {
   file: 'files',
   audio: 'audio',
   video: 'video',
+  embeddings: 'embeddings',
 };
 
 const ABILITIES: [parameter: string, ability: string][] = [

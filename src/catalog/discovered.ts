@@ -11,21 +11,34 @@ import { isReachable } from './rules.ts';
 
 /**
  * Parses an upstream's model list: `{data: [...]}`, `{models: [...]}` or an array. Omitted fields come from the bundled
- * model of the same id. Models that can't chat are skipped.
+ * model of the same id. Models that neither chat nor embed are skipped.
  */
 export function discoveredModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
   const models = Array.isArray(body) ? body : (body?.data ?? body?.models ?? []);
   if (!Array.isArray(models)) return [];
   return models
-    .filter((model) => isObject(model) && typeof (model.id ?? model.name) === 'string' && canChat(model))
+    .filter((model) => isObject(model) && typeof (model.id ?? model.name) === 'string' && isUsable(model))
     .map((model) => ({ entry: entryOf(provider, model), abilities: abilitiesOf(model) }))
     .filter(({ entry }) => isReachable(vendor, entry.id))
     .map((listed) => listedModel(provider, listed, vendor))
-    .filter((model) => model.outputModalities.includes('text') && model.inputModalities.includes('text'));
+    .filter(({ inputModalities, outputModalities }) => {
+      const answers = outputModalities.includes('text') || outputModalities.includes('embeddings');
+      return answers && inputModalities.includes('text');
+    });
+}
+
+function isUsable(model: Json): boolean {
+  return model.active !== false && (isEmbedding(model) || canChat(model));
+}
+
+/** As Together, Mistral, Google and LM Studio say it. */
+function isEmbedding(model: Json): boolean {
+  const methods = model.supportedGenerationMethods;
+  if (Array.isArray(methods)) return methods.includes('embedContent') && !methods.includes('generateContent');
+  return ['embedding', 'embeddings'].includes(model.type ?? model.capabilities?.type);
 }
 
 function canChat(model: Json): boolean {
-  if (model.active === false) return false;
   if (Array.isArray(model.supportedGenerationMethods))
     return model.supportedGenerationMethods.includes('generateContent');
   if (typeof model.capabilities?.completion_chat === 'boolean') return model.capabilities.completion_chat;
@@ -74,7 +87,9 @@ function entryOf(provider: string, model: Json): CatalogEntry {
         model.model_spec?.maxCompletionTokens,
     ),
     inputModalities: inputsOf(model),
-    outputModalities: parseModalities(model.architecture?.output_modalities ?? model.output_modalities),
+    outputModalities: isEmbedding(model)
+      ? ['embeddings']
+      : parseModalities(model.architecture?.output_modalities ?? model.output_modalities),
     tokenizer: text(model.architecture?.tokenizer),
     instructType: text(model.architecture?.instruct_type),
     ...pricesOf(model),

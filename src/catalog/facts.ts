@@ -11,9 +11,10 @@ const MODALITIES: Record<string, Modality> = {
   pdf: 'file',
   audio: 'audio',
   video: 'video',
+  embeddings: 'embeddings',
 };
 
-/** Known modalities in a fixed order; unknown ones (`embeddings`) are skipped, so the list may be empty. */
+/** Known modalities in a fixed order; unknown ones are skipped, so the list may be empty. */
 export function parseModalities(value: Json): Modality[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const found = new Set(value.map((name) => MODALITIES[name]));

@@ -8,7 +8,7 @@ type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
   : Name;
 
-const MODALITIES = ['text', 'image', 'file', 'audio', 'video'];
+const MODALITIES = ['text', 'image', 'file', 'audio', 'video', 'embeddings'];
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 function flag(description: string): TSchema {
@@ -53,6 +53,11 @@ const rules = {
   tools_need_no_reasoning: flag('Tools are only accepted without reasoning.'),
   schema_with_tools: flag('JSON output and tools are accepted together.'),
   schema: flag('Output by JSON Schema is native.'),
+  embedding_tokens: flag("An embedding model takes ids of OpenAI's tokenizer in place of text."),
+  embedding_format: oneOf(
+    ['float'],
+    'How the server of an embedding model writes vectors, whatever a request asks for.',
+  ),
   result_media: flag('Media may stand inside tool results.'),
   input_modalities: modalities('What the model reads.'),
   cache_marks: oneOf(

@@ -3,7 +3,7 @@
 import type { Effort } from './chat.ts';
 import type { VideoAbilities } from './video.ts';
 
-export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video';
+export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video' | 'embeddings';
 
 /** USD as decimal strings: per token, but `web_search` and `request` per piece. Keys as in the public catalog. */
 export type Pricing = Record<string, string>;
@@ -83,6 +83,10 @@ export interface ModelRules {
   /** JSON Schema output is native. */
   schema?: boolean;
   /** Media may stand inside tool results. */
+  /** An embedding model takes ids of OpenAI's tokenizer in place of text. */
+  embeddingTokens?: boolean;
+  /** How the server of an embedding model writes vectors; absent means that it obeys `encoding_format`. */
+  embeddingFormat?: 'float';
   resultMedia?: boolean;
   /** What the model reads; absent means it is not known and everything its protocol can carry is sent. */
   inputModalities?: Modality[];

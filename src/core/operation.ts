@@ -6,6 +6,7 @@
 
 import type { TSchema } from 'typebox';
 import type { ChatEvent, ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
+import type { EmbeddingRequest, EmbeddingResponse } from './embedding.ts';
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
@@ -173,8 +174,8 @@ interface OperationBase {
   conversation(body: Json, headers: Headers): string;
 
   // Facing upstreams.
-  /** Below the base URL of the provider. */
-  upstreamPath(model: string, stream: boolean): string;
+  /** Below the base URL of the provider, for the body that is sent there. */
+  upstreamPath(model: string, stream: boolean, body?: Json): string;
   /** Members of a client's body that are meant for the gateway and never go upstream. */
   readonly gatewayFields: readonly string[];
   /** Where a relayed body names its model, if it does, and how the upstream's id is spelled there. */
@@ -267,10 +268,27 @@ export interface CountTokensOperation extends OperationBase {
   decodeCount(body: Json): number | undefined;
 }
 
+/** Turns texts into vectors. */
+export interface EmbedOperation extends OperationBase {
+  readonly name: 'embed';
+  /** Throws `unsupported_*` for inputs that the hub can't hold. */
+  decodeRequest(body: Json): EmbeddingRequest;
+  /** In the form that the client's `request` asks for. */
+  encodeResponse(response: EmbeddingResponse, request: Json, model: string): Json;
+  /** Throws `unsupported_*` when the target would answer with something else than asked. */
+  encodeRequest(request: EmbeddingRequest, target: Target): EncodedRequest;
+  decodeResponse(body: Json): EmbeddingResponse;
+  /** Whether the vectors of an answer are written as the client's `request` asks, so that its bytes may pass. */
+  isAsAsked(response: Json, request: Json): boolean;
+  /** Adjusts a body of a client for the target, in place; true when something changed. Throws `unsupported_*`. */
+  adjust(body: Json, target: Target): boolean;
+}
+
 /** By name. A new operation is a member here, one in the protocols that offer it, and a file in `inference/operations`. */
 export interface Operations {
   readonly complete: CompleteOperation;
   readonly 'count-tokens'?: CountTokensOperation;
+  readonly embed?: EmbedOperation;
 }
 
 export type OperationName = keyof Operations;

@@ -5,6 +5,7 @@ import { readBody, yieldIfLarge } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Operation, RouteMatch } from '../core/operation.ts';
 import { dispatch, routingHeadersOf } from '../inference/dispatch.ts';
+import { handlerOf } from '../inference/operations/index.ts';
 import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
 import type { Key } from '../keys/store.ts';
@@ -47,7 +48,7 @@ export async function answerInference(
   const admitted = await options.accounts.open(call, key, route, exchange.hold.release);
   const { account, limitOf, discard } = admitted;
   headers.setRateLimit(admitted.headers);
-  if (operation.name === 'complete') headers.setGenerationId(call.requestId);
+  if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
   reply.hijack();
   const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
   const answer = createReply(reply.raw, headers);

@@ -1,9 +1,6 @@
 /** One attempt: carries a call to an endpoint and its answer back. */
 
-import type { Usage } from '../core/chat.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import { decimalOf } from '../core/money.ts';
-import type { Cost } from '../core/operation.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -15,6 +12,7 @@ import type { Plan } from './request/planned-request.ts';
 import { answerBudget } from './response/answer-budget.ts';
 import { createResponseAssembler } from './response/assembler.ts';
 import type { AttemptResult, ResponseContext } from './response/context.ts';
+import { costOf } from './response/cost.ts';
 import { encoderOptions } from './response/encoder-options.ts';
 import { createReceiver } from './response/receiver.ts';
 import type { StateMemory } from './state/memory.ts';
@@ -138,19 +136,6 @@ async function authorizedIn(
   return Promise.race([authorized, promise]).finally(() => limit.cancel());
 }
 
-const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, reportedCost: undefined };
-
-function costOf(usage: Usage, finish: string | undefined, { charge }: AttemptContext): Cost | undefined {
-  const total = charge({ usage, finish });
-  if (total === undefined) return undefined;
-  const input = charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
-  return { total: dollars(total), input: dollars(input) };
-}
-
-function dollars(cost: bigint): number {
-  return Number(decimalOf(cost));
-}
-
 function watched(
   receiver: UpstreamReceiver,
   { onSent, onStatus, onFirstByte, onHangUp }: AttemptContext,
@@ -203,7 +188,7 @@ function upstreamRequest(
     operation: planned.operation.name,
     model,
     stream: call.stream,
-    path: planned.operation.upstreamPath(model, call.stream),
+    path: planned.operation.upstreamPath(model, call.stream, planned.path === 'translated' ? undefined : call.body),
   });
   return { method: 'POST', url, headers };
 }

@@ -25,6 +25,7 @@ export const openai = chatServer({
     penalties: false,
     logprobs: false,
     logitBias: false,
+    embeddingTokens: true,
   },
   // Unknown fields are refused at the top level and ignored inside messages, so the history stays unchanged.
   adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), applyRulesKeepingNewNames),

@@ -2,8 +2,10 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
+import type { OperationName } from '../core/operation.ts';
 import type { Candidate } from './candidate.ts';
 import { dialectFor, type Endpoint } from './endpoint.ts';
+import type { InferenceCall } from './inference-call.ts';
 import { type ActiveProvider, findModel, type ModelDirectory, type RoutedEndpoint } from './model-directory.ts';
 
 /** A candidate with its endpoint; an unusable candidate has none. */
@@ -14,15 +16,14 @@ export interface EndpointCandidate extends Candidate {
 export interface CandidateOptions {
   /** Index of the model among the requested model and its fallbacks. */
   rank: number;
-  /** The id of the client's protocol. */
-  protocol: string;
+  call: Pick<InferenceCall, 'protocol' | 'operation'>;
 }
 
-/** Throws `model_not_found`, and `invalid_request` for a model or a provider that only makes videos. */
+/** Throws `model_not_found`, and `invalid_request` for a model or a provider that is of no use for the operation. */
 export async function candidatesFor(
   models: ModelDirectory,
   name: string,
-  { rank, protocol }: CandidateOptions,
+  { rank, call }: CandidateOptions,
 ): Promise<EndpointCandidate[]> {
   const { aliases, models: routes } = models.routes;
   const resolved = aliases.get(name) ?? name;
@@ -31,25 +32,29 @@ export async function candidatesFor(
   const routed = routes.get(id);
   if (routed)
     return routed
-      .flatMap((entry) => configuredCandidates(models, id, entry, protocol))
+      .flatMap((entry) => configuredCandidates(models, id, { entry, call }))
       .map((candidate) => ({ ...candidate, rank }));
   if (!model) return [];
   const active = models.providers.get(model.provider);
   if (!active) return [];
   const plain = { provider: model.provider, model: model.upstreamId, priority: 0, facts: {} };
-  return credentialCandidates(active, model, plain, protocol).map((candidate) => ({ ...candidate, rank }));
+  return credentialCandidates(active, model, { entry: plain, call }).map((candidate) => ({ ...candidate, rank }));
+}
+
+interface WantedEndpoint extends Pick<CandidateOptions, 'call'> {
+  entry: RoutedEndpoint;
 }
 
 function configuredCandidates(
   models: ModelDirectory,
   id: string,
-  entry: RoutedEndpoint,
-  protocol: string,
+  { entry, call }: WantedEndpoint,
 ): EndpointCandidate[] {
   const active = models.providers.get(entry.provider);
   if (active) {
     const model = active.modelOf(entry.model);
-    return credentialCandidates(active, { ...model, id, pricing: entry.pricing ?? model.pricing }, entry, protocol);
+    const named = { ...model, id, pricing: entry.pricing ?? model.pricing };
+    return credentialCandidates(active, named, { entry, call });
   }
   return [
     {
@@ -66,13 +71,12 @@ function configuredCandidates(
 function credentialCandidates(
   active: ActiveProvider,
   model: CatalogModel,
-  entry: RoutedEndpoint,
-  protocol: string,
+  { entry, call }: WantedEndpoint,
 ): EndpointCandidate[] {
   const { provider, headers, typeId } = active;
-  refuseVideoModel(model);
-  const dialect = dialectFor(provider, model, protocol);
-  if (!dialect) throw onlyVideos(`provider "${provider.id}"`);
+  checkUse(model, call.operation.name);
+  const dialect = dialectFor(provider, model, call);
+  if (!dialect) throw useless(`The provider "${provider.id}" makes videos: ask for them at POST /v1/videos.`);
   const credentials = active.credentials.all();
   return credentials.map((credential) => ({
     ...candidateOf(entry, model.id),
@@ -85,15 +89,24 @@ function credentialCandidates(
   }));
 }
 
-function refuseVideoModel({ id, outputModalities }: CatalogModel): void {
-  if (outputModalities.some((modality) => modality !== 'video')) return;
-  throw onlyVideos(`model "${id}"`);
+/** Models that write nothing that a conversation asks for, with the path that is for them. */
+const OTHER_USES = [
+  { modality: 'video', use: 'makes videos', path: 'POST /v1/videos' },
+  { modality: 'embeddings', use: 'embeds texts', path: 'POST /v1/embeddings' },
+] as const;
+
+function checkUse({ id, outputModalities }: CatalogModel, operation: OperationName): void {
+  if (operation === 'embed') {
+    if (!outputModalities.includes('embeddings')) throw useless(`The model "${id}" embeds no texts.`);
+    return;
+  }
+  if (outputModalities.some((modality) => OTHER_USES.every((other) => other.modality !== modality))) return;
+  const { use, path } = OTHER_USES.find(({ modality }) => outputModalities.includes(modality)) ?? OTHER_USES[0];
+  throw useless(`The model "${id}" ${use}: ask for them at ${path}.`);
 }
 
-function onlyVideos(subject: string): GatewayError {
-  return new GatewayError('invalid_request', `The ${subject} makes videos: ask for them at POST /v1/videos.`, {
-    param: 'model',
-  });
+function useless(message: string): GatewayError {
+  return new GatewayError('invalid_request', message, { param: 'model' });
 }
 
 function candidateOf({ provider, model, priority, weight, facts }: RoutedEndpoint, name: string) {

@@ -60,13 +60,13 @@ export async function decideRouting(
   const named = choice ? rest : asked.fallbackModels;
   const policy = withDefaults({ ...asked, fallbackModels: named, ...choice?.overrides, ...overrides }, models);
 
-  const own = await candidatesFor(models, name, { rank: 0, protocol: call.protocol.id });
+  const own = await candidatesFor(models, name, { rank: 0, call });
   const model = own[0]?.model ?? name;
   if (!allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
   if (isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
-  const others = await fallbackCandidates(named, policy, { ...options, protocol: call.protocol.id });
+  const others = await fallbackCandidates(call, named, { policy, ...options });
   const conversation = call.operation.conversation(call.body, call.headers);
   const key = `${call.owner} ${model} ${conversation}`;
   const considered = excludeOtherAccounts(withoutDuplicates([...own, ...others]), call, () =>
@@ -121,15 +121,20 @@ function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): Routin
 
 /** Throws for an unknown model in the request; skips an unknown one in the configuration. */
 async function fallbackCandidates(
+  call: InferenceCall,
   named: string[] | undefined,
-  { fallbackModels = [], allowFallbacks }: RoutingPolicy,
-  { models, allows, protocol }: DecisionOptions & { protocol: string },
+  { policy, models, allows }: DecisionOptions & { policy: RoutingPolicy },
 ): Promise<EndpointCandidate[]> {
+  const { fallbackModels = [], allowFallbacks } = policy;
+  if (call.operation.name === 'embed') {
+    if (named?.length) throw incomparable();
+    return [];
+  }
   if (!allowFallbacks) return [];
   const candidates: EndpointCandidate[] = [];
   for (const [index, name] of fallbackModels.entries()) {
     try {
-      const found = await candidatesFor(models, name, { rank: index + 1, protocol });
+      const found = await candidatesFor(models, name, { rank: index + 1, call });
       if (candidates.some((candidate) => candidate.model === found[0]?.model)) continue;
       const unusable = 'this key may not use the model';
       candidates.push(...found.map((candidate) => (allows(candidate.model) ? candidate : { ...candidate, unusable })));
@@ -141,6 +146,11 @@ async function fallbackCandidates(
     }
   }
   return candidates;
+}
+
+function incomparable(): GatewayError {
+  const message = 'models: embeddings have no fallback to another model, because vectors of two models do not compare.';
+  return new GatewayError('invalid_request', message, { param: 'models' });
 }
 
 function checkPin({ pin }: RoutingPolicy, candidates: readonly EndpointCandidate[], model: string): void {

@@ -2,7 +2,10 @@
 
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
+import type { Operation } from '../core/operation.ts';
+import type { Protocol } from '../core/protocol.ts';
 import type { Dialect, Provider } from '../core/provider.ts';
+import { protocolOf } from '../protocols/index.ts';
 import type { Credential } from '../transport/credentials.ts';
 
 export interface Endpoint {
@@ -17,10 +20,18 @@ export interface Endpoint {
   options?: Record<string, Json>;
 }
 
-/** The client's protocol if the provider speaks it for the model, else the provider's preferred one. */
-export function dialectFor(provider: Provider, model: CatalogModel, protocol: string): Dialect | undefined {
+/**
+ * Of the protocols that the provider speaks for the model and that offer the operation, the client's own, else the
+ * provider's preferred one. Where none offers it, the preferred one.
+ */
+export function dialectFor(
+  provider: Provider,
+  model: CatalogModel,
+  { protocol, operation }: { protocol: Protocol; operation: Operation },
+): Dialect | undefined {
   const spoken = provider.speaks(model);
-  return spoken.find((dialect) => dialect.protocol === protocol) ?? spoken[0];
+  const offering = spoken.filter((dialect) => protocolOf(dialect.protocol).operations[operation.name]);
+  return offering.find((dialect) => dialect.protocol === protocol.id) ?? offering[0] ?? spoken[0];
 }
 
 /** The provider's rules, overridden by the model's. */

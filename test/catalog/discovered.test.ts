@@ -79,7 +79,7 @@ test('OpenRouter', () => {
 });
 
 test('Together: a bare array, prices per million tokens', () => {
-  const model = only('together', [
+  const [model, embedding, ...others] = discoveredModels('together', [
     {
       id: 'a/chat',
       type: 'chat',
@@ -91,8 +91,10 @@ test('Together: a bare array, prices per million tokens', () => {
     { id: 'a/embed', type: 'embedding', context_length: 512, pricing: { input: 0.01, output: 0 } },
     { id: 'a/paint', type: 'image' },
   ]);
-  assert.deepEqual([model.name, model.ownedBy], ['A Chat', 'A']);
-  assert.deepEqual(model.pricing, { prompt: '0.00000018', completion: '0.00000059' });
+  assert.deepEqual(others, [], 'what paints is left out');
+  assert.deepEqual(embedding?.outputModalities, ['embeddings']);
+  assert.deepEqual([model?.name, model?.ownedBy], ['A Chat', 'A']);
+  assert.deepEqual(model?.pricing, { prompt: '0.00000018', completion: '0.00000059' });
 });
 
 test('Mistral: capabilities', () => {

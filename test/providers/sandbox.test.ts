@@ -116,7 +116,7 @@ describe('every model', () => {
     const { models = [] } = sandbox.create({ id: 'play' });
     assert.deepEqual(
       models.map(({ id }) => id),
-      ['play/echo', 'play/tools', 'play/reasoner', 'play/faulty', 'play/video'],
+      ['play/echo', 'play/tools', 'play/reasoner', 'play/faulty', 'play/embed', 'play/video'],
     );
     for (const { name, description, pricing, ownedBy } of models) {
       assert.match(name, /\(no AI\)$/);

@@ -38,6 +38,7 @@ export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, {
     changed ||= !addsUsage;
     body[usage.field] = { ...body[usage.field], ...usage.value };
   }
+  if (operation.name === 'embed') changed = operation.adjust(body, target) || changed;
   const adapted = operation.name === 'complete' ? endpoint.dialect.adapt?.(body, target.rules) : undefined;
   const limit = operation.name === 'complete' ? call.limitOf?.(endpoint) : undefined;
   if (limit && operation.name === 'complete') {

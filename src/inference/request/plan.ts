@@ -6,10 +6,10 @@ import type { Target } from '../../core/operation.ts';
 import { protocolOf } from '../../protocols/index.ts';
 import { type Endpoint, originOf, rulesOf } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import { handlerOf } from '../operations/index.ts';
 import type { StateMemory } from '../state/memory.ts';
 import { planPassthrough } from './passthrough.ts';
 import type { Plan } from './planned-request.ts';
-import { planTranslation } from './translation.ts';
 
 /** A change to the decoded request that needs I/O, such as fetching an image that the upstream won't. */
 export type Prepare = (request: ChatRequest, endpoint: Endpoint, signal: AbortSignal) => Promise<void>;
@@ -39,5 +39,5 @@ export async function plan(
     memory.restore(call.owner, target.origin, request.turns);
     await prepare(request, endpoint, signal);
   };
-  return planTranslation(call, endpoint, { upstream, target, complete });
+  return handlerOf(call.operation).translate(call, endpoint, { upstream, target, complete });
 }

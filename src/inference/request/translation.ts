@@ -4,25 +4,18 @@ import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/json.ts';
-import type { EncodedRequest, Target } from '../../core/operation.ts';
+import type { EncodedRequest } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
-import type { Protocol } from '../../core/protocol.ts';
 import { settleResults } from '../../core/results.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { addOptions } from '../../routing/provider-options.ts';
+import type { Translation } from '../operations/handler.ts';
 import { textOfParts } from '../response/assembler.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { keepWithin } from './output-limit.ts';
 import type { Plan } from './planned-request.ts';
 import { renameTools } from './tool-names.ts';
-
-export interface Translation {
-  upstream: Protocol;
-  target: Target;
-  /** Gives the decoded request what it needs beyond what the client sent. */
-  complete(request: ChatRequest): Promise<void>;
-}
 
 /** Throws errors of the target's encoder in the client's own words. */
 export async function planTranslation(

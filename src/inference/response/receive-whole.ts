@@ -1,24 +1,14 @@
 /** An upstream's answer in one piece: collected, then relayed, translated, or told as an error. */
 
 import { createByteCollector } from '../../core/byte-collector.ts';
-import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import { unfold } from '../../core/fold.ts';
+import { type GatewayError, toGatewayError } from '../../core/errors.ts';
 import { readAnswerJson } from '../../core/json/answer.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { CountTokensOperation } from '../../core/operation.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
+import { handlerOf } from '../operations/index.ts';
 import { hold } from './answer-budget.ts';
-import {
-  answerHeaders,
-  costHeader,
-  learnState,
-  type ResponseContext,
-  rememberState,
-  type UpstreamHeaders,
-  unshownHeaders,
-} from './context.ts';
-import { streamWhole } from './stream.ts';
-import { checkAnswer, encodeAnswer, errorOf, relayAnswer, type WholeAnswer } from './whole.ts';
+import { answerHeaders, costHeader, type ResponseContext, type UpstreamHeaders, unshownHeaders } from './context.ts';
+import { checkAnswer, errorOf } from './whole.ts';
 
 export function receiveWhole(delivery: ResponseContext, headers: UpstreamHeaders): UpstreamReceiver {
   const { call, planned, reply, options, share } = delivery;
@@ -43,7 +33,7 @@ export function receiveWhole(delivery: ResponseContext, headers: UpstreamHeaders
 
   function answer(bytes: Buffer, json: Json): void {
     checkAnswer(json, planned.upstream);
-    const answered = answerOf({ bytes, json }, delivery);
+    const answered = handlerOf(call.operation).readWhole({ bytes, json }, delivery);
     over = true;
     if (!answered) return;
     const type = call.stream ? call.protocol.operations.complete.streamType(options) : 'application/json';
@@ -77,48 +67,6 @@ export function receiveWhole(delivery: ResponseContext, headers: UpstreamHeaders
     },
     fail,
   };
-}
-
-interface Read {
-  bytes: Buffer;
-  /** What the bytes hold: an object, and no error. */
-  json: Json;
-}
-
-/** Undefined when the upstream only paused and was asked to go on. */
-function answerOf({ bytes, json }: Read, delivery: ResponseContext): WholeAnswer | undefined {
-  const { call, planned, options, rounds } = delivery;
-  if (call.operation.name === 'count-tokens') return countAnswer({ bytes, json }, call.operation, delivery);
-  if (planned.upstream === call.protocol && !call.stream) {
-    learnState(delivery, json);
-    return relayAnswer(bytes, json, delivery);
-  }
-  for (const event of unfold(planned.upstream.operations.complete.decodeResponse(json, planned.target)))
-    rounds.join(event);
-  const more = rounds.next();
-  if (more) {
-    delivery.continueUpstream(more);
-    return undefined;
-  }
-  rememberState(delivery);
-  const response = rounds.response();
-  const { usage } = response;
-  const body = call.stream
-    ? Buffer.from(streamWhole(response, call.protocol, options))
-    : encodeAnswer(response, call.protocol, options);
-  return { body, usage, facts: rounds.facts() };
-}
-
-function countAnswer(
-  { bytes, json }: Read,
-  client: CountTokensOperation,
-  { call, planned }: ResponseContext,
-): WholeAnswer {
-  const tokens = planned.upstream.operations['count-tokens']?.decodeCount(json);
-  if (tokens === undefined)
-    throw new GatewayError('upstream_error', 'The upstream did not say how many tokens it counted.');
-  const relayed = planned.upstream === call.protocol;
-  return { body: relayed ? bytes : Buffer.from(JSON.stringify(client.encodeCount(tokens))) };
 }
 
 /** The words of an error are short; a page of HTML may be longer. */

@@ -5,13 +5,14 @@ import { encodeModel, encodeModelCount, encodeModels } from './catalog.ts';
 import { catalogRoutes } from './catalog-routes.ts';
 import { complete } from './complete.ts';
 import { credentials } from './credentials.ts';
+import { embed } from './embed.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 
 export const chat: Protocol = {
   id: 'chat',
   apiType: 'completions',
-  operations: { complete },
+  operations: { complete, embed },
 
   catalogRoutes: () => catalogRoutes,
   credentials,

@@ -7,13 +7,14 @@ import { catalogRoutes } from './catalog-routes.ts';
 import { complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { credentials } from './credentials.ts';
+import { embed } from './embed.ts';
 import { decodeError, encodeError, errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 
 export const generate: Protocol & { operations: { 'count-tokens': CountTokensOperation } } = {
   id: 'generate',
   apiType: 'generate',
-  operations: { complete, 'count-tokens': countTokens },
+  operations: { complete, 'count-tokens': countTokens, embed },
 
   catalogRoutes,
   credentials,

@@ -3,12 +3,11 @@
 import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { requestSchema } from './check.ts';
-
-const snakeCased = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+import { spellings } from './spelling.ts';
 
 const Wrapped = Type.Object({ model: Type.String(), generateContentRequest: requestSchema });
 
 export const names = knownNames(
   [requestSchema, Wrapped, Type.Object({ generateContentRequest: Type.Object({ model: Type.String() }) })],
-  (name) => [name, snakeCased(name)],
+  spellings,
 );

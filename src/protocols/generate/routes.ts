@@ -4,7 +4,13 @@ import { GatewayError } from '../../core/errors.ts';
 import type { ClientRoute, Prefixes, RouteMatch, RouteTemplate } from '../../core/operation.ts';
 
 const VERSIONS = ['v1beta', 'v1', 'v1beta1'];
-const METHODS = ['generateContent', 'streamGenerateContent', 'countTokens'] as const;
+const METHODS = [
+  'generateContent',
+  'streamGenerateContent',
+  'countTokens',
+  'embedContent',
+  'batchEmbedContents',
+] as const;
 
 export type Method = (typeof METHODS)[number];
 

@@ -38,3 +38,8 @@ export function list(value: Json): Json[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [value];
 }
+
+/** Both spellings of a name: Gemini's own, and protobuf's. */
+export function spellings(name: string): string[] {
+  return [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+}

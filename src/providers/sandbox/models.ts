@@ -1,6 +1,7 @@
 /** Catalog entries of the sandbox models. */
 
 import type { CatalogModel } from '../../core/model.ts';
+import { EMBED_MODEL } from './embed.ts';
 import { ASPECT_RATIOS, RESOLUTIONS, SIZES } from './video/sizes.ts';
 import { MAX_COUNT, MAX_SECONDS } from './video/task.ts';
 
@@ -63,7 +64,7 @@ const CREATED_AT_S = 1_793_491_200;
 
 /** The models of a sandbox provider with this id. */
 export function modelsOf(provider: string): CatalogModel[] {
-  return [...MODELS.map((facts) => chatModel(provider, facts)), videoModel(provider)];
+  return [...MODELS.map((facts) => chatModel(provider, facts)), embedModel(provider), videoModel(provider)];
 }
 
 type Identity = 'id' | 'provider' | 'upstreamId' | 'canonicalSlug' | 'created' | 'ownedBy' | 'version';
@@ -113,6 +114,20 @@ function chatModel(provider: string, { id, name, description, parameters = [], r
       schema: true,
       inputModalities: ['text', 'image', 'file', 'audio', 'video'],
     },
+  };
+}
+
+function embedModel(provider: string): CatalogModel {
+  return {
+    ...common(provider, EMBED_MODEL),
+    name: 'Sandbox Embed (no AI)',
+    description: 'No AI model: makes vectors of a hash of the text, so that the same text has the same vector.',
+    maxOutput: 0,
+    inputModalities: ['text'],
+    outputModalities: ['embeddings'],
+    pricing: { prompt: '0', completion: '0' },
+    supportedParameters: ['dimensions'],
+    rules: {},
   };
 }
 

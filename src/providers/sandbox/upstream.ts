@@ -5,6 +5,7 @@ import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provid
 import { lookUp } from '../../core/table.ts';
 import { type SandboxAnswer, truncate } from './answer.ts';
 import { echo } from './echo.ts';
+import { embed } from './embed.ts';
 import { type FaultScript, faulty, scriptOf } from './faulty.ts';
 import { CONTEXT_TOKENS, MAX_OUTPUT_TOKENS } from './models.ts';
 import { reasoner } from './reasoner.ts';
@@ -31,6 +32,7 @@ export function createSandboxUpstream(clock: SandboxClock): LocalUpstream {
 }
 
 async function respond({ path, body, signal }: LocalRequest, clock: SandboxClock): Promise<LocalAnswer> {
+  if (path.endsWith('/embeddings')) return embed(body);
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
   const request = await decodeRequest(body, { context: CONTEXT_TOKENS, output: MAX_OUTPUT_TOKENS });
   const speak = lookUp(MODELS, request.model);

@@ -1,0 +1,98 @@
+/** The operation `embed`: turns texts into vectors. */
+
+import type { Usage } from '../../core/chat.ts';
+import type { EmbeddingRequest } from '../../core/embedding.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
+import { copyJson, type Json } from '../../core/json/json.ts';
+import type { EmbedOperation } from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import { addOptions } from '../../routing/provider-options.ts';
+import { costOf } from '../response/cost.ts';
+import { nameModel } from '../response/model-name.ts';
+import { addCost } from '../response/whole.ts';
+import { estimateOutput } from '../tokens/estimate.ts';
+import type { OperationHandler } from './handler.ts';
+import { inputReserved } from './reservations.ts';
+
+export const embed: OperationHandler = {
+  free: false,
+  expectedUsage: ({ protocol, body, bytes }) => ({
+    input: inputTokens(protocol, body, bytes),
+    audioInput: 0,
+    imageInput: 0,
+    speaks: false,
+    searches: 0,
+  }),
+  reservation: inputReserved,
+
+  async translate(call, endpoint, { upstream, target }) {
+    const client = embedOf(call.protocol);
+    const wire = embedOf(upstream);
+    client.check(call.body);
+    const request = client.decodeRequest(copyJson(call.body));
+    await yieldIfLarge(call.bytes.length);
+    const { body, dropped } = wire.encodeRequest(request, target);
+    addOptions(body, endpoint);
+    const names = dropped.map((name) => call.protocol.parameterName(name));
+    return {
+      path: 'translated',
+      upstream,
+      operation: wire,
+      target,
+      body: await writeBody(body, call.bytes.length),
+      dropped: [...new Set([...request.dropped, ...names])],
+    };
+  },
+
+  readWhole({ bytes, json }, context) {
+    const { call, planned } = context;
+    const client = embedOf(call.protocol);
+    const wire = embedOf(planned.upstream);
+    const reported = wire.usageOf(json);
+    const input = reported?.input ?? inputTokens(call.protocol, call.body, call.bytes);
+    const usage: Usage = { ...(reported ?? { estimated: true }), input, output: 0 };
+    const facts = wire.factsOf(json);
+    const options = { ...context.options, costOf: (counted: Usage) => costOf(counted, facts.finish, context) };
+    const asIs = planned.upstream === call.protocol && client.isAsAsked(json, call.body);
+    const body = asIs
+      ? nameModel(bytes, client, options.model)
+      : Buffer.from(
+          JSON.stringify(client.encodeResponse({ ...wire.decodeResponse(json), usage }, call.body, options.model)),
+        );
+    assertComplete(wire, json, client.decodeRequest(call.body));
+    return { body: reported && asIs ? addCost(body, json, { operation: client, usage, options }) : body, usage, facts };
+  },
+};
+
+function embedOf({ id, operations }: Protocol): EmbedOperation {
+  if (operations.embed) return operations.embed;
+  throw new GatewayError('invalid_request', `The protocol ${id} of this provider has no embeddings.`, {
+    param: 'model',
+  });
+}
+
+/** An answer with holes would put vectors beside the wrong texts. */
+function assertComplete(wire: EmbedOperation, json: Json, { inputs }: EmbeddingRequest): void {
+  const { vectors } = wire.decodeResponse(json);
+  if (vectors.length === inputs.length && Object.keys(vectors).length === inputs.length) return;
+  throw new GatewayError(
+    'upstream_error',
+    `The upstream sent ${Object.keys(vectors).length} embeddings for ${inputs.length} inputs.`,
+  );
+}
+
+function inputTokens(protocol: Protocol, body: Json, bytes: Buffer): number {
+  try {
+    const { inputs } = embedOf(protocol).decodeRequest(body);
+    return inputs.reduce(
+      (sum, input) => sum + (input.type === 'text' ? estimateOutput(input.text) : input.tokens.length),
+      0,
+    );
+  } catch {
+    return Math.ceil(bytes.length / BYTES_PER_TOKEN);
+  }
+}
+
+/** For bodies that the hub cannot hold. */
+const BYTES_PER_TOKEN = 4;

@@ -1,0 +1,24 @@
+/** Cost of an answer in USD, as its usage tells the client. */
+
+import type { Usage } from '../../core/chat.ts';
+import { decimalOf } from '../../core/money.ts';
+import type { Cost } from '../../core/operation.ts';
+import type { ResponseContext } from './context.ts';
+
+const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, reportedCost: undefined };
+
+/** Undefined where no price is known. `finish` is the upstream's word for why the answer ended; absent where it did not end. */
+export function costOf(
+  usage: Usage,
+  finish: string | undefined,
+  { charge }: Pick<ResponseContext, 'charge'>,
+): Cost | undefined {
+  const total = charge({ usage, finish });
+  if (total === undefined) return undefined;
+  const input = charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
+  return { total: dollars(total), input: dollars(input) };
+}
+
+function dollars(cost: bigint): number {
+  return Number(decimalOf(cost));
+}
