@@ -186,6 +186,15 @@ test('garbage behind a request ends the connection and does not touch the answer
   assert.ok(more.every(({ status }) => status === 400));
 });
 
+test('garbage behind a request with a body does not touch its answer either', async () => {
+  const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] });
+  const lines = ['host: x', `authorization: Bearer ${KEY}`, 'content-type: application/json'];
+  const request = ['POST /v1/chat/completions HTTP/1.1', ...lines, `content-length: ${body.length}`].join('\r\n');
+  const [answer] = await send(gateway.url, `${request}\r\n\r\n${body}no request at all\r\n\r\n`);
+  assert.equal(answer?.status, 200);
+  assert.match(answer.headers, /connection: close/i);
+});
+
 describe('the admin API', () => {
   const paths = [
     '/',
