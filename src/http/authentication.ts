@@ -18,7 +18,7 @@ export interface AuthenticationOptions {
  * `invalid_request` for headers of the protocol.
  */
 export type Authenticate = (
-  exchange: Pick<RequestContext, 'protocol' | 'request' | 'query'>,
+  context: Pick<RequestContext, 'protocol' | 'request' | 'query'>,
   access: Omit<Access, 'address'>,
 ) => Promise<Key>;
 

@@ -18,14 +18,14 @@ import { createReply } from './reply.ts';
 import { keyOf, type RequestContext } from './request-context.ts';
 
 export async function answerInference(
-  exchange: RequestContext,
+  context: RequestContext,
   { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
 ): Promise<unknown> {
-  const { reply, headers, observation } = exchange;
-  const key = keyOf(exchange);
+  const { reply, headers, observation } = context;
+  const key = keyOf(context);
   const models = options.models();
-  const { call, model } = await readCall(exchange, {
+  const { call, model } = await readCall(context, {
     operation,
     match,
     owner: key.id,
@@ -41,11 +41,11 @@ export async function answerInference(
   const [first] = route.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
     const tokens = countByEstimate(call);
-    return exchange.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
+    return context.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
   }
   headers.setRateLimit(options.accounts.rateLimitHeaders(key, route.model));
   await yieldIfLarge(call.bytes.length);
-  const admitted = await options.accounts.open(call, key, route, exchange.hold.release);
+  const admitted = await options.accounts.open(call, key, route, context.hold.release);
   const { account, limitOf, discard } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);

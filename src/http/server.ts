@@ -24,7 +24,7 @@ export interface ServerOptions<Context extends HttpContext> {
   createContext(request: FastifyRequest, reply: FastifyReply): Context;
   /**
    * Decides by the head alone whether a request is handled. Returns the owner of its body in the budget of bodies; without
-   * one there is room only as the body arrives. Throws for requests that are refused.
+   * one, room is taken as the body arrives. Throws what the client is refused with.
    */
   admit(context: Context): Promise<string | undefined>;
   handle(context: Context): unknown;
@@ -73,7 +73,7 @@ export function createServer<Context extends HttpContext>({
   });
   app.decorateRequest('context', undefined);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const reservation = request.context?.body ?? bodyBudget.open('', 0);
     if (!reservation) throw noRoom();
     return readBytes(payload, { headers: request.headers, limit: bodyLimit, reservation });

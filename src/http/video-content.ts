@@ -9,11 +9,11 @@ import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
 
 export async function answerContent(
-  exchange: RequestContext,
+  context: RequestContext,
   { owner, id }: { owner: string; id: string },
   options: VideoOptions,
 ): Promise<FastifyReply> {
-  const index = readIndex(exchange.query);
+  const index = readIndex(context.query);
   const task = await options.videos.get(owner, id);
   if (task.status !== 'completed') {
     throw new GatewayError('video_not_ready', `The task is ${task.status}; only completed ones have a video.`);
@@ -25,25 +25,25 @@ export async function answerContent(
       param: 'index',
     });
   }
-  const signal = clientCloseSignal(exchange);
+  const signal = clientCloseSignal(context);
   const content = asset.kept ? mirroredContent(asset.kept) : await upstreamContent(task, index, signal, options);
-  return sendContent(exchange, { content, name: nameOf(id, index), signal }, options);
+  return sendContent(context, { content, name: nameOf(id, index), signal }, options);
 }
 
 /** Authorized by the signature, which is checked first. */
 export async function answerFile(
-  exchange: RequestContext,
+  context: RequestContext,
   { id, index }: { id: string; index: number },
   options: VideoOptions,
 ): Promise<FastifyReply> {
-  const { query } = exchange;
+  const { query } = context;
   const given = (name: string) => query.get(name) ?? undefined;
   options.checkFileUrl(id, index, { exp: given('exp'), kid: given('kid'), sig: given('sig') });
   const task = await options.videos.find(id);
   const kept = task.assets[index]?.kept;
   if (!kept) throw expired();
-  const request = { content: mirroredContent(kept), name: nameOf(id, index), signal: clientCloseSignal(exchange) };
-  return sendContent(exchange, request, options);
+  const request = { content: mirroredContent(kept), name: nameOf(id, index), signal: clientCloseSignal(context) };
+  return sendContent(context, request, options);
 }
 
 function mirroredContent(kept: Extract<Content, { type: 'kept' }>['kept']): Content {
