@@ -487,9 +487,12 @@ describe('paths of generate content', () => {
   });
 
   test('a method that is not there is named, with those that are', async () => {
-    const answer = await send('generate', { path: '/gemini/v1beta/models/c/m:embedContent' });
+    const answer = await send('generate', { path: '/gemini/v1beta/models/c/m:predict' });
     assertRefused('generate', answer, { ...NOTHING_THERE, generate: [404, 'NOT_FOUND'] });
-    assert.match(answer.text, /\\"embedContent\\"; there are generateContent, streamGenerateContent, countTokens/);
+    assert.match(
+      answer.text,
+      /\\"predict\\"; there are generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents/,
+    );
   });
 
   for (const path of ['/gemini/v1beta/models', '/gemini/v1beta/models/c/m']) {
