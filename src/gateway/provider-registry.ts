@@ -41,7 +41,7 @@ interface RegistryContext {
   userAgent: string;
   /** Configured model names and aliases. */
   routes?: ConfiguredModels;
-  clock?: Pick<Clock, 'now' | 'monotonic'>;
+  clock?: Clock;
   /** The types of providers there are; the gateway's own if absent. */
   types?: ReadonlyMap<string, ProviderType>;
 }
@@ -64,7 +64,7 @@ interface RegisteredProvider extends ActiveProvider {
   type: ProviderType;
   models: CatalogModel[];
   problem?: string;
-  timer?: NodeJS.Timeout;
+  cancelDiscovery?: () => void;
   discovery?: Promise<void>;
   /** Start of the last discovery. */
   lastDiscoveryAt: number;
@@ -72,20 +72,20 @@ interface RegisteredProvider extends ActiveProvider {
 
 export function createModels(configs: readonly ProviderConfig[], context: RegistryContext): LiveModels {
   const registered = new Map<string, RegisteredProvider>();
-  const { routes = NO_ROUTES, types = providerTypes } = context;
+  const { routes = NO_ROUTES, types = providerTypes, clock = systemClock } = context;
   const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);
   let catalog: Catalog;
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') registered.set(config.id, activate(config, types, context.clock));
+    if (config.state === 'ready') registered.set(config.id, activate(config, types, clock));
   }
   rebuild();
   for (const entry of registered.values()) {
     if (modelListsOf(entry).length === 0) continue;
     void discover(entry);
     entry.discoverModels = async () => {
-      if (entry.discovery || performance.now() - entry.lastDiscoveryAt > MIN_DISCOVERY_INTERVAL_MS)
+      if (entry.discovery || clock.monotonic() - entry.lastDiscoveryAt > MIN_DISCOVERY_INTERVAL_MS)
         await discover(entry);
     };
   }
@@ -98,7 +98,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
   }
 
   function discover(entry: RegisteredProvider): Promise<void> {
-    clearTimeout(entry.timer);
+    entry.cancelDiscovery?.();
     entry.discovery ??= runDiscovery(entry).finally(() => {
       entry.discovery = undefined;
     });
@@ -106,7 +106,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
   }
 
   async function runDiscovery(entry: RegisteredProvider): Promise<void> {
-    entry.lastDiscoveryAt = performance.now();
+    entry.lastDiscoveryAt = clock.monotonic();
     try {
       for (const list of modelListsOf(entry)) {
         const body = await fetchModelList(entry, list, context);
@@ -120,10 +120,8 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
       context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
     }
     if (closed) return;
-    entry.timer = setTimeout(
-      () => void discover(entry),
-      entry.problem ? RETRY_INTERVAL_MS : REFRESH_INTERVAL_MS,
-    ).unref();
+    const intervalMs = entry.problem ? RETRY_INTERVAL_MS : REFRESH_INTERVAL_MS;
+    entry.cancelDiscovery = clock.after(intervalMs, () => void discover(entry));
   }
 
   return {
@@ -134,7 +132,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
     states: () => configs.map((config) => stateOf(config, registered.get(config.id))),
     close() {
       closed = true;
-      for (const { timer } of registered.values()) clearTimeout(timer);
+      for (const { cancelDiscovery } of registered.values()) cancelDiscovery?.();
     },
   };
 }
@@ -142,7 +140,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
 function activate(
   config: ReadyProvider,
   types: ReadonlyMap<string, ProviderType>,
-  clock: RegistryContext['clock'],
+  clock: Clock,
 ): RegisteredProvider {
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
@@ -151,7 +149,7 @@ function activate(
   const { readKey = keyCredential } = type;
   const credentials = createCredentials(
     config.apiKeys.map((key) => readKey(key.reveal())),
-    clock?.monotonic,
+    clock.monotonic,
   );
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
   const custom = Array.isArray(config.models)
@@ -219,8 +217,7 @@ function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined)
 
 async function fetchModelList(entry: RegisteredProvider, list: ModelList, context: RegistryContext): Promise<unknown> {
   const request = await listRequest(entry, list.path, context);
-  let timer: NodeJS.Timeout | undefined;
-  const asked = new Promise<unknown>((resolve, reject) => {
+  return new Promise<unknown>((resolve, reject) => {
     const collector = createByteCollector();
     let status = 0;
 
@@ -229,27 +226,28 @@ async function fetchModelList(entry: RegisteredProvider, list: ModelList, contex
       reject(error);
     }
 
-    const exchange = context.upstream.send(request, {
-      head: (code) => {
-        status = code;
+    const exchange = context.upstream.send(
+      { ...request, total: LIST_TIMEOUT_MS },
+      {
+        head: (code) => {
+          status = code;
+        },
+        data: (chunk) => {
+          collector.add(chunk);
+          if (collector.size > MAX_LIST_BYTES)
+            stop(new GatewayError('upstream_error', 'Its list of models has no end.'));
+        },
+        end: () => {
+          try {
+            resolve(status === 404 && list.optional ? {} : parseModelList(status, collector.take()));
+          } catch (error) {
+            reject(error);
+          }
+        },
+        fail: reject,
       },
-      data: (chunk) => {
-        collector.add(chunk);
-        if (collector.size > MAX_LIST_BYTES) stop(new GatewayError('upstream_error', 'Its list of models has no end.'));
-      },
-      end: () => {
-        try {
-          resolve(status === 404 && list.optional ? {} : parseModelList(status, collector.take()));
-        } catch (error) {
-          reject(error);
-        }
-      },
-      fail: reject,
-    });
-    const timeoutError = new GatewayError('timeout', 'It did not list its models in time.');
-    timer = setTimeout(() => stop(timeoutError), LIST_TIMEOUT_MS).unref();
+    );
   });
-  return asked.finally(() => clearTimeout(timer));
 }
 
 async function listRequest(

@@ -15,15 +15,16 @@ const MAX_ADDRESSES_PER_FAMILY = 4;
 
 const NOT_FOUND_CODES = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** Concurrent lookups of all clients. */
-const dnsSemaphore = createSemaphore(32);
+/** Concurrent lookups of all clients that share a resolver. */
+const MAX_CONCURRENT_LOOKUPS = 32;
 
 /**
  * Queries name servers (`ip:port`; by default those of the system) without the shared thread pool, the hosts file and search
  * domains.
  */
 export function createResolverLookup(servers: readonly string[]): Lookup {
-  return (name, signal) => dnsSemaphore(() => queryServers(name, servers, signal), signal);
+  const semaphore = createSemaphore(MAX_CONCURRENT_LOOKUPS);
+  return (name, signal) => semaphore(() => queryServers(name, servers, signal), signal);
 }
 
 async function queryServers(name: string, servers: readonly string[], signal: AbortSignal): Promise<string[]> {

@@ -154,7 +154,7 @@ describe('pages', () => {
 test('checklist 89: discovery of a coding agent is quick and not redirected', async () => {
   const started = performance.now();
   const body = await ok(`${LISTS.messages}?limit=1000`);
-  assert.ok(performance.now() - started < 3000);
+  assert.ok(performance.now() - started < 10_000);
   assert.ok(body.data.some(({ id }: Json) => id.startsWith('anthropic/')));
   assert.equal(body.has_more, false);
 });

@@ -376,7 +376,7 @@ describe('a client that leaves', () => {
           leave.abort();
           await client.catch(() => undefined);
           assert.equal(await closed, 'aborted');
-          assert.ok(performance.now() - started < 1000);
+          assert.ok(performance.now() - started < 10_000);
           const lines = rig.gateway.log.slice(before);
           assert.deepEqual(
             lines.filter(({ level }) => level > 30),

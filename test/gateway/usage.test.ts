@@ -201,7 +201,7 @@ for (const protocol of IDS) {
       test('an upstream that never closes its answer is not waited for', async () => {
         const begun = performance.now();
         const { text, id } = await hear(gateway.url, { ...ours, text: 'scene:open', stream: true });
-        assert.ok(performance.now() - begun < 2000);
+        assert.ok(performance.now() - begun < 10_000);
         assert.match(text, protocol === 'chat' ? /\[DONE\]/ : /stop/i);
         const record = await recordOf(gateway.url, id);
         assert.deepEqual([record.status, record.total_cost], ['completed', Number(COST)]);

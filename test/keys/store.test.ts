@@ -140,7 +140,7 @@ forEachStore((engine, openStore) => {
       await (await open([], await store.beside())).revoke('doomed');
       const revoked = performance.now();
       while (await running.authenticate(secret)) await new Promise((resolve) => setTimeout(resolve, 5));
-      assert.ok(performance.now() - revoked < 2000);
+      assert.ok(performance.now() - revoked < 10_000);
       await running.close();
     });
 

@@ -193,7 +193,7 @@ describe('bounds', () => {
     for (const server of servers) {
       const started = performance.now();
       await assert.rejects(clientWith().fetchBytes(url(server), short), { outcome: 'timeout' });
-      assert.ok(performance.now() - started < 1_000);
+      assert.ok(performance.now() - started < 5_000);
     }
     for (const timer of timers) clearInterval(timer);
     await Promise.all(servers.map((server) => server.close()));

@@ -38,12 +38,13 @@ test('names that the operator allows are asked of the name servers of the config
 test('a look-up ends when its caller gives up, and 32 slow ones let the next one in then', async (context) => {
   const server = await startNameServer(context, '93.184.215.14');
   const lookup = createResolverLookup([server.address]);
-  const signal = AbortSignal.timeout(200);
-  const started = performance.now();
-  const slow = Array.from({ length: 40 }, (_, index) => lookup(`slow.${index}.example.org`, signal));
+  const caller = new AbortController();
+  const slow = Array.from({ length: 40 }, (_, index) => lookup(`slow.${index}.example.org`, caller.signal));
+  const asked = () => new Set(server.asked.filter((name) => name.startsWith('slow.'))).size;
+  while (asked() < 32) await new Promise(setImmediate);
+  caller.abort();
   const outcomes = await Promise.allSettled(slow);
   assert.ok(outcomes.every(({ status }) => status === 'rejected'));
-  assert.ok(new Set(server.asked.filter((name) => name.startsWith('slow.'))).size <= 32);
+  assert.equal(asked(), 32);
   assert.deepEqual(await lookup('hooks.example.org', never), ['93.184.215.14']);
-  assert.ok(performance.now() - started < 1_000);
 });

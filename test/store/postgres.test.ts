@@ -55,7 +55,7 @@ describe('a PostgreSQL that is away', () => {
     const { writable, problem } = await store.health();
     assert.equal(writable, false);
     assert.match(problem ?? '', /ECONNREFUSED/);
-    assert.ok(performance.now() - asked < 1000);
+    assert.ok(performance.now() - asked < 5000);
 
     await proxy.mend();
     await Promise.all(['b', 'c', 'd'].map((subject) => store.call('put', { subject, value: 1 })));
