@@ -27,3 +27,8 @@ export function suiteOf(file) {
   if (!suite) throw new Error(`${file} belongs to no suite of test/suites.json.`);
   return suite;
 }
+
+/** Whether the tests of a file run on each engine of the store. */
+export function usesBothEngines(file) {
+  return readFileSync(join(root, file), 'utf8').includes('forEachStore(');
+}

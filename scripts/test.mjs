@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
-import { suiteOf, suites, testFiles } from './suites.mjs';
+import { suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
 
 /** What `--golden` writes. */
 const GOLDEN = ['test/golden/', 'test/config/schema.test.ts'];
@@ -32,14 +32,15 @@ try {
 async function main() {
   await step('install', install);
   const node = await nodeProgram();
-  const files = chosenFiles();
-  if (files.length === 0) throw new Error(`No test file has ${words.join(' or ')} in its path.`);
+  const runs = batches();
+  if (runs.every(({ files }) => files.length === 0))
+    throw new Error(`No test file has ${words.join(' or ')} in its path.`);
   if (words.length === 0 && !golden && !flags.has('--slow')) {
     await step('types', () => run(node, [bin('typescript', 'tsc')]));
     await step('lint and format', () => run(node, [bin('@biomejs/biome', 'biome'), 'check', '.']));
   }
   const counts = [];
-  await step('tests', () => runTests(node, files, counts));
+  for (const { name, files, engines } of runs) await step(name, () => runTests(node, { files, engines, counts }));
   summarise(counts);
   if (words.length === 0 && flags.size === 0) showSlowSuites();
   return results.some(({ code }) => code !== 0) ? 1 : 0;
@@ -58,17 +59,28 @@ async function step(name, work) {
   results.push({ name, code, seconds: (performance.now() - start) / 1000 });
 }
 
-/** Files with one of the words in their path, or those of the suites that are asked for. */
-function chosenFiles() {
+/** What runs, in turn: test files, and the engines of the store that they run on. */
+function batches() {
+  const both = 'sqlite,postgres';
   const chosen = golden ? GOLDEN : words;
-  if (chosen.length > 0) return testFiles().filter((path) => chosen.some((word) => path.includes(word)));
-  return testFiles().filter((path) =>
-    suiteOf(path).slow ? flags.has('--all') || flags.has('--slow') : !flags.has('--slow'),
-  );
+  if (chosen.length > 0) {
+    const files = testFiles().filter((path) => chosen.some((word) => path.includes(word)));
+    return [{ name: 'tests', files, engines: both }];
+  }
+  const fast = testFiles().filter((path) => !suiteOf(path).slow);
+  const slow = testFiles().filter((path) => suiteOf(path).slow);
+  const added = [
+    { name: 'slow tests', files: slow, engines: both },
+    { name: 'on PostgreSQL', files: fast.filter(usesBothEngines), engines: 'postgres' },
+  ];
+  return [
+    ...(flags.has('--slow') ? [] : [{ name: 'tests', files: fast, engines: 'sqlite' }]),
+    ...(flags.size > 0 ? added : []),
+  ];
 }
 
 /** Passes the report on as it comes, but for the counts. */
-async function runTests(node, files, counts) {
+async function runTests(node, { files, engines, counts }) {
   let rest = '';
   const onOutput = (chunk) => {
     const lines = (rest + chunk).split('\n');
@@ -88,7 +100,12 @@ async function runTests(node, files, counts) {
   ];
   return run(node, [...options, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...environment, ...(golden && { GOLDEN: 'update' }), ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
+    env: {
+      ...environment,
+      TEST_ENGINES: engines,
+      ...(golden && { GOLDEN: 'update' }),
+      ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),
+    },
     onOutput,
   });
 }
@@ -105,7 +122,9 @@ function showSlowSuites() {
   const slow = suites.filter((suite) => suite.slow);
   const width = Math.max(...slow.map(({ path }) => path.length));
   const lines = slow.map(({ path, purpose }) => `  ${path.padEnd(width)}  ${purpose}`);
-  process.stdout.write(`\nNot run; npm run test:all adds:\n${lines.join('\n')}\n`);
+  process.stdout.write(
+    `\nNot run; npm run test:all adds PostgreSQL to all that uses a store, and:\n${lines.join('\n')}\n`,
+  );
 }
 
 function bin(name, program) {

@@ -137,11 +137,7 @@ export function createModels(configs: readonly ProviderConfig[], context: Regist
   };
 }
 
-function activate(
-  config: ReadyProvider,
-  types: ReadonlyMap<string, ProviderType>,
-  clock: Clock,
-): RegisteredProvider {
+function activate(config: ReadyProvider, types: ReadonlyMap<string, ProviderType>, clock: Clock): RegisteredProvider {
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const provider = type.create({ id: config.id, baseUrl: config.baseUrl });

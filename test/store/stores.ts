@@ -30,9 +30,13 @@ export type OpenTestStore = (context: TestContext, options?: TestStoreOptions) =
 
 const OPERATIONS = new URL('../../src/store/operations/index.ts', import.meta.url);
 
+/** Both, but `npm test` has only SQLite; `npm run test:all` runs the same files with PostgreSQL too. */
+const { TEST_ENGINES = 'sqlite,postgres' } = process.env;
+
 export function forEachStore(run: (name: Store['engine'], open: OpenTestStore) => void): void {
-  run('sqlite', openTestSqlite);
-  run('postgres', openTestPostgres);
+  const engines = TEST_ENGINES.split(',');
+  if (engines.includes('sqlite')) run('sqlite', openTestSqlite);
+  if (engines.includes('postgres')) run('postgres', openTestPostgres);
 }
 
 /** A folder that is removed when the test is over. */
