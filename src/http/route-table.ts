@@ -76,7 +76,7 @@ export function createRouteTable<Context>(
       if (!isBelow(path, route.path)) continue;
       if (others[0] && others[0].path.length > route.path.length) break;
       const isWanted = route.method === wanted;
-      const match = route.match(path, isWanted ? query : NO_QUERY);
+      const match = isWanted ? route.match(path, query) : matchQuietly(route, path);
       if (match === undefined) continue;
       if (!isWanted) others.push(route);
       else return { route, match, name: route.nameOf?.(match) ?? route.name, protocol: route.protocol };
@@ -108,6 +108,15 @@ export function createRouteTable<Context>(
 }
 
 const NO_QUERY = new URLSearchParams();
+
+/** Whether a path is of a route of another method; a path that the route refuses is of none. */
+function matchQuietly<Context>(route: Route<Context>, path: string): unknown {
+  try {
+    return route.match(path, NO_QUERY);
+  } catch {
+    return undefined;
+  }
+}
 
 export function nothingAt(method: string, path: string): GatewayError {
   return new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
