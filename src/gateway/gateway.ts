@@ -103,6 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   const dispatch = (): DispatchOptions => ({
     memory,
+    pictures: tasks.pictures,
     state,
     total: parts.config.server.deadlines.total,
     upstream: parts.upstream,

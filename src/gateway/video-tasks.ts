@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/resolved.ts';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { PictureStore } from '../core/picture-store.ts';
 import { createRate } from '../http/rate.ts';
 import type { VideoOptions } from '../http/video-options.ts';
 import { createClock } from '../jobs/clock.ts';
@@ -44,6 +45,8 @@ export interface VideoTasksOptions {
 export interface VideoTasks {
   /** Dependencies of the video routes. */
   video: VideoOptions;
+  /** Pictures of answers, beside the mirrored videos. */
+  pictures: PictureStore;
   /** Webhook signing secrets. */
   secrets: WebhookSecrets;
   /** Fetches external URLs that the address policy allows. */
@@ -114,6 +117,8 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       models: options.models,
       openContent: mirror.openContent,
       checkFileUrl: mirror.checkFileUrl,
+      checkPictureUrl: mirror.checkPictureUrl,
+      findPicture: mirror.findPicture,
       policy,
       encode: (task) => encodeTask(task, taskObject),
       async checkCallbackUrl(url, key) {
@@ -130,6 +135,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       },
       now: clock.now,
     },
+    pictures: { keep: (picture) => mirror.keepPicture(options.baseUrl(), picture) },
     secrets,
     fetchBytes: clients.guarded.fetchBytes,
     async start() {
@@ -143,6 +149,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       stopExpiring();
       gateways?.close();
       await scheduler?.stop(grace);
+      await mirror.settlePictures();
       await clients.trusted.close();
     },
   };

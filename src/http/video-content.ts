@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import type { Content } from '../videos/mirror/content.ts';
+import type { FileUrlQuery } from '../videos/mirror/file-urls.ts';
 import type { RequestContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
@@ -36,14 +37,30 @@ export async function answerFile(
   { id, index }: { id: string; index: number },
   options: VideoOptions,
 ): Promise<FastifyReply> {
-  const { query } = context;
-  const given = (name: string) => query.get(name) ?? undefined;
-  options.checkFileUrl(id, index, { exp: given('exp'), kid: given('kid'), sig: given('sig') });
+  options.checkFileUrl(id, index, signatureOf(context));
   const task = await options.videos.find(id);
   const kept = task.assets[index]?.kept;
   if (!kept) throw expired();
   const request = { content: mirroredContent(kept), name: nameOf(id, index), signal: clientCloseSignal(context) };
   return sendContent(context, request, options);
+}
+
+/** A picture of an answer. Authorized by the signature, which is checked first. */
+export async function answerPicture(
+  context: RequestContext,
+  name: string,
+  options: VideoOptions,
+): Promise<FastifyReply> {
+  options.checkPictureUrl(name, signatureOf(context));
+  const kept = await options.findPicture(name);
+  if (!kept) throw new GatewayError('video_content_expired', 'This picture is no longer kept.');
+  const request = { content: mirroredContent(kept), name: 'picture', signal: clientCloseSignal(context) };
+  return sendContent(context, request, options);
+}
+
+function signatureOf({ query }: RequestContext): FileUrlQuery {
+  const given = (name: string) => query.get(name) ?? undefined;
+  return { exp: given('exp'), kid: given('kid'), sig: given('sig') };
 }
 
 function mirroredContent(kept: Extract<Content, { type: 'kept' }>['kept']): Content {

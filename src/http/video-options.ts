@@ -7,6 +7,7 @@ import type { VideoTask } from '../records/video-task.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import type { OpenContent } from '../videos/mirror/content.ts';
 import type { FileUrls } from '../videos/mirror/file-urls.ts';
+import type { MirroredPictures } from '../videos/mirror/pictures.ts';
 import type { Videos } from '../videos/videos.ts';
 import type { DeliveryView } from '../webhooks/delivery-log.ts';
 
@@ -21,6 +22,8 @@ export interface VideoOptions {
   checkCallbackUrl(url: string, key: Key): Promise<string>;
   openContent: OpenContent;
   checkFileUrl: FileUrls['checkFileUrl'];
+  checkPictureUrl: FileUrls['checkPictureUrl'];
+  findPicture: MirroredPictures['findPicture'];
   deliveries: VideoDeliveries;
   /** Unix milliseconds. */
   now?(): number;

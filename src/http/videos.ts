@@ -11,7 +11,7 @@ import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
 import { type HttpAnswer, keyOf, type RequestContext } from './request-context.ts';
 import { createPatience } from './store-retry.ts';
-import { answerContent, answerFile } from './video-content.ts';
+import { answerContent, answerFile, answerPicture } from './video-content.ts';
 import { answerCreation } from './video-creation.ts';
 import { encodeDeliveries } from './video-deliveries.ts';
 import type { VideoOptions } from './video-options.ts';
@@ -20,7 +20,7 @@ import { readTaskQuery, UUID } from './video-queries.ts';
 /** Poll interval recommended to clients. */
 const POLL_INTERVAL_SECONDS = 5;
 
-/** What the path of a video route names; `index` is that of a file. */
+/** Parameters in the path of a video route: `id` of the task or name of the picture, `index` of a file. */
 export interface VideoMatch {
   id: string;
   index: number;
@@ -99,6 +99,7 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
       return answerContent(context, taskOf(context, match), options);
     },
     file: (context, match) => answerFile(context, match, options),
+    picture: (context, { id }) => answerPicture(context, id, options),
     async deliveries(context, match) {
       const task = taskOf(context, match);
       await videos.get(task.owner, task.id);

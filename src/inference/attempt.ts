@@ -1,6 +1,7 @@
 /** One attempt: carries a call to an endpoint and its answer back. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { PictureStore } from '../core/picture-store.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -21,6 +22,8 @@ export interface AttemptOptions {
   upstream: UpstreamClient;
   prepare: Prepare;
   memory: StateMemory;
+  /** Keeps pictures of answers that the client's protocol has no place for; absent where none are kept. */
+  pictures?: PictureStore;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
   /** Of deadlines and keep-alives. */
@@ -60,7 +63,7 @@ export function runAttempt(
   { client, until }: AttemptBounds,
 ): Promise<AttemptResult> {
   const { call, endpoint, planned } = carried;
-  const { memory, keepAlive, timer, upstream } = options;
+  const { memory, pictures, keepAlive, timer, upstream } = options;
   let stop: ((error: GatewayError) => void) | undefined;
   const onLeft = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
   const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
@@ -91,7 +94,7 @@ export function runAttempt(
     const hides = planned.request?.reasoning?.visible === false;
     const rounds = createResponseAssembler(planned);
     const receiver = createReceiver({
-      ...{ ...carried, memory, keepAlive, timer, rounds, share },
+      ...{ ...carried, memory, pictures, keepAlive, timer, rounds, share },
       resolve(relayed) {
         carried.reply.onDone(share.close);
         resolve(relayed);

@@ -118,7 +118,8 @@ describe('every page is in it', () => {
 
 const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/files/{file}']
   .concat('/{id}/deliveries', '/{id}/deliveries/replay')
-  .map((rest) => `/v1/videos${rest}`);
+  .map((rest) => `/v1/videos${rest}`)
+  .concat('/v1/files/pictures/{name}');
 
 const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));

@@ -65,6 +65,9 @@ function json(description: string, schema: Named | TSchema, status = 200): ApiOp
 
 const FILM = { status: 200, description: 'The bytes, or a range of them.', type: 'video/mp4', schema: Type.String() };
 
+const PICTURE = { ...FILM, type: 'image/*' };
+const SIGNATURE = ['exp', 'kid', 'sig'].map((name) => query(name, Type.String(), 'Part of the signature.'));
+
 /** By the last word of the route's name. */
 export const VIDEO_DESCRIPTIONS = {
   create: {
@@ -100,11 +103,8 @@ export const VIDEO_DESCRIPTIONS = {
     answer: json('The task.', VIDEO),
   },
   content: { summary: 'Get a finished video', query: [INDEX], answer: FILM },
-  file: {
-    summary: 'Get a finished video by its signed address',
-    query: ['exp', 'kid', 'sig'].map((name) => query(name, Type.String(), 'Part of the signature.')),
-    answer: FILM,
-  },
+  file: { summary: 'Get a finished video by its signed address', query: SIGNATURE, answer: FILM },
+  picture: { summary: 'Get a picture of an answer by its signed address', query: SIGNATURE, answer: PICTURE },
   deliveries: { summary: 'See what became of the webhook of a task', answer: json('Its log.', DELIVERIES) },
   replay: { summary: 'Send the webhook of a task once more', answer: json('Its log.', DELIVERIES, 202) },
 } satisfies Record<string, Omit<RouteDescription, 'id' | 'tag'>>;

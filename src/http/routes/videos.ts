@@ -1,4 +1,4 @@
-/** Routes of video tasks, below `/v1/videos`. */
+/** Routes of video tasks, below `/v1/videos`, and of mirrored pictures. */
 
 import type { Protocol } from '../../core/protocol.ts';
 import { VIDEO_DESCRIPTIONS, type VideoAction } from '../openapi/videos.ts';
@@ -43,6 +43,13 @@ const ROUTES: readonly VideoRoute[] = [
     method: 'GET',
     template: '/v1/videos/{id}/files/{file}',
     pattern: /^\/v1\/videos\/([^/]+)\/files\/(\d{1,3})\.\w+$/,
+    anyone: true,
+  },
+  {
+    action: 'picture',
+    method: 'GET',
+    template: '/v1/files/pictures/{name}',
+    pattern: /^\/v1\/files\/pictures\/([^/]+)$/,
     anyone: true,
   },
   {

@@ -1,11 +1,12 @@
 /** What every part of an answer's way back needs to know. */
 
 import type { ByteShare } from '../../core/byte-budget.ts';
-import type { Usage } from '../../core/chat.ts';
+import type { OpenPart, Usage } from '../../core/chat.ts';
 import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
 import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
+import type { PictureStore } from '../../core/picture-store.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { DeadlineTimer } from '../../transport/deadlines.ts';
@@ -35,6 +36,8 @@ export interface ResponseContext {
   options: EncoderOptions;
   rounds: ResponseAssembler;
   memory: StateMemory;
+  /** Keeps pictures that the client's protocol has no place for; absent where none are kept. */
+  pictures?: PictureStore | undefined;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
   timer: DeadlineTimer;
@@ -91,21 +94,41 @@ const LINK = /^https?:\/\/[\x21\x23-\x3b\x3d\x3f-\x7e]{1,1000}$/;
 
 /**
  * What of an answer the client's protocol has no place for, named beside `before` as a header or trailer. Where it has an
- * address it is linked.
+ * address it is linked, and a picture without one where it can be kept.
  */
 export function unshownHeaders(
-  { call: { protocol }, planned, rounds }: ResponseContext,
+  { call: { protocol, requestId }, planned, rounds, pictures }: ResponseContext,
   before: readonly string[] = [],
 ): Record<string, string> {
   const { complete } = protocol.operations;
   if (planned.upstream === protocol || !complete.unshown) return {};
-  const unshown = rounds.parts().flatMap((part) => complete.unshown?.(part) ?? []);
+  let index = 0;
+  const keep = (data: string) => pictures?.keep({ requestId, index: index++, data });
+  const unshown = rounds.parts().flatMap((part) => {
+    const found = complete.unshown?.(part);
+    if (!found || found.url) return found ?? [];
+    const data = pictureIn(part);
+    return { ...found, ...(data !== undefined && { url: keep(data) }) };
+  });
   if (unshown.length === 0) return {};
-  const links = unshown.flatMap(({ url }) => (url && LINK.test(url) ? [`<${url}>; rel="enclosure"`] : []));
+  const links = linksOf(unshown.flatMap(({ url }) => (url && LINK.test(url) ? [`<${url}>; rel="enclosure"`] : [])));
   return {
     ...droppedHeader([...new Set([...before, ...unshown.map(({ name }) => name)])]),
-    ...(links.length > 0 && { link: links.join(', ').slice(0, LONGEST_HEADER) }),
+    ...(links !== '' && { link: links }),
   };
+}
+
+/** As many whole links as a header holds. */
+function linksOf(links: readonly string[]): string {
+  return links.reduce((all, link) => {
+    const longer = all === '' ? link : `${all}, ${link}`;
+    return longer.length > LONGEST_HEADER ? all : longer;
+  }, '');
+}
+
+/** Base64 of an inline picture. */
+function pictureIn(part: OpenPart): string | undefined {
+  return part.type === 'media' && part.kind === 'image' ? part.data : undefined;
 }
 
 export const COST_HEADER = 'x-polygate-cost';

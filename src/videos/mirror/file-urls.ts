@@ -1,4 +1,4 @@
-/** Signed URLs of mirrored videos: valid without an API key until they expire. */
+/** Signed URLs of mirrored videos and pictures: valid without an API key until they expire. */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
@@ -24,6 +24,10 @@ export interface FileUrls {
   signFileUrl(base: string, taskId: string, index: number): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;
+  /** As `signFileUrl`, of a mirrored picture. */
+  signPictureUrl(base: string, name: string): string;
+  /** Throws `invalid_signature` or `url_expired`. */
+  checkPictureUrl(name: string, query: FileUrlQuery): void;
 }
 
 interface SigningKey {
@@ -40,21 +44,27 @@ export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = Date.now }:
   const signing = deriveKey(current);
   const keys = new Map([signing, ...previous.map(deriveKey)].map((key) => [key.id, key]));
 
+  function sign(subject: string): URLSearchParams {
+    const exp = String(expiry(now(), lifetimeMs) / 1000);
+    return new URLSearchParams({ exp, kid: signing.id, sig: signature(signing, subject, exp) });
+  }
+
+  function check(subject: string, { exp = '', kid = '', sig = '' }: FileUrlQuery, hint = ''): void {
+    const key = keys.get(kid);
+    if (!key || !isEqual(sig, signature(key, subject, exp))) {
+      throw new GatewayError('invalid_signature', 'The signature of this address is not valid.', { param: 'sig' });
+    }
+    if (Number(exp) * 1000 <= now()) {
+      throw new GatewayError('url_expired', `This address has expired${hint}.`, { param: 'exp' });
+    }
+  }
+
   return {
-    signFileUrl(base, taskId, index) {
-      const exp = String(expiry(now(), lifetimeMs) / 1000);
-      const query = new URLSearchParams({ exp, kid: signing.id, sig: signature(signing, taskId, index, exp) });
-      return `${base}/v1/videos/${taskId}/files/${index}.mp4?${query}`;
-    },
-    checkFileUrl(taskId, index, { exp = '', kid = '', sig = '' }) {
-      const key = keys.get(kid);
-      if (!key || !isEqual(sig, signature(key, taskId, index, exp))) {
-        throw new GatewayError('invalid_signature', 'The signature of this address is not valid.', { param: 'sig' });
-      }
-      if (Number(exp) * 1000 <= now()) {
-        throw new GatewayError('url_expired', 'This address has expired; the task shows a new one.', { param: 'exp' });
-      }
-    },
+    signFileUrl: (base, taskId, index) =>
+      `${base}/v1/videos/${taskId}/files/${index}.mp4?${sign(videoSubject(taskId, index))}`,
+    checkFileUrl: (taskId, index, query) => check(videoSubject(taskId, index), query, '; the task shows a new one'),
+    signPictureUrl: (base, name) => `${base}/v1/files/pictures/${name}?${sign(pictureSubject(name))}`,
+    checkPictureUrl: (name, query) => check(pictureSubject(name), query),
   };
 }
 
@@ -69,8 +79,17 @@ function deriveKey(secret: Buffer): SigningKey {
   return { id: createHash('sha256').update(bytes).digest('base64url').slice(0, 8), bytes };
 }
 
-function signature(key: SigningKey, taskId: string, index: number, exp: string): string {
-  return createHmac('sha256', key.bytes).update(`v1\n${taskId}\n${index}\n${exp}`).digest('base64url');
+function videoSubject(taskId: string, index: number): string {
+  return `${taskId}\n${index}`;
+}
+
+/** Never that of a video: the second line of those is a number. */
+function pictureSubject(name: string): string {
+  return `pictures\n${name}`;
+}
+
+function signature(key: SigningKey, subject: string, exp: string): string {
+  return createHmac('sha256', key.bytes).update(`v1\n${subject}\n${exp}`).digest('base64url');
 }
 
 function isEqual(one: string, other: string): boolean {

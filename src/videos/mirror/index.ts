@@ -1,4 +1,4 @@
-/** Mirror: copies of finished videos, because upstream URLs expire. Downloads each once and serves it until its retention ends. */
+/** Mirror: copies of finished videos, because upstream URLs expire. Downloads each once and serves it until its retention ends. Also keeps pictures of answers. */
 
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -12,6 +12,7 @@ import type { DownloadLimits } from './download.ts';
 import { createFileUrls, type FileUrlQuery, type FileUrls } from './file-urls.ts';
 import { createLocalStore } from './local-store.ts';
 import { type MediaStore, nameIn } from './media-store.ts';
+import { createMirroredPictures, type MirroredPictures } from './pictures.ts';
 import { createRetention, type Retention } from './retention.ts';
 import { createS3Requests, type S3Options } from './s3-requests.ts';
 import { createS3Store } from './s3-store.ts';
@@ -42,12 +43,14 @@ export interface MirrorOptions {
   now?(): number;
 }
 
-export interface FullMirror extends Mirror, Retention {
+export interface FullMirror extends Mirror, Retention, Omit<MirroredPictures, 'removeExpiredPictures'> {
   openContent: OpenContent;
   /** Signed URL. `base`: public URL of the gateway, for local files. The same URL for an hour, so that it can be cached. */
   publicUrl(base: string, task: { id: string }, index: number, kept: MirroredFile): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;
+  /** Throws `invalid_signature` or `url_expired`. */
+  checkPictureUrl(name: string, query: FileUrlQuery): void;
 }
 
 const DEFAULT_LIMITS: DownloadLimits = { maxBytes: 2 * 1024 ** 3, idleMs: 30_000, totalMs: 600_000 };
@@ -66,6 +69,8 @@ export function createMirror(options: MirrorOptions): FullMirror {
   }
 
   const reserve = createDiskReserve(folder, options.reserveBytes);
+  const pictures = createMirroredPictures({ folder, urls, reserve, keepMediaMs, log: options.log, now });
+  const retention = createRetention({ stores: objects ? [local, objects.store] : [local], keepMediaMs });
   const target = objects ? { store: objects.store, scheme: 's3' } : { store: local, scheme: 'local' };
   const save = createMirrorWriter({ ...target, clients, folder, limits, reserve, log: options.log });
 
@@ -81,7 +86,15 @@ export function createMirror(options: MirrorOptions): FullMirror {
       return urls.signFileUrl(base, id, index);
     },
     checkFileUrl: urls.checkFileUrl,
-    ...createRetention({ stores: objects ? [local, objects.store] : [local], keepMediaMs }),
+    checkPictureUrl: urls.checkPictureUrl,
+    // Pictures are kept in the data folder only: with an object store, other gateways could not serve them.
+    keepPicture: (...call) => (options.store.type === 'local' ? pictures.keepPicture(...call) : undefined),
+    findPicture: pictures.findPicture,
+    settlePictures: pictures.settlePictures,
+    async removeExpired(time) {
+      const removed = await pictures.removeExpiredPictures(time);
+      return removed + (await retention.removeExpired(time));
+    },
   };
 }
 
