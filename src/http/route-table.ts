@@ -147,7 +147,8 @@ export function matchTemplate(template: string): (path: string) => Record<string
 
 /** A template before the first of its variable parts. */
 export function literalStart(template: string): string {
-  return template.replace(/\/\{.*$/, '');
+  const end = template.indexOf('/{');
+  return end < 0 ? template : template.slice(0, end);
 }
 
 /** The percent-decoded segments of a path after `start`; undefined when the path is elsewhere or tries to climb. */
