@@ -13,9 +13,8 @@ import type { Plan } from './request/planned-request.ts';
 import { answerBudget } from './response/answer-budget.ts';
 import { createResponseAssembler } from './response/assembler.ts';
 import type { AttemptResult, ResponseContext } from './response/context.ts';
-import { costOf } from './response/cost.ts';
 import { encoderOptions } from './response/encoder-options.ts';
-import { createReceiver } from './response/receiver.ts';
+import { respond } from './response/respond.ts';
 import type { StateMemory } from './state/memory.ts';
 
 export interface AttemptOptions {
@@ -92,12 +91,12 @@ export function runAttempt(
       } else dispatch(authorized);
     };
     const hides = planned.request?.reasoning?.visible === false;
-    const rounds = createResponseAssembler(planned);
-    const receiver = createReceiver({
-      ...{ ...carried, memory, pictures, keepAlive, timer, rounds, share },
-      resolve(relayed) {
+    const assembler = planned.upstream === call.protocol ? undefined : createResponseAssembler(planned);
+    const receiver = respond({
+      ...{ ...carried, memory, pictures, keepAlive, timer, assembler, share },
+      resolve(result) {
         carried.reply.onDone(share.close);
-        resolve(relayed);
+        resolve(result);
       },
       reject(error) {
         share.close();
@@ -105,7 +104,6 @@ export function runAttempt(
       },
       options: encoderOptions(call, endpoint, {
         hideReasoning: hides,
-        costOf: (usage) => costOf(usage, rounds.facts().finish, carried),
       }),
       continueUpstream: send,
       abortUpstream: () => exchange?.abort(),

@@ -60,16 +60,16 @@ export async function dispatch(
   const started = options.timer.now();
   const journey: DispatchState = { call, route, reply, options, client: client.signal, started, attempts: [] };
   options.state.retries.deposit();
-  const { release, ...ended } = await tryCandidates(journey);
+  const { finish, ...ended } = await tryCandidates(journey);
   const outcome = outcomeOf(journey, ended);
   await options.account?.close(endingOf(outcome));
-  release?.();
+  finish?.();
   return outcome;
 }
 
 function outcomeOf(
   { attempts, started, client, options }: DispatchState,
-  ended: Omit<CandidatesResult, 'release'>,
+  ended: Omit<CandidatesResult, 'finish'>,
 ): DispatchOutcome {
   const last = attempts.at(-1);
   const before = attempts.slice(0, -1).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
@@ -87,7 +87,7 @@ type CandidatesResult = Pick<
   DispatchOutcome,
   'status' | 'usage' | 'facts' | 'partial' | 'abandoned' | 'error' | 'endpoint'
 > &
-  Partial<Pick<AttemptResult, 'release'>>;
+  Partial<Pick<AttemptResult, 'finish'>>;
 
 async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> {
   const { route, options, client, attempts } = journey;

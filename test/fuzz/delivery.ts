@@ -12,7 +12,7 @@ import type { Provider } from '../../src/core/provider.ts';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
 import { createResponseAssembler } from '../../src/inference/response/assembler.ts';
 import type { ResponseContext } from '../../src/inference/response/context.ts';
-import { createReceiver } from '../../src/inference/response/receiver.ts';
+import { respond } from '../../src/inference/response/respond.ts';
 import { createStateMemory } from '../../src/inference/state/memory.ts';
 import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 import type { Endpoint } from '../../src/routing/endpoint.ts';
@@ -122,7 +122,8 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
   let running = true;
   const delivery: ResponseContext = {
     call: { ...callOf(client, Buffer.from('{}'), {}), stream, array },
-    ...{ endpoint, planned, options, rounds: createResponseAssembler(planned), memory: createStateMemory(10_000) },
+    ...{ endpoint, planned, options, memory: createStateMemory(10_000) },
+    assembler: upstream === client ? undefined : createResponseAssembler(planned),
     keepAlive: 60_000,
     timer: createDeadlineTimer(createManualClock(0)),
     routingHeaders: () => ({}),
@@ -156,7 +157,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
     resolve: (outcome) => {
       ends.push('resolve');
       error = outcome.error;
-      outcome.release();
+      outcome.finish();
     },
     reject: (thrown) => {
       assert.ok(!begun, 'an answer that was begun is rejected');
@@ -164,7 +165,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
       error = thrown;
     },
   };
-  const receiver = createReceiver(delivery);
+  const receiver = respond(delivery);
   const exchange = {
     pause: () => {},
     resume: () => {},

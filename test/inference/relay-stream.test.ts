@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
-import { createRelay, type Output } from '../../src/inference/response/stream.ts';
+import type { Output } from '../../src/inference/response/converter.ts';
+import { createRelay } from '../../src/inference/response/relay-stream.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
 
@@ -85,4 +86,21 @@ test('a choice that failed ends the stream as an error, whatever follows', () =>
     assert.equal(pipe.complete(), false);
     assert.equal(out.join(''), text);
   }
+});
+
+test('the cost in a stream is that of its end, also where nothing was said', () => {
+  const said: (string | undefined)[] = [];
+  const pipe = createRelay(chat, options, {
+    costOf(_, reason) {
+      said.push(reason);
+      return { total: 1, input: 1 };
+    },
+  });
+  const out: Output[] = [];
+  const empty = 'data: {"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]}\n\n';
+  const counts = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":0}}\n\n';
+  for (const frame of [empty, finish, counts]) pipe.push(Buffer.from(frame), out);
+  pipe.end(out);
+  assert.ok(said.length > 0 && said.every((reason) => reason === 'stop'), said.join());
+  assert.match([...out, ...pipe.last()].join(''), /"cost":1\b/);
 });

@@ -1,9 +1,13 @@
 /** The operation `complete`: answers a conversation. */
 
+import type { Usage } from '../../core/chat.ts';
 import { unfold } from '../../core/fold.ts';
+import type { Cost } from '../../core/operation.ts';
 import { planTranslation } from '../request/translation.ts';
-import { learnState, rememberState } from '../response/context.ts';
-import { streamWhole } from '../response/stream.ts';
+import { createResponseAssembler } from '../response/assembler.ts';
+import { costOf } from '../response/cost.ts';
+import { learnState, rememberState } from '../response/state.ts';
+import { streamWhole } from '../response/translate-stream.ts';
 import { encodeAnswer, relayAnswer } from '../response/whole.ts';
 import { expectedUsageOf } from '../tokens/expected-usage.ts';
 import { reservationOf } from '../tokens/reservation.ts';
@@ -15,23 +19,27 @@ export const complete: OperationHandler = {
   reservation: reservationOf,
   translate: planTranslation,
   readWhole({ bytes, json }, context) {
-    const { call, planned, options, rounds } = context;
+    const { call, planned } = context;
     if (planned.upstream === call.protocol && !call.stream) {
       learnState(context, json);
       return relayAnswer(bytes, json, context);
     }
+    const assembler = context.assembler ?? createResponseAssembler(planned);
     for (const event of unfold(planned.upstream.operations.complete.decodeResponse(json, planned.target)))
-      rounds.join(event);
-    const more = rounds.next();
+      assembler.join(event);
+    const more = assembler.next();
     if (more) {
       context.continueUpstream(more);
       return undefined;
     }
-    rememberState(context);
-    const response = rounds.response();
+    rememberState(context, assembler.parts());
+    const response = assembler.response();
+    const facts = assembler.facts();
+    const charged = (usage: Usage): Cost | undefined => costOf(usage, facts.finish, context);
+    const options = { ...context.options, costOf: charged };
     const body = call.stream
       ? Buffer.from(streamWhole(response, call.protocol, options))
       : encodeAnswer(response, call.protocol, options);
-    return { body, usage: response.usage, facts: rounds.facts() };
+    return { body, usage: response.usage, facts };
   },
 };

@@ -5,7 +5,7 @@ import type { EmbeddingRequest } from '../../core/embedding.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson, type Json } from '../../core/json/json.ts';
-import type { EmbedOperation } from '../../core/operation.ts';
+import type { Cost, EmbedOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { addOptions } from '../../routing/provider-options.ts';
 import { costOf } from '../response/cost.ts';
@@ -53,15 +53,18 @@ export const embed: OperationHandler = {
     const input = reported?.input ?? inputTokens(call.protocol, call.body, call.bytes);
     const usage: Usage = { ...(reported ?? { estimated: true }), input, output: 0 };
     const facts = wire.factsOf(json);
-    const options = { ...context.options, costOf: (counted: Usage) => costOf(counted, facts.finish, context) };
+    const { model } = context.options;
+    const charged = (counted: Usage): Cost | undefined => costOf(counted, facts.finish, context);
     const asIs = planned.upstream === call.protocol && client.isAsAsked(json, call.body);
     const body = asIs
-      ? nameModel(bytes, client, options.model)
-      : Buffer.from(
-          JSON.stringify(client.encodeResponse({ ...wire.decodeResponse(json), usage }, call.body, options.model)),
-        );
+      ? nameModel(bytes, client, model)
+      : Buffer.from(JSON.stringify(client.encodeResponse({ ...wire.decodeResponse(json), usage }, call.body, model)));
     assertComplete(wire, json, client.decodeRequest(call.body));
-    return { body: reported && asIs ? addCost(body, json, { operation: client, usage, options }) : body, usage, facts };
+    return {
+      body: reported && asIs ? addCost(body, json, { operation: client, usage, costOf: charged }) : body,
+      usage,
+      facts,
+    };
   },
 };
 

@@ -1,14 +1,12 @@
-/** Streams on their way to the client: a relay of frames, or a translation of events. Fed bytes, both give what to write. */
+/** Relayed stream: the frames of an upstream that speaks the client's protocol, passed on as they came. */
 
-import type { ChatEvent, ChatResponse, Usage } from '../../core/chat.ts';
+import type { Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { unfold } from '../../core/fold.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
-import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
+import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
-import type { Plan } from '../request/planned-request.ts';
-import type { ResponseAssembler } from './assembler.ts';
+import type { Output, StreamConverter } from './converter.ts';
 import { boundFacts } from './facts.ts';
 import { createMarkSearch, type FrameText, frameText } from './mark-search.ts';
 import { createNullRemover } from './missing-members.ts';
@@ -17,50 +15,28 @@ import { readEvent, readFrame } from './read-event.ts';
 import { createTextMeter } from './text-meter.ts';
 import { addCost } from './whole.ts';
 
-export type Output = Buffer | string;
-
-/** Fed the upstream's bytes, it appends what the client must get to `out`, also when it throws in the middle of them. */
-export interface StreamPipe {
-  /** Throws a GatewayError for an upstream that fails. */
-  push(chunk: Buffer, out: Output[]): void;
-  /** Throws when the upstream closed before its answer was complete. */
-  end(out: Output[]): void;
-  /** What completes the answer, kept back so far: it goes to the client when the answer is accounted for. */
-  last(): Output[];
-  /** `ending`: a client would wait for no more, but more may come. `ended`: nothing is to be expected but that the upstream closes. */
-  phase(): 'open' | 'ending' | 'ended';
-  /** Bytes that it keeps in memory. */
-  held(): number;
-  /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
-  complete(): boolean;
-  facts(): AnswerFacts;
-  usage(): Partial<Usage> | undefined;
-  /** The usage of an answer that was cut: what the upstream said so far, completed by an estimate. */
-  partialUsage(): Partial<Usage> | undefined;
-}
-
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
 /** Bytes that may come before the answer itself, and after its end; more is no answer. */
 const MAX_OUTSIDE_BYTES = 64 * 1024;
 /** Of these, comments and pings. */
 const MAX_IDLE_BYTES = 4 * 1024;
-/** Ends of lines in Unicode, but not in events: clients that take them for such would lose the rest of a text. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 export interface RelayOptions {
   /** Of the upstream's stream; of server-sent events if absent. */
   createFramer?: () => Framer;
   /** Called with each frame that was parsed. */
   learn?(body: Json): void;
+  /** The cost of usage in a frame; `finish` is absent before the answer ended. */
+  costOf?(usage: Usage, finish: string | undefined): Cost | undefined;
 }
 
 /** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
 export function createRelay(
   protocol: Protocol,
   options: EncoderOptions,
-  { createFramer = createSseFramer, learn }: RelayOptions = {},
-): StreamPipe {
+  { createFramer = createSseFramer, learn, costOf }: RelayOptions = {},
+): StreamConverter {
   const { complete: operation } = protocol.operations;
   const stateMarks = (operation.state?.fields ?? []).map((field) => `"${field}"`);
   const mustBeParsed = createMarkSearch([String(operation.usageMark), ERROR_MARK, ...stateMarks]);
@@ -207,7 +183,11 @@ export function createRelay(
   function priced(frame: Buffer, brace: number): Buffer {
     if (!counted || !usage || !operation.cost) return frame;
     if (usage.output === 0) noteLast();
-    const text = addCost(frame.subarray(brace), counted, { operation, usage, options });
+    const text = addCost(frame.subarray(brace), counted, {
+      operation,
+      usage,
+      costOf: costOf && ((reported) => costOf(reported, facts.finish)),
+    });
     return Buffer.concat([frame.subarray(0, brace), text]);
   }
 
@@ -250,127 +230,6 @@ export function createRelay(
     usage: () => (usage && isReported(usage) ? usage : undefined),
     partialUsage: () => ({ ...usage, output: Math.max(usage?.output ?? 0, meter.tokens()), estimated: true }),
   };
-}
-
-export interface TranslationContext {
-  plan: Plan;
-  client: Protocol;
-  options: EncoderOptions;
-  rounds: ResponseAssembler;
-  /** Of the upstream's stream; of server-sent events if absent. */
-  createFramer?: () => Framer;
-}
-
-/**
- * Events of the upstream's protocol in the client's. Nothing is given before the answer itself begins. After `end` the
- * next round of the same answer may be pushed.
- */
-export function createTranslation({
-  plan,
-  client,
-  options,
-  rounds,
-  createFramer = createSseFramer,
-}: TranslationContext): StreamPipe {
-  const encoder = client.operations.complete.streamEncoder(options);
-  const { complete: upstream } = plan.upstream.operations;
-  let framer = createFramer();
-  let decoder = upstream.streamDecoder(plan.target);
-  let usage: Usage | undefined;
-  let held: Output[] = [];
-  /** Bytes that the rounds and the two codecs keep of what came. */
-  let kept = 0;
-  const closing: Output[] = [];
-  let begun = false;
-  let complete = false;
-  /** The upstream's own end was seen; its decoder may wait for more before it ends the message. */
-  let ended = false;
-
-  function encode(event: ChatEvent, out: Output[]): void {
-    if (event.type === 'error') throw event.error;
-    if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
-    const text = onOneLine(encoder.encode(event));
-    complete ||= event.type === 'message-end';
-    begun ||= event.type !== 'message-start' && event.type !== 'ping';
-    if (text !== '') held.push(text);
-    if (!begun) return;
-    const target = complete ? closing : out;
-    for (const output of held) target.push(output);
-    held = [];
-  }
-
-  function decode(frame: Buffer, out: Output[]): void {
-    const event = ended && upstream.endIsLast ? undefined : readEvent(frame);
-    if (!event) return;
-    const events = decoder.decode(event);
-    kept += keptBytes(events, frame);
-    join(events, out);
-    ended ||= upstream.endMarks.some((mark) => frame.includes(mark)) && upstream.isEnd(event);
-  }
-
-  function join(events: ChatEvent[], out: Output[]): void {
-    for (const event of events) {
-      if (event.type === 'ping' && !begun) continue;
-      for (const joined of rounds.join(event)) encode(joined, out);
-    }
-  }
-
-  return {
-    push(chunk, out) {
-      for (const frame of framer.push(chunk)) decode(frame, out);
-    },
-    end(out) {
-      try {
-        for (const frame of framer.end()) decode(frame, out);
-        // Now its decoder says whether that was the end.
-        ended = false;
-        join(decoder.end(), out);
-      } catch (error) {
-        // What fails after the end changes nothing any more.
-        if (!complete) throw error;
-      }
-      framer = createFramer();
-      decoder = upstream.streamDecoder(plan.target);
-      if (complete) closing.push(encoder.end());
-    },
-    last: () => closing,
-    held: () => framer.pending + kept,
-    phase: () => (ended ? (upstream.endIsLast ? 'ended' : 'ending') : 'open'),
-    complete: () => complete || ended,
-    facts: rounds.facts,
-    usage: () => usage,
-    partialUsage() {
-      const estimate = rounds.estimate();
-      return estimate && { ...estimate, ...usage, output: Math.max(usage?.output ?? 0, estimate.output) };
-    },
-  };
-}
-
-/** A whole answer for a client that asked for a stream of an upstream that doesn't. */
-export function streamWhole(response: ChatResponse, client: Protocol, options: EncoderOptions): string {
-  const encoder = client.operations.complete.streamEncoder(options);
-  let text = '';
-  for (const event of unfold(response)) text += onOneLine(encoder.encode(event));
-  return text + encoder.end();
-}
-
-/** JSON stays the same JSON. */
-function onOneLine(text: string): string {
-  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** What an event of this kind costs in memory at least. */
-const EVENT_BYTES = 256;
-
-/** Bytes that are kept of a frame: the text of what only grows a part, all of anything else. */
-function keptBytes(events: readonly ChatEvent[], frame: Buffer): number {
-  let bytes = events.length === 0 ? frame.length : 0;
-  for (const event of events) {
-    const isText = event.type === 'part-delta' && !event.opaque && !event.citation && !event.logprobs;
-    if (isText) bytes += event.text?.length ?? 0;
-    else if (event.type !== 'ping') bytes += EVENT_BYTES + (event.type === 'part-end' ? 0 : frame.length);
-  }
-  return bytes;
 }
 
 function neverBegins(): GatewayError {

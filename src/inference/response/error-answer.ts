@@ -1,0 +1,96 @@
+/** Error answer of an upstream: collected, and turned into the error that the client gets. */
+
+import { createByteCollector } from '../../core/byte-collector.ts';
+import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts';
+import { readAtOnce } from '../../core/json/answer.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import type { Platform } from '../../core/platform.ts';
+import { parseRetryAfter } from '../../core/retry-after.ts';
+import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
+import type { Plan } from '../request/planned-request.ts';
+import type { ResponseContext, UpstreamHeaders } from './context.ts';
+
+/** Of an error answer, which may be a page of HTML. */
+const MAX_ERROR_BYTES = 256 * 1024;
+
+interface ErrorAnswer {
+  status: number;
+  headers: UpstreamHeaders;
+  onError(error: GatewayError): void;
+}
+
+/** An error answer: one that breaks off is still that error, and of one that is too long the beginning counts. */
+export function readErrorAnswer(
+  context: ResponseContext,
+  { status, headers, onError }: ErrorAnswer,
+): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
+  const { call, planned, abortUpstream } = context;
+  const collector = createByteCollector();
+  const relayed = planned.upstream === call.protocol;
+  const { platform } = context.endpoint.provider;
+  const end = (): void => onError(errorOf({ status, headers, bytes: collector.take(), relayed, platform }, planned));
+  return {
+    data(chunk) {
+      collector.add(chunk);
+      if (collector.size <= MAX_ERROR_BYTES) return;
+      abortUpstream();
+      end();
+    },
+    end,
+    fail: end,
+  };
+}
+
+interface CompleteErrorAnswer {
+  status: number;
+  headers: UpstreamHeaders;
+  bytes: Buffer;
+  /** The upstream speaks the client's protocol, so that its own words may go out as they are. */
+  relayed: boolean;
+  platform: Pick<Platform, 'decodeError'>;
+}
+
+/** These say something of the gateway's own account at the upstream and never reach a client. */
+const ACCOUNT_STATUSES = [401, 402, 403, 407];
+
+/** What an upstream's error answer means to the client; its words stay, but for secrets. */
+function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorAnswer, plan: Plan): GatewayError {
+  const body = readObject(bytes);
+  const special = platform.decodeError?.({ status, headers, body });
+  const decoded = special ?? errorInBody(status, body, plan);
+  const own = !special && isObject(body?.error) && plan.upstream.errorIn(body) !== undefined;
+  const clean = relayed && own && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
+  return new GatewayError(decoded.code, redact(decoded.message), {
+    param: decoded.param,
+    retryAfter: retryAfterOf(headers) ?? decoded.retryAfter,
+    upstreamStatus: status,
+    answer: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
+  });
+}
+
+function errorInBody(status: number, body: Json, { upstream }: Plan): GatewayError {
+  return body
+    ? upstream.decodeError(status, body)
+    : new GatewayError(codeOfUpstreamStatus(status), `The upstream answered with status ${status}.`);
+}
+
+function readObject(bytes: Buffer): Json {
+  try {
+    const body = readAtOnce(bytes);
+    return isObject(body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isClean(bytes: Buffer): boolean {
+  const text = bytes.toString('utf8');
+  return redact(text) === text;
+}
+
+/** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
+function retryAfterOf(headers: UpstreamHeaders): number | undefined {
+  const milliseconds = Number(headers['retry-after-ms']);
+  if (headers['retry-after-ms'] && milliseconds >= 0) return milliseconds;
+  return parseRetryAfter(headers['retry-after'], Date.now());
+}
