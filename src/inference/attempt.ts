@@ -102,9 +102,7 @@ export function runAttempt(
         share.close();
         reject(error);
       },
-      options: encoderOptions(call, endpoint, {
-        hideReasoning: hides,
-      }),
+      options: encoderOptions(call, endpoint, { hideReasoning: hides }),
       continueUpstream: send,
       abortUpstream: () => exchange?.abort(),
     });

@@ -7,7 +7,7 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 export function encoderOptions(
   call: InferenceCall,
   endpoint: Endpoint,
-  more: Pick<EncoderOptions, 'hideReasoning' | 'costOf'>,
+  more: Pick<EncoderOptions, 'hideReasoning'>,
 ): EncoderOptions {
   return {
     model: endpoint.model.id,
