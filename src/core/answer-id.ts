@@ -1,11 +1,11 @@
-/** Ids of translated answers: made of the request's, which is unique, whatever the upstream calls its answer. */
+/** Ids of translated answers: derived from the request id, which is unique, not from the upstream's id. */
 
-/** What each protocol puts its own prefix before. */
+/** The id without the prefix of a protocol. */
 export function answerIdOf(requestId: string): string {
   return requestId.replace(/^req_/, '');
 }
 
-/** The request of a translated answer, by the answer's id in any protocol; undefined for ids of other origin. */
+/** The request id in the id of a translated answer of any protocol; undefined for other ids. */
 export function requestIdOf(id: string): string | undefined {
   const own = /^(?:chatcmpl-|msg_)?([0-9a-f]{32})$/.exec(id)?.[1];
   return own && `req_${own}`;

@@ -1,4 +1,4 @@
-/** The hub: what a conversation is between decoding one protocol and encoding another. */
+/** The hub: the form of a conversation between decoding one protocol and encoding another. */
 
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
@@ -9,8 +9,8 @@ export interface CacheMark {
 }
 
 /**
- * State of a provider that the client must hand back unread: a thinking signature, redacted thinking, a Gemini thought
- * signature, encrypted reasoning. `origin` names whose state it is (see `core/opaque.ts`); it never goes anywhere else.
+ * State of a provider that the client must return unmodified: a thinking signature, redacted thinking, a Gemini thought
+ * signature, encrypted reasoning. `origin` names its owner (see `core/opaque.ts`); it is never sent to another provider.
  */
 export interface Opaque {
   kind: 'signature' | 'redacted' | 'encrypted';
@@ -27,7 +27,7 @@ export interface Citation {
   end?: number;
   /** Index of the cited document or search result in the request. */
   source?: number;
-  /** The citation as its own protocol spells it, used when it is encoded to that protocol again. */
+  /** The citation in its original wire form, used when it is encoded to the same protocol again. */
   native?: Native;
 }
 
@@ -53,7 +53,7 @@ export interface TextPart {
   opaque?: Opaque;
 }
 
-/** The model declines in words. Only in assistant turns. */
+/** The text of a refusal. Only in assistant turns. */
 export interface RefusalPart {
   type: 'refusal';
   text: string;
@@ -72,11 +72,11 @@ export interface MediaPart {
   fileId?: string;
   detail?: 'auto' | 'low' | 'high' | 'original';
   title?: string;
-  /** Notes on a document that the model sees but never cites. */
+  /** Notes on a document; the model sees but never cites them. */
   context?: string;
-  /** Citations are wanted (requests). */
+  /** Citations are requested (requests only). */
   cite?: boolean;
-  /** What is said in an audio reply. */
+  /** Transcript of an audio reply. */
   transcript?: string;
   cache?: CacheMark;
   opaque?: Opaque;
@@ -84,7 +84,7 @@ export interface MediaPart {
 
 export interface ReasoningPart {
   type: 'reasoning';
-  /** Empty when the provider shows only its opaque state. */
+  /** Empty if the provider returns only opaque state. */
   text: string;
   opaque?: Opaque;
 }
@@ -120,7 +120,7 @@ export type Part = TextPart | RefusalPart | MediaPart | ReasoningPart | CallPart
 export interface Turn {
   role: 'system' | 'user' | 'assistant';
   parts: Part[];
-  /** `developer` where the client distinguished it from `system`. */
+  /** `developer` if the client distinguished it from `system`. */
   developer?: boolean;
   name?: string;
 }
@@ -147,9 +147,9 @@ export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 
 
 export interface ReasoningRequest {
   effort?: Effort;
-  /** Tokens to think with; -1 lets the model decide. */
+  /** Reasoning budget in tokens; -1 lets the model decide. */
   budget?: number;
-  /** False when the client doesn't want to see the reasoning. */
+  /** False hides the reasoning from the client. */
   visible?: boolean;
 }
 
@@ -162,7 +162,7 @@ export interface ChatRequest {
   turns: Turn[];
   tools: Tool[];
   toolChoice?: ToolChoice;
-  /** False forbids several calls in one turn. */
+  /** False forbids more than one tool call per turn. */
   parallelCalls?: boolean;
   maxTokens?: number;
   temperature?: number;
@@ -172,9 +172,9 @@ export interface ChatRequest {
   presencePenalty?: number;
   seed?: number;
   stop?: string[];
-  /** How many answers are wanted; absent means one. */
+  /** Number of answers; 1 if absent. */
   candidates?: number;
-  /** Log probabilities are wanted, with this many alternatives a token. */
+  /** Log probabilities are requested, with this many alternatives per token. */
   logprobs?: number;
   logitBias?: Json;
   format?: ResponseFormat;
@@ -186,12 +186,12 @@ export interface ChatRequest {
   metadata?: Json;
   /** `location` is `{city, region, country, timezone}`, all optional. */
   webSearch?: { contextSize?: string; location?: Json };
-  /** What the answer may be made of; absent means text. */
+  /** Output modalities; text if absent. */
   modalities?: ('text' | 'image' | 'audio' | 'video')[];
   audio?: Json;
   /** The `token` of an answer that this request continues. */
   continuation?: string;
-  /** Fields of the client's body, in its own spelling, that the hub does not hold and that only tune. */
+  /** Tuning fields of the client's body that the hub does not represent, in the client's spelling. */
   dropped: string[];
 }
 
@@ -200,11 +200,11 @@ export interface Usage {
   input: number;
   output: number;
   cached?: number;
-  /** The shares of `cached` that are audio and images. */
+  /** Audio and image tokens within `cached`. */
   cachedAudio?: number;
   cachedImage?: number;
   cacheWrite?: number;
-  /** The share of `cacheWrite` that is kept for an hour. */
+  /** Tokens within `cacheWrite` with a lifetime of one hour. */
   cacheWrite1h?: number;
   reasoning?: number;
   toolInput?: number;
@@ -214,9 +214,9 @@ export interface Usage {
   imageOutput?: number;
   searches?: number;
   tier?: string;
-  /** USD that the upstream says it takes for the answer. */
+  /** Cost of the answer in USD, as reported by the upstream. */
   reportedCost?: number;
-  /** True when the upstream reported nothing and the counts are our estimate. */
+  /** True if the upstream reported no usage and the counts are estimated. */
   estimated?: boolean;
 }
 
@@ -236,18 +236,18 @@ export type FinishReason =
 
 export interface Finish {
   reason: FinishReason;
-  /** The upstream's own word, e.g. `PROHIBITED_CONTENT`. */
+  /** The upstream's own reason, e.g. `PROHIBITED_CONTENT`. */
   raw?: string;
   stopSequence?: string;
-  /** Why, in words, where the upstream says so. */
+  /** Explanation by the upstream, if any. */
   explanation?: string;
   /** The category of a refusal or block, e.g. `cyber`. */
   category?: string;
-  /** What the same request must carry to go on after `continuation`. */
+  /** Token that the next request must carry to resume after `continuation`. */
   token?: string;
 }
 
-/** A part as a stream opens it; texts and arguments may be empty and grow by deltas. */
+/** The start of a part in a stream; text and arguments may be empty and grow by deltas. */
 export type OpenPart = Exclude<Part, ResultPart>;
 
 /**

@@ -1,11 +1,11 @@
-/** The clock of a gateway: the time of day, durations, and timers, which tests replace by one that they move. */
+/** Clock: time of day, monotonic time and timers. Tests replace it by a manual clock. */
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
-  /** Milliseconds since an arbitrary moment, which setting the time of day does not move. */
+  /** Monotonic milliseconds since an arbitrary moment; unaffected by changes of the system time. */
   monotonic(): number;
-  /** Calls back after milliseconds; returns a function that cancels it. */
+  /** Calls back after a delay in milliseconds; returns a function that cancels the timer. */
   after(milliseconds: number, callback: () => void): () => void;
 }
 
@@ -14,7 +14,7 @@ export function monotonicNow(): number {
   return performance.now();
 }
 
-/** The clock of this machine; one with the time that several gateways share is in `jobs/clock.ts`. */
+/** The clock of this machine; `jobs/clock.ts` has the clock shared by several gateways. */
 export const systemClock: Clock = {
   now: Date.now,
   monotonic: monotonicNow,

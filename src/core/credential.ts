@@ -1,4 +1,4 @@
-/** Credential values: what an upstream is shown so that it knows the account. */
+/** Credential values: API keys, key pairs and access tokens that authenticate at an upstream. */
 
 export type CredentialValue =
   | { readonly type: 'none' }
@@ -8,20 +8,20 @@ export type CredentialValue =
   | { readonly type: 'token'; readonly source: TokenSource };
 
 export interface KeyPair {
-  /** The public half, which names the account. */
+  /** The public key id, which identifies the account. */
   readonly id: string;
   readonly secret: string;
-  /** Goes along with temporary keys. */
+  /** Session token; only with temporary keys. */
   readonly sessionToken?: string;
 }
 
 /** An access token that expires and is renewed by the gateway. */
 export interface TokenSource {
-  /** Names the account without a secret. */
+  /** Identifies the account; contains no secret. */
   readonly id: string;
-  /** Without waiting while a token is valid. Rejects with a GatewayError when none can be had. */
+  /** Returns synchronously while a token is valid. Rejects with a GatewayError if no token can be obtained. */
   token(): string | Promise<string>;
-  /** The upstream refused the account. True when that may be due to the token, which then is not given again. */
+  /** Reports that the upstream refused the account. Returns true if the token may be the cause; it is then discarded. */
   refused(): boolean;
 }
 

@@ -7,7 +7,7 @@ export type EmbeddingInput =
   /** Ids of the model's own tokenizer. */
   | { type: 'tokens'; tokens: number[] };
 
-/** What the vectors are for, in words that several vendors have. */
+/** Purpose of the vectors, with names common to several vendors. */
 export const EMBEDDING_PURPOSES = [
   'query',
   'document',
@@ -22,12 +22,12 @@ export type EmbeddingPurpose = (typeof EMBEDDING_PURPOSES)[number];
 
 export interface EmbeddingRequest {
   inputs: EmbeddingInput[];
-  /** The length of each vector; the model's own where absent. */
+  /** Dimensions of each vector; the default of the model if absent. */
   dimensions?: number;
   purpose?: EmbeddingPurpose;
-  /** Of the document that is embedded. */
+  /** Title of the embedded document. */
   title?: string;
-  /** Hub names of parameters that only tune and that no one on the way reads. */
+  /** Hub names of tuning parameters that the gateway does not read. */
   dropped: string[];
 }
 
@@ -44,7 +44,7 @@ export function vectorToBase64(vector: Float32Array): string {
   return bytes.toString('base64');
 }
 
-/** Undefined for a text that holds no whole floats. */
+/** Undefined if the byte length is no multiple of four. */
 export function vectorFromBase64(text: string): Float32Array | undefined {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length === 0 || bytes.length % 4 !== 0) return undefined;
@@ -56,7 +56,7 @@ export function vectorToNumbers(vector: Float32Array): number[] {
   return Array.from(vector, shortestFloat);
 }
 
-/** 9 significant digits tell any two 32-bit floats apart; most need fewer. */
+/** 9 significant digits identify every 32-bit float; most need fewer. */
 function shortestFloat(value: number): number {
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));

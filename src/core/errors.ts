@@ -64,7 +64,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** The only error that leaves a module. `message` is shown to the caller and never contains a key, an upstream URL or an account. */
+/** The only error type thrown across modules. `message` is shown to the caller and never contains a key, an upstream URL or an account. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;

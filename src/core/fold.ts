@@ -1,4 +1,4 @@
-/** A whole response is the fold of its events, and any whole response unfolds into events again. */
+/** Fold: converts the events of a stream into a whole response, and a whole response into events. */
 
 import type { ChatCandidate, ChatEvent, ChatResponse, OpenPart } from './chat.ts';
 import { GatewayError } from './errors.ts';
@@ -12,9 +12,9 @@ export function fold(events: Iterable<ChatEvent>): ChatResponse {
 
 export interface Folder {
   add(event: ChatEvent): void;
-  /** What a candidate has said so far. */
+  /** Parts of a candidate received so far. */
   parts(candidate: number): OpenPart[];
-  /** Throws `upstream_error` before the message has ended. */
+  /** Throws `upstream_error` if the message has not ended. */
   response(): ChatResponse;
 }
 
@@ -160,7 +160,7 @@ function growText(part: OpenPart, text: string): void {
   }
 }
 
-/** Parts are extended in place while folding; the events they came from stay as they are. */
+/** Copies a part, because folding extends parts in place and must not change the events. */
 function copyOf(part: OpenPart): OpenPart {
   if (part.type !== 'text') return { ...part };
   const { citations, logprobs } = part;

@@ -25,7 +25,7 @@ export interface TurnCapabilities {
   media: Partial<Record<MediaPart['kind'] | 'text', readonly Detail[]>>;
 }
 
-/** Hub names of details that the protocol cannot express, including those inside tool results. */
+/** Hub names of details that the protocol cannot express, also inside tool results. */
 export function unsupportedTurnDetails(turns: Turn[], places: TurnCapabilities): string[] {
   const lost = new Set<string>();
   if (!places.names && turns.some((turn) => turn.name !== undefined)) lost.add('turns.name');
@@ -61,7 +61,7 @@ function hasDetail(part: MediaPart, name: Detail): boolean {
   return part[name] !== undefined && part[name] !== false && part[name] !== 'auto';
 }
 
-/** Named by `type` in one protocol, by its only field in another. */
+/** Name of a native part: its `type`, or its only field. */
 function nameOf(value: Json): string {
   const name = value?.type ?? Object.keys(value ?? {}).find((name) => !/^thought/.test(name)) ?? 'native';
   return shortened(String(name), MAX_FIELD_CHARACTERS);

@@ -78,7 +78,7 @@ const FTYP_BRANDS: Record<string, string> = {
   'qt  ': 'video/quicktime',
 };
 
-/** Bytes that suffice for `sniffMime`. */
+/** Number of bytes that `sniffMime` needs. */
 const SNIFF_BYTES = 64;
 
 /** The type detected from the first bytes of a file, or undefined. */
@@ -106,13 +106,13 @@ export function mimeOfName(name: string): string | undefined {
   return extension === undefined ? undefined : EXTENSIONS[extension.toLowerCase()];
 }
 
-/** `BM` alone is too little: the four reserved bytes are zero and the header has a known size. */
+/** BMP header: `BM` alone is ambiguous, so the reserved bytes must be zero and the header size known. */
 function isBitmap(bytes: Buffer): boolean {
   if (bytes.length < 18 || bytes.toString('latin1', 0, 2) !== 'BM' || bytes.readUInt32LE(6) !== 0) return false;
   return [12, 40, 52, 56, 64, 108, 124].includes(bytes.readUInt32LE(14));
 }
 
-/** A frame header of MPEG audio: layer bits 1 are MP3, 0 AAC in ADTS; others are as likely to be a byte order mark. */
+/** A frame header of MPEG audio: layer bits 1 are MP3, 0 AAC in ADTS; others may be a byte order mark. */
 function sniffMpegAudio(bytes: Buffer): string | undefined {
   const [first = 0, second = 0, third = 0xff] = bytes;
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;

@@ -1,11 +1,11 @@
-/** What the catalog knows of a model: facts it publishes, and rules that requests to the model must obey. */
+/** Catalog model: published facts, and rules for requests to the model. */
 
 import type { Effort } from './chat.ts';
 import type { VideoAbilities } from './video.ts';
 
 export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video' | 'embeddings';
 
-/** USD as decimal strings: per token, but `web_search` and `request` per piece. Keys as in the public catalog. */
+/** USD as decimal strings, per token; `web_search` and `request` per unit. Keys as in the public catalog. */
 export type Pricing = Record<string, string>;
 
 /** Prices that replace the model's own, key by key, for a whole request whose prompt has at least `minPromptTokens`. */
@@ -18,12 +18,12 @@ export interface CatalogModel {
   /** `<provider>/<model_id>`. */
   id: string;
   provider: string;
-  /** The id the upstream knows. */
+  /** Upstream model id. */
   upstreamId: string;
   canonicalSlug: string;
   name: string;
   description: string;
-  /** Unix seconds; 0 where nobody says it. */
+  /** Unix seconds; 0 if unknown. */
   created: number;
   ownedBy: string;
   version: string;
@@ -34,26 +34,26 @@ export interface CatalogModel {
   tokenizer: string;
   instructType: string | null;
   pricing: Pricing;
-  /** Long-context prices by rising threshold; absent when the price never depends on the prompt's length. */
+  /** Long-context prices by rising threshold; absent if the price does not depend on the prompt length. */
   priceTiers?: PriceTier[];
   isModerated: boolean;
   supportedParameters: string[];
   expirationDate: string | null;
   rules: ModelRules;
-  /** What it accepts as a maker of videos; absent for all other models. */
+  /** Video abilities; absent for other models. */
   video?: VideoAbilities;
 }
 
 /**
- * How a model wants to be asked. Every field is optional and its absence is the newest model's rule, so that an id the
- * catalog doesn't know gets the newest rules of its provider.
+ * Request rules of a model. Every field is optional; an absent field means the rule of the newest model, so that an id the
+ * catalog doesn't list gets the newest rules of its provider.
  */
 export interface ModelRules {
-  /** The name of the output limit on chat completions. */
+  /** Name of the output limit in chat completions. */
   tokenField?: 'max_tokens' | 'max_completion_tokens';
-  /** Largest output in tokens; what `max_tokens` becomes where the target requires it and the client gave none. */
+  /** Maximum output in tokens; also the `max_tokens` sent if the target requires one and the client gave none. */
   maxOutput?: number;
-  /** When `temperature`, `top_p` and `top_k` are accepted. */
+  /** Condition under which `temperature`, `top_p` and `top_k` are accepted. */
   sampling?: 'always' | 'never' | 'without-reasoning';
   /** Both `temperature` and `top_p` in one request are accepted. */
   bothSampling?: boolean;
@@ -63,13 +63,13 @@ export interface ModelRules {
   stop?: boolean;
   /** `required`, `any` and named tool choices are accepted. */
   forcedChoice?: boolean;
-  /** A last assistant turn is continued. */
+  /** A final assistant turn (prefill) is continued. */
   prefill?: boolean;
   /** System turns are accepted after the first user turn. */
   midSystem?: boolean;
-  /** The role of system turns on chat completions. */
+  /** Role of system turns in chat completions. */
   systemRole?: 'system' | 'developer';
-  /** How reasoning is asked for. `always` cannot be configured; `none` cannot reason. */
+  /** How reasoning is requested. `always` cannot be configured; `none` cannot reason. */
   reasoning?: 'effort' | 'adaptive' | 'budget' | 'level' | 'always' | 'none';
   efforts?: Effort[];
   /** Reasoning can be switched off. */
@@ -82,15 +82,15 @@ export interface ModelRules {
   schemaWithTools?: boolean;
   /** JSON Schema output is native. */
   schema?: boolean;
-  /** Media may stand inside tool results. */
   /** An embedding model takes ids of OpenAI's tokenizer in place of text. */
   embeddingTokens?: boolean;
-  /** How the server of an embedding model writes vectors; absent means that it obeys `encoding_format`. */
+  /** Vector encoding of an embedding server; if absent, it obeys `encoding_format`. */
   embeddingFormat?: 'float';
+  /** Media are accepted inside tool results. */
   resultMedia?: boolean;
-  /** What the model reads; absent means it is not known and everything its protocol can carry is sent. */
+  /** Input modalities; if absent, they are unknown and everything the protocol can carry is sent. */
   inputModalities?: Modality[];
-  /** How prompt-cache breakpoints are spelled on chat completions; absent means that they are not sent there. */
+  /** Form of prompt-cache breakpoints in chat completions; if absent, they are not sent. */
   cacheMarks?: 'prompt_cache_breakpoint' | 'cache_control';
   /** Reasoning text of earlier assistant turns: `required` on each, `forbidden`, or `accepted`. */
   reasoningHistory?: 'required' | 'forbidden' | 'accepted';

@@ -1,6 +1,6 @@
 /**
- * Provider state on its way through clients of another protocol: wrapped so that its owner is known when it comes back,
- * and handed to no one else. A wrapped value is base64 text, which every carrier field of every protocol accepts.
+ * Opaque provider state in clients of another protocol: wrapped in an envelope that names its owner,
+ * and never sent to another provider. The envelope is base64 text, which every carrier field of every protocol accepts.
  */
 
 import type { Opaque } from './chat.ts';
@@ -8,13 +8,13 @@ import type { Opaque } from './chat.ts';
 /** Every envelope starts with these bytes: base64 of `{"polygate":`. */
 export const ENVELOPE_MARK = 'eyJwb2x5Z2F0ZSI6';
 
-/** The text that stands for `opaque` in a foreign protocol. */
+/** The envelope of `opaque` for another protocol. */
 export function wrap(opaque: Opaque): string {
   const envelope = { polygate: 1, kind: opaque.kind, origin: opaque.origin ?? '', value: opaque.value };
   return Buffer.from(JSON.stringify(envelope)).toString('base64');
 }
 
-/** What `wrap` wrapped, or undefined for text that is not an envelope (state in a client's own protocol). */
+/** The content of an envelope; undefined for other text, such as state in the client's own protocol. */
 export function unwrap(text: unknown): Opaque | undefined {
   if (typeof text !== 'string' || !text.startsWith(ENVELOPE_MARK)) return undefined;
   try {
@@ -27,7 +27,7 @@ export function unwrap(text: unknown): Opaque | undefined {
   }
 }
 
-/** The state if it belongs to `origin`; undefined if it is another's and must not be sent there. */
+/** The state if it belongs to `origin`; undefined if it must not be sent there. */
 export function ownState(opaque: Opaque | undefined, origin: string): Opaque | undefined {
   return opaque?.origin === origin ? opaque : undefined;
 }

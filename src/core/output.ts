@@ -1,26 +1,26 @@
-/** How much output the body of a request asks for at most. */
+/** Output request: the output that the body of a request allows at most. */
 
 import { isRawNumber } from './json/json.ts';
 
 export interface AskedOutput {
-  /** Tokens of one answer; of several figures the largest, since a server may go by any. Absent where nothing is said. */
+  /** Output limit of one answer in tokens; the largest of several members, since a server may use any. Absent if unset. */
   limit?: number;
-  /** Answers to be made, at least 1. */
+  /** Number of answers, at least 1. */
   answers: number;
-  /** Tokens to think for that may come on top of the limit. */
+  /** Reasoning tokens that may be added to the limit. */
   thinking: number;
 }
 
-/** The most that an endpoint may be asked for. */
+/** Output limit of a request to an endpoint. */
 export interface OutputLimit {
-  /** Tokens of one answer. */
+  /** Output tokens of one answer. */
   tokens: number;
   answers: number;
-  /** A body that says no limit gets this one: nothing else would keep the answer within it. */
+  /** The limit is set in a body without one; otherwise the answer would be unbounded. */
   isSaid: boolean;
 }
 
-/** The largest of the values that are figures, or stand for one; a negative one means that there is no bound. */
+/** The largest of the numeric values; a negative value means no limit. */
 export function largestFigure(values: readonly unknown[]): number | undefined {
   const figures = values.map(figureOf).filter((figure) => figure !== undefined);
   return figures.length === 0 ? undefined : Math.max(...figures);
@@ -33,7 +33,7 @@ function figureOf(value: unknown): number | undefined {
   return figure < 0 ? Number.POSITIVE_INFINITY : figure;
 }
 
-/** What two parts of one request ask for together. */
+/** Combines the output requests of two parts of one request. */
 export function joinOutput(one: AskedOutput, other: AskedOutput): AskedOutput {
   const limit = largestFigure([one.limit, other.limit]);
   return {

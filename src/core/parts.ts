@@ -1,4 +1,4 @@
-/** Gives block boundaries to wires that have none: deltas in any order become events of one part after another. */
+/** Part sequencer: orders interleaved deltas, for wires without block boundaries, into events of one part after another. */
 
 import type { CallPart, ChatEvent, Citation, Opaque, OpenPart, TokenLogprob } from './chat.ts';
 
@@ -20,13 +20,13 @@ export interface CallDelta {
 }
 
 export interface PartWriter {
-  /** More of the open text, reasoning or refusal; opens such a part if another kind is open, once calls are complete. */
+  /** Appends text, reasoning or a refusal; opens a new part if another kind is open, once calls are complete. */
   text(candidate: number, type: TextType, delta: TextDelta): ChatEvent[];
-  /** More of the call that the wire knows as `key`. Calls that interleave come out one after the other. */
+  /** Appends to the call with the wire key `key`. Interleaved calls are emitted one after another. */
   call(candidate: number, key: string | number, delta: CallDelta): ChatEvent[];
-  /** A part that arrives in one piece. */
+  /** Adds a complete part. */
   whole(candidate: number, part: OpenPart): ChatEvent[];
-  /** Ends whatever is open; due before `candidate-end`. */
+  /** Ends all open parts; call it before `candidate-end`. */
   close(candidate: number): ChatEvent[];
 }
 
@@ -36,7 +36,7 @@ interface OpenCall {
   args: Balance;
 }
 
-/** What one candidate has open, and what waits because a call is not complete yet: other calls, then texts. */
+/** Open part of one candidate, and queued parts that wait for an incomplete call: other calls, then texts. */
 interface Lane {
   text?: { type: TextType; index: number };
   call?: OpenCall;
@@ -80,7 +80,7 @@ export function createPartWriter(): PartWriter {
     return events;
   }
 
-  /** Opens waiting calls for as long as the open one is complete; all of them when nothing more can come. */
+  /** Opens queued calls while the open one is complete; all of them at the end of the stream. */
   function advance(lane: Lane, candidate: number, final: boolean): ChatEvent[] {
     const events: ChatEvent[] = [];
     for (const [key, delta] of lane.waiting) {
@@ -151,12 +151,12 @@ export function createPartWriter(): PartWriter {
   };
 }
 
-/** Fragments of calls may still come, so that no other part can begin. */
+/** Whether fragments of calls may follow, so that no other part can begin. */
 function isBusy({ call, waiting }: Lane): boolean {
   return waiting.size > 0 || (call !== undefined && !call.args.closed());
 }
 
-/** Tells when the text of an object is whole, from its fragments and without keeping them. */
+/** Detects the end of a JSON object in fragments, without buffering them. */
 interface Balance {
   add(fragment: string): void;
   closed(): boolean;

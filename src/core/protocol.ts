@@ -5,24 +5,24 @@ import type { Json } from './json/json.ts';
 import type { CatalogModel } from './model.ts';
 import type { ClientRoute, Headers, Operations, Prefixes } from './operation.ts';
 
-/** What a client wants of the catalog. */
+/** A catalog request of a client. */
 export type CatalogQuery =
   | { type: 'list-models'; provider?: string; page: PageQuery }
   | { type: 'count-models' }
-  | { type: 'get-model'; id: string /** Inside an object, as the member `data`. */; enveloped?: boolean };
+  | { type: 'get-model'; id: string /** Wrapped in an object, as the member `data`. */; enveloped?: boolean };
 
 export interface PageQuery {
   limit?: number;
   after?: string;
   before?: string;
-  /** How many models to leave out, in place of a cursor. */
+  /** Number of models to skip, instead of a cursor. */
   offset?: number;
 }
 
-/** The page of a model list, as the list tells of itself. */
+/** Paging facts of a model list. */
 export interface CatalogPage {
   more: boolean;
-  /** Of all pages. */
+  /** Number of models on all pages. */
   total: number;
   provider?: string;
   limit?: number;
@@ -42,23 +42,23 @@ export interface Protocol {
 
   // Facing clients.
   catalogRoutes(prefixes: Prefixes): ClientRoute<CatalogQuery>[];
-  /** Every API key that a request presents; more than one value is an ambiguity. */
+  /** All API keys of a request; more than one distinct value is ambiguous. */
   credentials(headers: Headers, query: URLSearchParams): string[];
-  /** Throws `invalid_request` when the headers lack what the protocol demands, e.g. a version. */
+  /** Throws `invalid_request` if a required header is missing, e.g. the version. */
   checkHeaders?(headers: Headers): void;
   encodeError(error: GatewayError, requestId: string): WireError;
   readonly requestIdHeader: string;
-  /** The client's own spelling of a hub parameter, for errors and the dropped header. */
+  /** The wire name of a hub parameter, for errors and the dropped header. */
   parameterName(parameter: string): string;
   encodeModel(model: CatalogModel): Json;
   encodeModels(models: Json[], page: CatalogPage): Json;
-  /** Where clients of the protocol ask for the number alone. */
+  /** Path of the model count. */
   encodeModelCount?(total: number): Json;
 
   // Facing upstreams.
-  /** Request headers of clients that same-protocol upstreams get to see, each with its name there. */
+  /** Client headers forwarded to upstreams of the same protocol, with their names there. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
   decodeError(status: number, body: unknown): GatewayError;
-  /** The error in a 200 body or in a frame's data, if it is one. */
+  /** The error in a 200 body or in a frame's data, if any. */
   errorIn(body: Json): GatewayError | undefined;
 }

@@ -1,4 +1,4 @@
-/** What an upstream is: a platform that says how it is reached, and the dialect of its wire, as data. */
+/** Provider: platform and protocol dialects of an upstream, as data. */
 
 import type { CredentialValue } from './credential.ts';
 import type { Json } from './json/json.ts';
@@ -8,78 +8,78 @@ import type { VideoApi } from './video.ts';
 
 export interface Provider {
   readonly id: string;
-  /** How a model is spoken to, in the order of preference; nothing where only videos are made. */
+  /** Dialects of a model in order of preference; empty for video-only providers. */
   speaks(model: CatalogModel): readonly Dialect[];
-  /** How it is reached. */
+  /** Platform of the provider. */
   readonly platform: Platform;
   /** Usual names of the environment variable with its key, first wins; none for servers that need no key. */
   readonly environment: readonly string[];
   /** The model family whose opaque state is interchangeable; by default the provider alone. */
   family?(model: string): string;
-  /** It fetches no URLs, so that media must be sent inline. */
+  /** The provider fetches no URLs; media must be sent inline. */
   readonly inlinesMedia?: boolean;
-  /** It bills by the cost that its answers report, which then is what an answer costs. */
+  /** The cost reported in answers is the cost billed. */
   readonly billsReportedCost?: boolean;
-  /** How it makes videos; absent where it makes none. */
+  /** Video adapter, if any. */
   readonly video?: VideoApi;
-  /** Models that don't come from the catalog. */
+  /** Models that are not in the catalog. */
   readonly models?: readonly CatalogModel[];
-  /** An upstream inside this process instead of behind a URL. */
+  /** Upstream inside this process, instead of a URL. */
   readonly local?: LocalUpstream;
 }
 
-/** One protocol as a provider speaks it. */
+/** Dialect: one protocol as spoken by a provider. */
 export interface Dialect {
   /** The id of the protocol. */
   readonly protocol: string;
-  /** Rules that hold for every model of the provider unless the model says otherwise. */
+  /** Default rules for all models of the provider. */
   readonly rules?: ModelRules;
   /**
-   * Adjusts a parsed wire body to the dialect, in place; absent where the protocol is spoken as it is. Twice is like once.
-   * `rules` are the provider's with the model's above them.
+   * Adjusts a parsed wire body to the dialect, in place; idempotent. Absent for the standard protocol.
+   * `rules` are the rules of the model over those of the provider.
    */
   adapt?(body: Json, rules: ModelRules): Adaptation;
-  /** It answers the protocol's own token counting. */
+  /** The provider supports the token count of the protocol. */
   readonly countsTokens?: boolean;
 }
 
-/** What `adapt` did to a body. */
+/** Result of `adapt`. */
 export interface Adaptation {
-  /** False when the body was fine as it came, so that its bytes may be sent. */
+  /** False if the body is unchanged, so that the original bytes can be sent. */
   changed: boolean;
-  /** Fields that only tune and that the model or provider doesn't take, in the protocol's own spelling. */
+  /** Dropped tuning fields, which the model or provider does not accept, with their wire names. */
   dropped: string[];
 }
 
-/** A kind of provider that can be configured: data about it, and how to make one. */
+/** Provider type: its metadata and factory. */
 export interface ProviderType {
   readonly id: string;
-  /** For people. */
+  /** Display name. */
   readonly name: string;
-  /** The ids of the protocols that it speaks; none where only videos are made. */
+  /** Ids of its protocols; empty for video-only providers. */
   readonly protocols: readonly string[];
   /** Usual names of the environment variable with its key, first wins. */
   readonly environment: readonly string[];
-  /** It can be used without a key. */
+  /** Usable without a key. */
   readonly keyless: boolean;
-  /** It lives inside the gateway: on unless it is switched off, without an address. */
+  /** Runs inside the gateway: enabled by default, without a base URL. */
   readonly builtIn?: boolean;
-  /** Its own address; absent where every installation has another. */
+  /** Default base URL; absent if each installation has its own. */
   readonly baseUrl?: string;
-  /** The vendor in the bundled catalog whose models it serves; absent where they are asked of the server. */
+  /** Vendor in the bundled catalog whose models it serves; absent if the models are listed by the server. */
   readonly catalog?: string;
-  /** Where the server lists its models, below the base URL; absent where it doesn't. */
+  /** Path of the model list below the base URL, if any. */
   readonly modelsPath?: string;
-  /** Where the server lists the models that make videos, as OpenRouter does; absent where it doesn't. */
+  /** Path of the video model list, as on OpenRouter, if any. */
   readonly videoModelsPath?: string;
-  /** What a configured key is, where it is not always a key that is sent as it stands. */
+  /** Forms of a configured key, if it is not always sent unchanged. */
   readKey?(text: string): CredentialValue;
   /** Throws `invalid_request` for a missing or malformed base URL. */
   create(settings: ProviderSettings): Provider;
 }
 
 export interface ProviderSettings {
-  /** The `<provider>` of its models' ids. */
+  /** `<provider>` in the ids of its models. */
   id: string;
   /** As in the vendor's own SDK: with `/v1` for chat completions, without a version for messages and generate content. */
   baseUrl?: string;
@@ -99,5 +99,5 @@ export interface LocalAnswer {
   body: AsyncIterable<Buffer>;
 }
 
-/** Speaks the bytes of its protocol like any other upstream; may hang, fail and break off. */
+/** In-process upstream: returns the bytes of its protocol like any other upstream; may hang, fail or break off. */
 export type LocalUpstream = (request: LocalRequest) => Promise<LocalAnswer>;

@@ -1,6 +1,6 @@
 /**
- * A schema without its ranges: what a relayed request must keep, of whose values only the upstream knows which it takes. The
- * structure stays, which `type` and `role` tell, and so do lengths of texts and the ranges of members at `kept` paths.
+ * Relaxed schema: a schema without value ranges, for relayed requests whose values the upstream checks. The
+ * structure with its `type` and `role` tags, string lengths, and the ranges of members at `keptPaths` stay.
  */
 
 import type { TSchema } from 'typebox';

@@ -1,4 +1,4 @@
-/** Results of tool calls in a conversation: each answers a call of the assistant turn before it, and each call has one. */
+/** Tool results of a conversation: each result belongs to a call of the preceding assistant turn, and each call has one result. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Part, ResultPart, Turn } from './chat.ts';
@@ -6,17 +6,17 @@ import { GatewayError } from './errors.ts';
 
 interface Settled {
   turns: Turn[];
-  /** Hub names of what was left out: a second result that says something else. */
+  /** Hub names of dropped parts: a second, different result of a call. */
   dropped: string[];
 }
 
 /**
- * Leaves out results that a client sent before; of two that differ the later one counts. Throws `invalid_request` for a
- * result without its call, unless the turns are only `counted`: then what it says stands for it.
+ * Removes repeated results; of two different results the later one counts. Throws `invalid_request` for a
+ * result without its call, unless the turns are only `counted`: then its content replaces it.
  */
 export function settleResults(turns: readonly Turn[], { counted }: { counted: boolean }): Settled {
   const dropped = new Set<string>();
-  /** Of the last assistant turns, by the ids of their calls; undefined before it came. */
+  /** Results of the last assistant turns by call id; undefined until received. */
   let results = new Map<string, ResultPart | undefined>();
   const earlier = new Map<string, ResultPart | undefined>();
   let asks = false;

@@ -1,10 +1,10 @@
-/** Server-sent events: bytes in any cut to frames, and frames to text. */
+/** Server-sent events: splits bytes into frames, and parses frames. */
 
 import { createByteCollector } from './byte-collector.ts';
 import { GatewayError } from './errors.ts';
 
 export interface SseEvent {
-  /** The event's name; absent when no `event:` line was sent. */
+  /** Event name; absent without an `event:` line. */
   event?: string;
   /** All `data:` lines joined by a line feed. */
   data: string;
@@ -13,10 +13,10 @@ export interface SseEvent {
 const LF = 10;
 const CR = 13;
 
-/** More than any provider sends in one frame (a generated image is some 10 MB); a longer one is a broken upstream. */
+/** Maximum frame size. Real frames are smaller (a generated image is some 10 MB). */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** A blank line is at most four bytes long, so three bytes of what came before suffice to find one. */
+/** Bytes of earlier data to search again: a blank line has at most four bytes. */
 const OVERLAP = 3;
 
 const EMPTY = Buffer.alloc(0);
@@ -24,15 +24,15 @@ const EMPTY = Buffer.alloc(0);
 /** Splits a byte stream into frames. */
 export interface Framer {
   push(chunk: Buffer): Buffer[];
-  /** What is left when the stream has ended: a frame without its blank line, or none. */
+  /** The rest at the end of the stream: a frame without its blank line, or none. */
   end(): Buffer[];
-  /** Bytes of the frame that is not complete yet. */
+  /** Bytes of the incomplete frame. */
   readonly pending: number;
 }
 
 /**
- * Gives the raw bytes of each frame with its blank line. Lines may end in LF, CR or CRLF, and the bytes may be cut
- * anywhere: inside a UTF-8 character and between CR and LF too. Joined, the frames are the bytes.
+ * Yields the raw bytes of each frame with its blank line. Lines may end in LF, CR or CRLF, and the chunks may be cut
+ * anywhere, even inside a UTF-8 character and between CR and LF. The concatenated frames equal the input.
  */
 export function createFramer(): Framer {
   const pending = createByteCollector();
@@ -88,7 +88,7 @@ function frameEnd(bytes: Buffer, from: number, nextBreak: (from: number) => numb
   return -1;
 }
 
-/** Finds line breaks from ever later places on. What was found of each kind is kept, so that no byte is searched twice. */
+/** Line break finder for ascending positions. Caches the next break of each kind, so that no byte is searched twice. */
 function createBreakFinder(bytes: Buffer): (from: number) => number {
   let lineFeed = -1;
   let carriageReturn = -1;
@@ -109,7 +109,7 @@ function lineEnd(bytes: Buffer, at: number): number {
   return bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : at + 1;
 }
 
-/** The event in a frame, or undefined for a frame of comments only. */
+/** The event in a frame; undefined for a frame with only comments. */
 export function parseFrame(frame: Buffer): SseEvent | undefined {
   let text = frame.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
@@ -124,7 +124,7 @@ export function parseFrame(frame: Buffer): SseEvent | undefined {
   return data === undefined ? undefined : { event, data };
 }
 
-/** All events of a whole stream, for tests and for upstreams that answer at once. */
+/** All events of a complete stream, for tests and for upstreams that answer in one piece. */
 export function parseEvents(bytes: Buffer): SseEvent[] {
   const framer = createFramer();
   return [...framer.push(bytes), ...framer.end()].map(parseFrame).filter((event) => event !== undefined);

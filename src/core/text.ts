@@ -1,6 +1,6 @@
-/** Ends of texts. A regular expression for them would be tried anew at every place in the text. */
+/** Suffix removal without a regular expression, which would take quadratic time. */
 
-/** The text without that character at its end, however often it stands there. */
+/** Removes all trailing occurrences of a character. */
 export function withoutEnd(text: string, character: string): string {
   let end = text.length;
   while (text[end - 1] === character) end--;

@@ -3,9 +3,9 @@
 import type { Usage } from './chat.ts';
 import { minBigInt, moneyOf } from './money.ts';
 
-/** A hundred times the longest known context. */
+/** Maximum token count of one record: a hundred times the longest known context. */
 export const MAX_RECORD_TOKENS = 1_000_000_000;
-/** In 1e-12 USD: 5,000 USD, which a number represents exactly. */
+/** Maximum cost of one record in 1e-12 USD: 5,000 USD, which a number represents exactly. */
 export const MAX_RECORD_COST = moneyOf('5000');
 
 const COUNT_FIELDS = [

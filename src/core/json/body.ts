@@ -1,4 +1,4 @@
-/** Reads the body of a client's request and writes an upstream's, without holding up others; what is wrong is said in words. */
+/** Request bodies: reads the client's and writes the upstream's in slices, without blocking the event loop. */
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as breathe } from 'node:timers/promises';
@@ -8,19 +8,19 @@ import { guard, isObject, type Json, type JsonLimits, REQUEST_LIMITS, read, star
 import { createNameWatch, type KnownNames } from './names.ts';
 import { readInSlices, writeInSlices } from './slices.ts';
 
-/** Up to these sizes parsing at once takes a few milliseconds. */
+/** Sizes up to which synchronous parsing takes a few milliseconds. */
 const SMALL_BYTES = 512 * 1024;
 const SMALL_VALUES = 10_000;
-/** Bytes after which others get their turn: some five milliseconds where they are names that are all escaped. */
+/** Bytes between two yields to the event loop: about five milliseconds for escaped names, the worst case. */
 const SLICE_BYTES = 256 * 1024;
 
 export interface ReadOptions {
   limits?: JsonLimits;
-  /** What the body's wire format knows; a name that differs only in case is refused. */
+  /** Known names of the wire format; a name that differs only in case is refused. */
   names?: KnownNames;
 }
 
-/** Throws `invalid_request`, also for a name that stands twice in one object. */
+/** Throws `invalid_request`, also for a repeated name in one object. */
 export async function readBody(bytes: Buffer, { limits, names }: ReadOptions = {}): Promise<Json> {
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
   await yieldIfLarge(bytes.length);
@@ -30,7 +30,7 @@ export async function readBody(bytes: Buffer, { limits, names }: ReadOptions = {
   return body;
 }
 
-/** What `guard` does, a few milliseconds at a time. */
+/** `guard` in slices of a few milliseconds. */
 async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watch: NameWatch): Promise<number> {
   if (bytes.length <= SMALL_BYTES) return guard(bytes, limits, watch);
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
@@ -42,10 +42,10 @@ async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watc
   return walk.values;
 }
 
-/** Bytes after which a body takes more than a moment for each step that walks through it. */
+/** Size from which each pass over a body takes noticeable time. */
 const MOMENT_BYTES = 64 * 1024;
 
-/** Lets others have their turn between two steps that each walk through a body of this size. */
+/** Yields to the event loop between two passes over a body of this size. */
 export async function yieldIfLarge(size: number): Promise<void> {
   if (size > MOMENT_BYTES) await breathe();
 }
@@ -63,7 +63,7 @@ async function parse(bytes: Buffer, values: number): Promise<Json> {
   }
 }
 
-/** The bytes of a body made from one of `size` bytes. */
+/** Serializes a body derived from one of `size` bytes. */
 export async function writeBody(body: Json, size: number): Promise<Buffer> {
   return size <= SMALL_BYTES ? Buffer.from(JSON.stringify(body)) : writeInSlices(body);
 }

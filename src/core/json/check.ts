@@ -1,4 +1,4 @@
-/** Checks values against TypeBox schemas and says in words what is wrong where, and what is allowed. */
+/** Schema check: validates values against TypeBox schemas and describes each problem and the allowed values. */
 
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -10,13 +10,13 @@ export interface Problem {
   path: string;
   /** What is wrong and what is allowed, e.g. `must be a number between 0 and 2`. */
   message: string;
-  /** Set when the problem is a field that the schema doesn't know: the names it does. */
+  /** The known field names, if the problem is an unknown field. */
   allowed?: string[];
 }
 
 const compiled = new WeakMap<TSchema, { Check(value: unknown): boolean }>();
 
-/** Everything wrong with a value; empty when it is valid. `null` in an optional field counts as the field's absence. */
+/** All problems of a value; empty if it is valid. `null` in an optional field counts as absent. */
 export function problems(schema: TSchema, value: unknown): Problem[] {
   let validator = compiled.get(schema);
   if (!validator) {
@@ -134,7 +134,7 @@ function explainString(schema: Json, value: unknown, path: string): Problem[] {
   return [];
 }
 
-/** The problems of the branch the value is meant for: the one with its tag, else the one with its kind of value. */
+/** Problems of the union branch that matches best: by tag, else by JSON type. */
 function explainUnion(branches: Json[], value: unknown, path: string): Problem[] {
   const attempts = branches.map((branch) => ({ branch, found: explain(branch, value, path) }));
   if (attempts.some(({ found }) => found.length === 0)) return [];
@@ -157,7 +157,7 @@ function explainUnion(branches: Json[], value: unknown, path: string): Problem[]
   return [{ path, message: `must be ${[...new Set(branches.map(kindName))].join(' or ')}${not(value)}` }];
 }
 
-/** The property that tells the object branches apart. */
+/** The discriminator property of the object branches. */
 function tagOf(branches: Json[]): string | undefined {
   const objects = branches.filter((branch) => branch.type === 'object');
   if (objects.length < 2) return undefined;
@@ -206,7 +206,7 @@ function list(values: unknown[]): string {
   return values.map(quoted).join(', ');
 }
 
-/** What came instead, where that is short enough to say. */
+/** The actual value, if it is short enough to show. */
 function not(value: unknown): string {
   if (value === undefined) return '';
   if (value === null) return ', not null';

@@ -1,4 +1,4 @@
-/** Finds a member of a large JSON text a few milliseconds at a time, so that nobody else waits. */
+/** Member search in large JSON text, in slices of a few milliseconds. */
 
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Span, skipSpace, stringEnd } from './json.ts';
@@ -9,10 +9,10 @@ const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
-/** Bytes after which others get their turn. */
+/** Bytes between two yields to the event loop. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** What `spanAt` gives for a text without repeated names, a few milliseconds at a time and only as far as it must look. */
+/** Same result as `spanAt` for a text without repeated names, in slices, and reads no further than needed. */
 export async function findSpan(bytes: Buffer, path: readonly string[]): Promise<Span | undefined> {
   let span: Span = { start: 0, end: bytes.length };
   for (const name of path) {
@@ -47,7 +47,7 @@ interface ValueWalk {
   depth: number;
 }
 
-/** Walks through a value to its end, which it then says, or to about `limit`. */
+/** Scans a value up to about `limit`; returns whether its end was reached. */
 function walkValue(bytes: Buffer, walk: ValueWalk, limit: number): boolean {
   let { position, depth } = walk;
   let ended = false;
@@ -76,7 +76,7 @@ function walkValue(bytes: Buffer, walk: ValueWalk, limit: number): boolean {
   return ended;
 }
 
-/** Whether a key, as it stands with its quotes, is that name; broken escapes are none. */
+/** Whether a quoted key equals a name; keys with invalid escapes never match. */
 function isName(key: string, name: string): boolean {
   try {
     return key.includes('\\') ? JSON.parse(key) === name : key.slice(1, -1) === name;

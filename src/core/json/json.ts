@@ -1,16 +1,16 @@
-/** JSON as bytes: guarding, reading without losing numbers, and replacing one value without touching the rest. */
+/** JSON as bytes: limit checks, lossless parsing of numbers, and replacement of single values. */
 
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 
-/** Decoded JSON of unknown shape; only decode functions look inside. */
+/** Parsed JSON of unknown shape; only decode functions access its members. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where wire data enters without a type.
 export type Json = any;
 
-/** Follows the objects of a text from outside in. Calls must nest as the text does. */
+/** Observer of the objects in a text. Calls are nested like the text. */
 export interface NameWatch {
   open(isList: boolean): void;
-  /** `text` as it stands between the quotes, escapes included. Throws `invalid_request`. */
+  /** `text` is the raw text between the quotes, with escapes. Throws `invalid_request`. */
   name(text: string): void;
   close(): void;
 }
@@ -43,33 +43,33 @@ const COMMA = 44;
 const SPACE = 32;
 const COLON = 58;
 
-/** The longest name of a member that is compared with others. */
+/** Maximum length of a name that is compared with others. */
 const NAME_BYTES = 1024;
 
-/** A walk through a text that may be taken in steps: where it stands, and what it holds the text to. */
+/** A resumable scan of a text: its position, state and limits. */
 export interface Walk {
   readonly limits: JsonLimits;
   readonly watch: NameWatch | undefined;
-  /** What is thrown where the text breaks a limit. */
+  /** Creates the error for an exceeded limit. */
   refuse(excess: string): GatewayError;
   position: number;
   depth: number;
-  /** How many values there were. */
+  /** Number of values so far. */
   values: number;
   space: number;
-  /** The last byte that was no part of a number. */
+  /** Index of the last byte that is not part of a number. */
   mark: number;
   /** The content of the last string. */
   text: Span;
 }
 
-/** For the bytes of a client's body, whose names `watch` follows. */
+/** Scan of a client's body, whose names `watch` observes. */
 export function startWalk(limits: JsonLimits, watch?: NameWatch, refuse: Walk['refuse'] = tooMuch): Walk {
   return { limits, watch, refuse, position: 0, depth: 0, values: 0, space: 0, mark: 0, text: { start: 0, end: 0 } };
 }
 
 /**
- * How many values the bytes hold. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
+ * Number of values in the bytes. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
  * too long numbers, and for names that `watch` refuses.
  */
 export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?: NameWatch): number {
@@ -79,14 +79,14 @@ export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?
   return walk.values;
 }
 
-/** How many values the bytes hold. Throws what `refuse` makes of the limit that they break. */
+/** Number of values in the bytes. Throws the error that `refuse` creates for an exceeded limit. */
 export function countValues(bytes: Buffer, limits: JsonLimits, refuse: Walk['refuse']): number {
   const walk = startWalk(limits, undefined, refuse);
   walkUntil(bytes, bytes.length, walk);
   return walk.values;
 }
 
-/** Takes a walk to the byte `end`, or to the end of the string that it stands in. The bytes must be UTF-8. */
+/** Advances a scan to the byte `end`, or to the end of the string there. The bytes must be UTF-8. */
 export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
   const { limits, watch, refuse } = walk;
   let { position, depth, values, space, mark } = walk;
@@ -102,7 +102,7 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
       textStart = position + 1;
       mark = position = textEnd = stringEnd(bytes, position) - 1;
     } else if (byte === COLON) {
-      // No reader knows a longer name, however it is escaped.
+      // No wire format has a longer name, however it is escaped.
       if (watch && textEnd - textStart <= NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
@@ -123,7 +123,7 @@ function tooMuch(what: string): GatewayError {
   return new GatewayError('invalid_request', `The body ${what}.`);
 }
 
-/** Parses a body. Numbers that a double cannot hold survive as raw JSON, so that writing gives the same digits again. */
+/** Parses a body. Numbers that a double cannot represent are kept as raw JSON, so serializing yields the same digits. */
 export function read(bytes: Buffer | string): Json {
   const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
   return LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
@@ -135,18 +135,18 @@ export function isObject(value: unknown): value is Record<string, Json> {
 
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 
-/** The engine sometimes knows no source, depending on what it parsed before; the number stands for itself then. */
+/** The engine sometimes omits the source text; the parsed number is used then. */
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   return typeof value === 'number' && context?.source !== undefined ? keepNumber(value, context.source) : value;
 }
 
-/** The number, or its text as raw JSON where the number has lost digits. */
+/** The number, or its source text as raw JSON if the number lost digits. */
 export function keepNumber(value: number, source: string): unknown {
   if (sameNumber(value, source)) return value;
   return RAW_JSON.rawJSON(source);
 }
 
-/** In the language since 2025, not yet in its types. */
+/** Standard JavaScript since 2025; missing in the type definitions. */
 const RAW_JSON = JSON as unknown as { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };
 
 function sameNumber(value: number, source: string): boolean {
@@ -154,34 +154,34 @@ function sameNumber(value: number, source: string): boolean {
   return Number.isFinite(value) && !/^-?\d{16,}$/.test(source) && source.replace(/[^0-9]/g, '').length <= 17;
 }
 
-/** A number that `read` kept as its digits. */
+/** Whether a value is a number that `read` kept as raw JSON. */
 export function isRawNumber(value: unknown): boolean {
   return RAW_JSON.isRawJSON(value);
 }
 
-/** A copy that may be changed all the way down; `structuredClone` would turn raw numbers into ordinary objects. */
+/** Deep copy; `structuredClone` would turn raw numbers into ordinary objects. */
 export function copyJson(value: Json): Json {
   if (Array.isArray(value)) return value.map(copyJson);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
 }
 
-/** Nothing but what JSON takes for white space. */
+/** True for JSON white space only. */
 export function isBlank(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text);
 }
 
-/** The value that `path` leads to through objects, or undefined. */
+/** The value at `path` through objects, or undefined. */
 export function valueAt(value: Json, path: readonly string[]): Json {
   return path.reduce((holder, name) => (isObject(holder) ? holder[name] : undefined), value);
 }
 
-/** Undefined for anything but text that is not empty. */
+/** The value if it is a non-empty string, else undefined. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Text of JSON arguments as an object; undefined when it is not one. Empty text is the empty object. */
+/** Parses JSON arguments; undefined if they are not an object. Empty text is the empty object. */
 export function parseObject(text: string): Record<string, Json> | undefined {
   if (isBlank(text)) return {};
   try {
@@ -214,7 +214,7 @@ export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span
   return new Map(wanted.map(({ name, ...span }) => [name, span]));
 }
 
-/** The text of a key; as it stands where its escapes are broken, which no wanted name has. */
+/** The decoded text of a key; the raw text if its escapes are invalid, which matches no known name. */
 function unquoted(text: string): string {
   try {
     return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
@@ -223,7 +223,7 @@ function unquoted(text: string): string {
   }
 }
 
-/** The span of the member that `path` leads to through objects, or undefined. */
+/** The span of the member at `path` through objects, or undefined. */
 export function spanAt(bytes: Buffer, path: readonly string[]): Span | undefined {
   let offset = 0;
   let span: Span | undefined;
@@ -237,7 +237,7 @@ export function spanAt(bytes: Buffer, path: readonly string[]): Span | undefined
   return span;
 }
 
-/** The bytes with one range replaced. */
+/** Copy of the bytes with one range replaced. */
 export function splice(bytes: Buffer, span: Span, replacement: string): Buffer {
   return Buffer.concat([bytes.subarray(0, span.start), Buffer.from(replacement), bytes.subarray(span.end)]);
 }
@@ -249,10 +249,10 @@ export function skipSpace(bytes: Buffer, from: number): number {
   return position;
 }
 
-/** Short strings are walked byte by byte; in longer ones the next quote is searched for. */
+/** Bytes of a string scanned one by one before the next quote is searched with `indexOf`. */
 const WALK = 256;
 
-/** The index after the closing quote of the string that opens at `open`; the end of the bytes when it never closes. */
+/** The index after the closing quote of the string that opens at `open`; the end of the bytes if it is not closed. */
 export function stringEnd(bytes: Buffer, open: number): number {
   let position = open + 1;
   while (position < bytes.length) {

@@ -1,14 +1,14 @@
-/** Sets members of an object inside JSON text, which otherwise stays as it is, byte by byte. */
+/** Member replacement in JSON text; all other bytes stay unchanged. */
 
 import { type Json, type Span, spanAt, splice } from './json.ts';
 
 export interface MemberChange {
-  /** From the object on; all names but the last must lead through objects that are there. */
+  /** Relative to the object; all names but the last must be existing objects. */
   path: readonly string[];
   value: Json;
 }
 
-/** The text with members set in the object that stands at `path`; unchanged where there is none. */
+/** Sets members of the object at `path`; the text is unchanged if there is no such object. */
 export function setMembers(bytes: Buffer, path: readonly string[], changes: readonly MemberChange[]): Buffer {
   const span = objectAt(bytes, path);
   if (!span) return bytes;

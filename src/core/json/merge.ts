@@ -1,8 +1,8 @@
-/** Changes of objects in the manner of JSON Merge Patch (RFC 7396). */
+/** JSON Merge Patch (RFC 7396). */
 
 import { isObject, type Json } from './json.ts';
 
-/** Members of the patch stand in for those of the value, objects member by member; `null` removes one. */
+/** Applies a patch: its members replace those of the value, objects recursively; `null` removes a member. */
 export function merged(value: Json, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const result: Record<string, Json> = isObject(value) ? { ...value } : {};

@@ -1,6 +1,6 @@
 /**
- * Names of members that readers of JSON tell apart differently: of a name given twice some take the first and some the
- * last, and some don't tell upper from lower case. Both are refused, so that all readers see what was checked.
+ * Member name check: of a repeated name some JSON readers take the first value and some the
+ * last, and some ignore case. Repeated names and names in the wrong case are refused, so all readers see the checked value.
  */
 
 import type { TSchema } from 'typebox';
@@ -18,7 +18,7 @@ export interface KnownNames {
 export interface KnownName {
   folded: string;
   spellings: readonly string[];
-  /** Of the objects and lists under the name. */
+  /** Names of the objects and lists under the name. */
   inside: KnownNames | undefined;
 }
 
@@ -51,8 +51,8 @@ function learn(known: KnownNames, schema: Json, spell: Spell): void {
 }
 
 /**
- * Equal for names that some reader takes for one: Go's folds `ſ` and the Kelvin sign, Java's the dotted and the dotless i,
- * and protobuf's takes `max_tokens` and `maxTokens` for one.
+ * Equal for names that some reader treats as equal: Go folds `ſ` and the Kelvin sign, Java the dotted and the dotless i,
+ * and protobuf treats `max_tokens` and `maxTokens` as equal.
  */
 export function fold(name: string): string {
   if (PLAIN.test(name)) return name;
@@ -71,17 +71,17 @@ function lookUp({ spelled, folded }: KnownNames, name: string): KnownName | unde
 interface Frame {
   isList: boolean;
   known: KnownNames | undefined;
-  /** What is known of the value that stands here next. */
+  /** Known names of the next value. */
   inside: KnownNames | undefined;
-  /** Names so far; a set from `FEW` on. */
+  /** Names so far; moved to a set after `SMALL_OBJECT_MEMBERS`. */
   few: string[];
   many: Set<string> | undefined;
-  /** The name that was given last. */
+  /** The latest name. */
   at: string;
 }
 
 const FEW = 24;
-/** Of one object: more take a hundred times their length of memory. */
+/** Maximum members of one object: names take a hundred times their length in memory. */
 const MAX_MEMBERS = 10_000;
 
 export function createNameWatch(root: KnownNames | undefined): NameWatch {
@@ -154,7 +154,7 @@ function emptyFrame(): Frame {
   return { isList: false, known: undefined, inside: undefined, few: [], many: undefined, at: '' };
 }
 
-/** As it stands where its escapes are broken: the text is no JSON then. */
+/** The raw text if its escapes are invalid; the text is not JSON then. */
 function unescaped(text: string): string {
   if (!text.includes('\\')) return text;
   try {
@@ -164,7 +164,7 @@ function unescaped(text: string): string {
   }
 }
 
-/** Follows the names of a value that was parsed already. Throws `invalid_request`, with `path` before the name at fault. */
+/** Checks the names of a parsed value. Throws `invalid_request`, with `path` as the prefix of the name. */
 export function checkNames(value: Json, known: KnownNames | undefined, path: string): void {
   if (!known || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {

@@ -1,15 +1,15 @@
-/** The budget for all that is done to the JSON schemas of one request: references can multiply a small schema without end. */
+/** Work budget for the JSON schemas of one request: references can expand a small schema without bound. */
 
 import { GatewayError } from '../errors.ts';
 import { isObject, type Json } from './json.ts';
 
-/** What is left for one request. Shared by its schemas, because a thousand small ones cost as much as a large one. */
+/** The remaining budget of one request, shared by all its schemas. */
 export interface SchemaBudget {
-  /** Keywords, subschemas and places that are looked at; each takes about a microsecond. */
+  /** Keywords, subschemas and places to visit; each takes about a microsecond. */
   steps: number;
-  /** Characters of names and texts that are written. */
+  /** Characters of names and texts to write. */
   characters: number;
-  /** Of a budget that nothing is spent of. */
+  /** Limits of the unspent budget, for error messages. */
   readonly most: { readonly steps: number; readonly characters: number };
 }
 
@@ -22,7 +22,7 @@ export interface SchemaWork {
 export interface SchemaField {
   /** The hub's name of the parameter. */
   param: string;
-  /** How a message calls the schema. */
+  /** Name of the schema in error messages. */
   name: string;
 }
 
@@ -36,7 +36,7 @@ export function createSchemaBudget({ steps = MAX_STEPS, characters = MAX_CHARACT
   return { steps, characters, most: { steps, characters } };
 }
 
-/** How messages call the schema of a tool. */
+/** Name of the schema of a tool in error messages. */
 export function toolSchemaField(tool: string): SchemaField {
   const name = tool.length > MAX_NAME_CHARACTERS ? `${tool.slice(0, MAX_NAME_CHARACTERS)}...` : tool;
   return { param: 'tools.parameters', name: `The JSON schema of the tool "${name}"` };
@@ -63,7 +63,7 @@ export function workOn({ param, name }: SchemaField = UNNAMED, budget = createSc
   };
 }
 
-/** A copy that may be changed all the way down. */
+/** Deep copy. */
 export function copyCounted(value: Json, work: SchemaWork): Json {
   work.spend(1);
   if (typeof value === 'string') work.write(value.length);
@@ -77,7 +77,7 @@ export function copyCounted(value: Json, work: SchemaWork): Json {
   );
 }
 
-/** Whether two values are equal as JSON, whatever the order of members. */
+/** Whether two values are equal as JSON, regardless of member order. */
 export function isEqualJson(one: Json, other: Json, work: SchemaWork): boolean {
   if (one === other) return true;
   work.spend(1);

@@ -9,7 +9,7 @@ export type Node = Record<string, Json>;
 /** Keywords that hold schemas by name. */
 export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
-/** Keywords that say something of a node without restricting it. */
+/** Annotation keywords, which do not restrict a node. */
 export const ANNOTATIONS = new Set([
   'title',
   'description',
@@ -24,9 +24,9 @@ export const ANNOTATIONS = new Set([
 export interface MergeOptions {
   references: References;
   work: SchemaWork;
-  /** Whether a reference that stands alone may stay one. */
+  /** Whether a reference without sibling keywords may stay. */
   keepsReferences: boolean;
-  /** Takes note of what the merged node cannot say. */
+  /** Records a keyword that the merged node cannot express. */
   lose(place: Place): undefined;
 }
 
@@ -69,13 +69,13 @@ export function createMerge({ references, work, keepsReferences, lose }: MergeOp
     return result;
   }
 
-  /** The members of all; of one name the first wins, and those of later branches stand first. */
+  /** The members of all; for a repeated name the first wins; members of later branches come first. */
   function joined(own: Node, parts: readonly Node[]): Node {
     work.spend(Object.keys(own).length);
     return Object.fromEntries(new Map([...parts.toReversed(), own].flatMap((part) => Object.entries(part))));
   }
 
-  /** What a branch merges, its reference resolved; undefined for what says nothing or never ends. */
+  /** The keywords of a branch with its reference resolved; undefined for an empty or endless branch. */
   function sourceOf(branch: Json, node: Node, count: number, at: Place): { node: Node; place: Place } | undefined {
     if (!isObject(branch)) return undefined;
     const { $ref } = branch;
@@ -87,7 +87,7 @@ export function createMerge({ references, work, keepsReferences, lose }: MergeOp
     return { node: Array.isArray(target.allOf) ? mergedTarget(target, inside) : target, place: inside };
   }
 
-  /** A target that leads back to none of its holders merges the same wherever it is referred to. */
+  /** A target outside any cycle merges the same at every reference. */
   function mergedTarget(target: Node, place: Place): Node {
     const known = merged.get(target);
     if (known) return known;

@@ -1,17 +1,17 @@
-/** Null in JSON Schema, which one dialect spells as a type and the other as a flag. */
+/** Nullability in JSON Schema: conversion between `type: null` and `nullable`. */
 
 import { isObject, type Json } from './json.ts';
 
 type Node = Record<string, Json>;
 
-/** `nullable` as a type that may be null. */
+/** Replaces `nullable` by a type that includes null. */
 export function withoutNullable(node: Node): Node {
   const { nullable, ...rest } = node;
   if (nullable === undefined) return node;
   return nullable === true ? orNull(rest) : rest;
 }
 
-/** A list of types as `nullable` and, for several, as `anyOf`. */
+/** Replaces a list of types by `nullable` and, for several types, `anyOf`. */
 export function withoutTypeList(node: Node): Node {
   if (!Array.isArray(node.type)) return node;
   const { type, ...rest } = node;
@@ -21,7 +21,7 @@ export function withoutTypeList(node: Node): Node {
   return { anyOf: types.map((name: string) => ({ type: name })), ...rest, ...nullable };
 }
 
-/** The schema, also satisfied by null; what is no schema stays as it is. */
+/** The schema, extended to accept null; values that are not schemas are unchanged. */
 export function orNull(node: Json): Json {
   if (!isObject(node)) return node;
   const { type } = node;

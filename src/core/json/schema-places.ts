@@ -1,37 +1,37 @@
-/** Places in a JSON schema, what references lead to, and which references lead back to where they stand. */
+/** Places in a JSON schema: targets of references, and cyclic references. */
 
 import type { Json } from './json.ts';
 import type { SchemaWork } from './schema-budget.ts';
 
 /** Where a value stands in the document. */
 interface Location {
-  /** What the document has there. */
+  /** The value of the document there. */
   value: Json;
   key: string;
   parent?: Location;
 }
 
-/** A location, and the places of the references that led there, the last first. */
+/** A location, and the chain of references that led there, latest first. */
 export interface Place {
   location: Location;
   from?: Place;
-  /** How many references led there. */
+  /** Number of references in the chain. */
   hops: number;
 }
 
 export interface References {
   root: Place;
-  /** What a local reference leads to; undefined for a foreign one and for nowhere. */
+  /** Target of a local reference; undefined for an external or dangling one. */
   resolve(reference: string): Json;
-  /** The place that a reference leads to from another. */
+  /** Place of the target of a reference. */
   follow(reference: string, from: Place): Place;
-  /** Whether following the reference from `place` comes back to a node that holds it. */
+  /** Whether the reference at `place` leads back to a node that contains it. */
   leadsBack(reference: string, place: Place): boolean;
 }
 
-/** Definitions that refer to each other are nested less deeply than this. */
+/** Maximum length of a chain of references; real schemas stay below it. */
 const MAX_HOPS = 100;
-/** Members of a set that are added or asked for in the time of one step. */
+/** Set operations that take the time of one budget step. */
 const MEMBERS_PER_STEP = 16;
 const CHARACTERS_PER_STEP = 64;
 
@@ -61,7 +61,7 @@ export function createReferences(document: Json, work: SchemaWork): References {
     return location;
   }
 
-  /** All references in a value, each once. */
+  /** Distinct references in a value. */
   function referencesIn(value: object): string[] {
     const known = inside.get(value);
     if (known) return known;
@@ -79,7 +79,7 @@ export function createReferences(document: Json, work: SchemaWork): References {
     return list;
   }
 
-  /** Everything that a reference leads to, directly and through others. */
+  /** All direct and indirect targets of a reference. */
   function targetsOf(reference: string): Set<object> {
     const known = reachable.get(reference);
     if (known) return known;
@@ -114,7 +114,7 @@ export function createReferences(document: Json, work: SchemaWork): References {
     root: { location: top, hops: 0 },
     resolve: (reference) => locate(reference)?.value,
     follow(reference, from) {
-      // Deeper chains are refused like too much work: each level holds a frame of the stack.
+      // Deeper chains are refused as too much work: each level uses a stack frame.
       if (from.hops >= MAX_HOPS) work.spend(Number.POSITIVE_INFINITY);
       return { location: locate(reference) ?? { value: undefined, key: reference }, from, hops: from.hops + 1 };
     },
@@ -129,7 +129,7 @@ export function childPlace({ location, from, hops }: Place, key: string | number
   return { location: { value: inner, key: name, parent: location }, ...(from && { from }), hops };
 }
 
-/** The names on the way to a place, e.g. `properties.age.multipleOf`. */
+/** The path of a place, e.g. `properties.age.multipleOf`. */
 export function pathOf({ location }: Place, work: SchemaWork): string {
   const names: string[] = [];
   for (let at: Location | undefined = location; at?.parent; at = at.parent) {

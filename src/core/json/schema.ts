@@ -1,4 +1,4 @@
-/** JSON Schema for targets that accept only part of it: what the target doesn't list is rewritten, told in words or left out. */
+/** JSON Schema translation for targets that accept a subset: other keywords are rewritten, described in words or dropped. */
 
 import { isObject, type Json } from './json.ts';
 import { copyCounted, type SchemaBudget, type SchemaField, workOn } from './schema-budget.ts';
@@ -7,22 +7,22 @@ import { orNull, withoutNullable, withoutTypeList } from './schema-null.ts';
 import { childPlace, createReferences, type Place, pathOf } from './schema-places.ts';
 
 /**
- * What a target accepts. A keyword outside `keep` becomes its equivalent inside it where there is one (`oneOf` as `anyOf`,
+ * The keywords that a target accepts. A keyword outside `keep` becomes its equivalent inside it where there is one (`oneOf` as `anyOf`,
  * `const` as `enum`, `allOf` merged into its node, `definitions` as `$defs`, `nullable` as a type array and back), else
- * words in the description, else it is lost. A target that lists `nullable` is taken to reject type arrays, and one that
- * doesn't list `$ref` gets the definitions in their places.
+ * words in the description, else it is dropped. A target that lists `nullable` is assumed to reject type arrays, and one that
+ * doesn't list `$ref` gets the definitions inlined.
  */
 export interface SchemaDialect {
   keep: readonly string[];
-  /** Keywords that the model is told about in the description instead. */
+  /** Keywords described to the model in the description instead. */
   describe?: readonly string[];
-  /** Whether the value of a kept keyword is supported, e.g. a `format`; asked for each value of an `enum`. Absent: all are. */
+  /** Whether the value of a kept keyword is supported, e.g. a `format`; called for each value of an `enum`. If absent, all values are supported. */
   accepts?(keyword: string, value: Json): boolean;
   /** `additionalProperties: false` is forced on every object. */
   closed?: boolean;
   /** Every property is required; those that were optional accept null. */
   allRequired?: boolean;
-  /** References that lead back to where they stand are left out. */
+  /** Cyclic references are dropped. */
   acyclic?: boolean;
 }
 
@@ -30,23 +30,23 @@ const ONE = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else
   'unevaluatedItems', 'unevaluatedProperties', 'contentSchema']); // biome-ignore format: a list
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 
-/** Types whose names JSON Schema and JavaScript share. */
+/** Types with the same name in JSON Schema and JavaScript. */
 const SCALARS = new Set(['string', 'number', 'boolean']);
 
-/** A schema that says what its format is for, where the wire has no other place for that. */
+/** Adds a description of the format to a schema, for wires without a field for it. */
 export function describedSchema({ schema, description }: { schema: Json; description?: string }): Json {
   return description && isObject(schema) && !schema.description ? { description, ...schema } : schema;
 }
 
-/** The work a translation is part of, and the field that its refusal names. */
+/** The work budget of a translation, and the field named in its errors. */
 export interface SchemaTask {
   field?: SchemaField;
   budget?: SchemaBudget;
 }
 
 /**
- * The schema as `dialect` accepts it, and the paths of what was left out (e.g. `properties.age.multipleOf`). The input
- * stays as it is. Throws `invalid_request` for a schema that takes more work than there is a budget for.
+ * The schema translated to `dialect`, and the paths of dropped keywords (e.g. `properties.age.multipleOf`). The input
+ * is not changed. Throws `invalid_request` for a schema that exceeds the work budget.
  */
 export function toDialect(
   schema: Json,
@@ -63,7 +63,7 @@ export function toDialect(
     lost.add(pathOf(place, work));
   }
 
-  /** Undefined for a node that no value satisfies: its place goes too. */
+  /** Undefined for a node that no value satisfies; its property or branch is removed. */
   function translate(node: Json, place: Place): Node | undefined {
     work.spend(1);
     if (node === false) return lose(place);
@@ -111,7 +111,7 @@ export function toDialect(
     return copyCounted(value, work);
   }
 
-  /** The node without keywords that have an equivalent in the dialect, and where those that moved come from. */
+  /** The node with keywords replaced by their equivalents in the dialect, and the original places of moved keywords. */
   function simplified(node: Node, place: Place): { node: Node; places: Map<string, Place> } {
     const places = new Map<string, Place>();
     let result = { ...node };
@@ -139,7 +139,7 @@ export function toDialect(
     places.set(to, childPlace(place, from));
   }
 
-  /** A reference stands alone in its node: what describes it moves around it, and only `$defs` and the like stay beside it. */
+  /** A reference must be alone in its node: its annotations move to a wrapper, and only `$defs` and the like stay beside it. */
   function reference(node: Node, place: Place): Node | undefined {
     const { $ref, ...beside } = node;
     const cyclic = (dialect.acyclic || !keeps.has('$ref')) && references.leadsBack($ref, place);
@@ -189,7 +189,7 @@ export function toDialect(
   return { schema: translate(schema, references.root) ?? {}, lost: [...lost] };
 }
 
-/** A description with notes at its end; one that is no text is none. */
+/** Appends notes to a description; a description that is not a string is ignored. */
 function described(description: Json, notes: string): string {
   return typeof description === 'string' && description !== '' ? `${description} ${notes}` : notes;
 }

@@ -1,14 +1,14 @@
 /**
- * What an upstream's JSON should look like. A value of another kind is taken out, as if it had not been sent, so that
- * decoders need not doubt every member. What a shape does not name stays as it came.
+ * Shapes: expected types of an upstream's JSON. A value of another type is removed, as if it had not been sent, so that
+ * decoders need no type checks. Members that a shape does not name are unchanged.
  */
 
 import { isObject, type Json } from './json.ts';
 
-/** Gives the value without what doesn't fit, in place; undefined when the value itself doesn't. */
+/** Removes members that don't match, in place; undefined if the value itself doesn't match. */
 export type Shape = (value: Json) => Json;
 
-/** More tokens, seconds or offsets than there are anywhere, and few enough to be added up. */
+/** Maximum of a count: above all real tokens, seconds and offsets, and safe to add up. */
 const LARGEST_COUNT = 1e12;
 
 export const text: Shape = (value) => (typeof value === 'string' ? value : undefined);
@@ -23,7 +23,7 @@ export const count: Shape = (value) => {
   return Number.isInteger(given) && given >= 0 && given <= LARGEST_COUNT ? given : undefined;
 };
 
-/** A text, or a number or truth value that stands for one. */
+/** A string; numbers and booleans are converted. */
 export const word: Shape = (value) => {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return text(value);
@@ -36,7 +36,7 @@ export function below(limit: number): Shape {
   return (value) => (Number.isInteger(value) && value >= 0 && value < limit ? value : undefined);
 }
 
-/** The first of the shapes that the value has. */
+/** The first shape that matches. */
 export function either(...shapes: readonly Shape[]): Shape {
   return (value) => {
     for (const shape of shapes) {
@@ -47,7 +47,7 @@ export function either(...shapes: readonly Shape[]): Shape {
   };
 }
 
-/** A list without the items that don't fit. */
+/** A list; items that don't match are removed. */
 export function list(item: Shape): Shape {
   return (value) => {
     if (!Array.isArray(value)) return undefined;
@@ -57,7 +57,7 @@ export function list(item: Shape): Shape {
   };
 }
 
-/** An object whose members, where it has them, have these shapes; `null` stands for absence. Without `needed` it doesn't fit. */
+/** An object with optional members of these shapes; `null` counts as absent. It doesn't match without the members in `needed`. */
 export function record(members: Readonly<Record<string, Shape>>, needed?: string): Shape {
   const entries = Object.entries(members);
   return (value) => {

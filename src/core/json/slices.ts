@@ -1,16 +1,16 @@
-/** Reads and writes large JSON in slices of time, so that one body never holds up everyone else's requests. */
+/** Sliced JSON parser and serializer: yields to the event loop between slices, so one large body does not delay other requests. */
 
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Json, keepNumber, stringEnd } from './json.ts';
 
-/** Values, and bytes, after which others get their turn: each some ten milliseconds of work. */
+/** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
 const SLICE_VALUES = 20_000;
 const PAUSE_BYTES = 256 * 1024;
-/** Of one string, which is parsed faster than many. */
+/** Bytes of one string per slice; one long string is parsed faster than many short ones. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** Longer texts outside strings are no JSON; the longest numbers of upstreams are far shorter. */
+/** Maximum length of a literal; numbers of upstreams are far shorter. */
 const LONGEST_LITERAL_BYTES = 1024 * 1024;
 
 const QUOTE = 34;
@@ -25,7 +25,7 @@ const CLOSE_BRACE = 125;
 
 type Container = { array: Json[] } | { object: Record<string, Json>; key: string };
 
-/** The same value as `read` gives, and a SyntaxError for the same texts. The bytes must be UTF-8. */
+/** Same result as `read`, with a SyntaxError for the same texts. The bytes must be UTF-8. */
 export async function readInSlices(bytes: Buffer): Promise<Json> {
   const stack: Container[] = [];
   let position = 0;
@@ -82,7 +82,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
     take(COLON);
   }
 
-  /** Puts a finished value where it belongs and closes what it completes; the root value when all is closed. */
+  /** Adds a complete value to its container and closes containers; returns the root value at the end. */
   async function place(value: Json): Promise<{ root: Json } | undefined> {
     let finished = value;
     for (;;) {
@@ -101,7 +101,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
     }
   }
 
-  /** Opens a container and stays in it, or gives the value that stands here. */
+  /** Opens a container, or returns the value at the position. */
   async function begin(): Promise<{ value: Json } | undefined> {
     const byte = space();
     if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return { value: byte === QUOTE ? await string() : literal() };
@@ -142,7 +142,7 @@ function add(container: Container, value: Json): void {
   } else container.object[container.key] = value;
 }
 
-/** Where the content of a string may be cut: after about a slice, never inside an escape or a character. */
+/** Next cut position in a string: after about one slice, never inside an escape or a character. */
 function pieceEnd(content: Buffer, start: number): number {
   let position = start;
   const limit = start + SLICE_BYTES;
@@ -153,7 +153,7 @@ function pieceEnd(content: Buffer, start: number): number {
   return Math.min(position, content.length);
 }
 
-/** A byte inside a UTF-8 character, after its first. */
+/** Whether a byte is a UTF-8 continuation byte. */
 function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
@@ -170,7 +170,7 @@ function isLiteral(byte: number): boolean {
   );
 }
 
-/** The bytes of `JSON.stringify`; texts longer than a slice are written piece by piece. */
+/** The bytes of `JSON.stringify`; strings longer than a slice are written in pieces. */
 export async function writeInSlices(value: Json): Promise<Buffer> {
   const large: string[] = [];
   const mark = randomUUID();
@@ -194,7 +194,7 @@ export async function writeInSlices(value: Json): Promise<Buffer> {
 const SLICE_CHARACTERS = 256 * 1024;
 const QUOTE_BYTES = Buffer.from('"');
 
-/** The text in slices, no character in two of them. */
+/** The text in slices; no character is split. */
 function* piecesOf(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + SLICE_CHARACTERS, text.length);

@@ -1,10 +1,10 @@
-/** Values that stand in JSON text more than once, and replacing them all. */
+/** Repeated values in JSON text, and their replacement. */
 
 import { membersOf, type Span, skipSpace } from './json.ts';
 
 const OPEN_BRACE = 123;
 
-/** The spans of all members that a path leads to: a name may be there twice, and which one counts is the reader's choice. */
+/** The spans of all members at a path; a name may be repeated, and readers differ in which one they use. */
 export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
   const found: Span[] = [];
   const isObjectText = bytes[skipSpace(bytes, 0)] === OPEN_BRACE;
@@ -19,7 +19,7 @@ export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
   return found;
 }
 
-/** The bytes with all ranges, which are in ascending order, replaced by the same text. */
+/** Copy of the bytes with all ranges, in ascending order, replaced by the same text. */
 export function spliceAll(bytes: Buffer, spans: readonly Span[], replacement: string): Buffer {
   if (spans.length === 0) return bytes;
   const text = Buffer.from(replacement);
