@@ -86,8 +86,8 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         get cost() {
           return free ? 0n : most().cost;
         },
-        get leastCost() {
-          return free ? 0n : most().leastCost;
+        get minCost() {
+          return free ? 0n : most().minCost;
         },
       });
       const settle: typeof settleLimits = (used) => {

@@ -11,7 +11,7 @@ import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
-import type { AskedOutput } from './output.ts';
+import type { RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
 
 /** Names in lower case, as in Node. */
@@ -220,7 +220,7 @@ export interface CompleteOperation extends OperationBase {
 
   // Facing upstreams.
   /** Requested output of a body. */
-  outputOf(body: Json): AskedOutput;
+  outputOf(body: Json): RequestedOutput;
   /** Sets the output limit of a body, in place. */
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */

@@ -8,12 +8,12 @@ const OUTLINE_TOTAL_CHARACTERS = 256 * 1024;
 
 /** JSON with long texts replaced by their beginning and length. */
 export function outline(value: Json): string {
-  let left = OUTLINE_TOTAL_CHARACTERS;
+  let remaining = OUTLINE_TOTAL_CHARACTERS;
   const shortened = (_name: string, inner: unknown): unknown => {
     if (typeof inner !== 'string') return inner;
-    const most = Math.min(left, OUTLINE_CHARACTERS);
-    left -= Math.min(inner.length, most);
-    return inner.length > most ? `${inner.slice(0, most)}${inner.length}` : inner;
+    const limit = Math.min(remaining, OUTLINE_CHARACTERS);
+    remaining -= Math.min(inner.length, limit);
+    return inner.length > limit ? `${inner.slice(0, limit)}${inner.length}` : inner;
   };
   return JSON.stringify(value, shortened) ?? '';
 }

@@ -2,7 +2,7 @@
 
 import { isRawNumber } from './json/json.ts';
 
-export interface AskedOutput {
+export interface RequestedOutput {
   /** Output limit of one answer in tokens; the largest of several members, since a server may use any. Absent if unset. */
   limit?: number;
   /** Number of answers, at least 1. */
@@ -17,7 +17,7 @@ export interface OutputLimit {
   tokens: number;
   answers: number;
   /** The limit is set in a body without one; otherwise the answer would be unbounded. */
-  isSaid: boolean;
+  isExplicit: boolean;
 }
 
 /** The largest of the numeric values; a negative value means no limit. */
@@ -34,7 +34,7 @@ function figureOf(value: unknown): number | undefined {
 }
 
 /** Combines the output requests of two parts of one request. */
-export function joinOutput(one: AskedOutput, other: AskedOutput): AskedOutput {
+export function joinOutput(one: RequestedOutput, other: RequestedOutput): RequestedOutput {
   const limit = largestFigure([one.limit, other.limit]);
   return {
     ...(limit !== undefined && { limit }),

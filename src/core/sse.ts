@@ -17,7 +17,7 @@ const CR = 13;
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** Bytes of earlier data to search again: a blank line has at most four bytes. */
-const OVERLAP = 3;
+const OVERLAP_BYTES = 3;
 
 const EMPTY = Buffer.alloc(0);
 
@@ -59,7 +59,7 @@ export function createFramer(): Framer {
       end = frameEnd(bytes, start, nextBreak);
     }
     if (start < bytes.length) pending.add(bytes.subarray(start));
-    tail = pending.size === 0 ? EMPTY : bytes.subarray(Math.max(begin, bytes.length - OVERLAP));
+    tail = pending.size === 0 ? EMPTY : bytes.subarray(Math.max(begin, bytes.length - OVERLAP_BYTES));
     if (pending.size > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
     return frames;
   }

@@ -1,4 +1,4 @@
-/** One attempt: carries a call to an endpoint and its answer back. */
+/** Attempt: sends a call to one endpoint and returns the answer. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { PictureStore } from '../core/picture-store.ts';
@@ -25,37 +25,37 @@ export interface AttemptOptions {
   pictures?: PictureStore;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
-  /** Of deadlines and keep-alives. */
+  /** Timer for deadlines and keep-alives. */
   timer: DeadlineTimer;
   userAgent: string;
-  /** Unix milliseconds, for what is signed. */
+  /** Unix milliseconds, for request signatures. */
   now(): number;
-  /** Aborted when the gateway can wait no longer for what is under way. */
+  /** Aborted when the shutdown deadline of the gateway passes. */
   stopping?: AbortSignal;
 }
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
 
-/** One attempt: a body for an endpoint, and where its answer goes. */
+/** One attempt: the body for an endpoint, and the receiver of its answer. */
 export interface AttemptContext
   extends Pick<ResponseContext, 'call' | 'endpoint' | 'planned' | 'reply' | 'routingHeaders' | 'charge'> {
-  /** A request goes out, for the first time or again. */
+  /** Called for each request sent, also for retries. */
   onSent(): void;
   onStatus(status: number): void;
   /** Called once, with the first byte of the answer's body. */
   onFirstByte(): void;
-  /** The gateway waits no longer for an answer that is under way. */
+  /** Called when the gateway abandons an answer in progress. */
   onHangUp(): void;
 }
 
 export interface AttemptBounds {
-  /** Aborted when the client leaves: the upstream hears of it at once. */
+  /** Aborted when the client disconnects, which also aborts the upstream request. */
   client: AbortSignal;
-  /** The moment, by the deadline timer, at which the answer must be complete. */
+  /** Time of the deadline timer by which the answer must be complete. */
   until: number;
 }
 
-/** Rejects with a GatewayError for as long as nothing was written; a later error ends the stream in the client's protocol. */
+/** Rejects with a GatewayError if nothing was written yet; a later error ends the stream in the client's protocol. */
 export function runAttempt(
   carried: AttemptContext,
   options: AttemptOptions,
@@ -64,7 +64,7 @@ export function runAttempt(
   const { call, endpoint, planned } = carried;
   const { memory, pictures, keepAlive, timer, upstream } = options;
   let stop: ((error: GatewayError) => void) | undefined;
-  const onLeft = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
+  const onClientClosed = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
   const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
   const share = answerBudget.open();
   return new Promise<AttemptResult>((resolve, reject) => {
@@ -113,15 +113,15 @@ export function runAttempt(
       receiver.fail(error);
     };
     send(planned.body);
-    client.addEventListener('abort', onLeft);
+    client.addEventListener('abort', onClientClosed);
     options.stopping?.addEventListener('abort', onStopping);
   }).finally(() => {
-    client.removeEventListener('abort', onLeft);
+    client.removeEventListener('abort', onClientClosed);
     options.stopping?.removeEventListener('abort', onStopping);
   });
 }
 
-/** Rejects when the account cannot be proved in time. */
+/** Authorizes the request; rejects if that takes too long. */
 async function authorizedIn(
   authorized: Promise<OutgoingRequest>,
   until: number,
@@ -153,7 +153,7 @@ function watched(
       receiver.data(chunk);
     },
     fail(error) {
-      // The transport's own word for a deadline that passed.
+      // The transport's own error for a passed deadline.
       if (error.code === 'timeout') onHangUp();
       receiver.fail(error);
     },

@@ -1,4 +1,4 @@
-/** Carries a call to one endpoint after the other until one answers, as long as nothing was written to the client. */
+/** Dispatch: tries the endpoints of a call in order until one answers, while nothing was written to the client. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { yieldIfLarge } from '../core/json/body.ts';
@@ -20,34 +20,34 @@ import type { Reply } from './response/reply.ts';
 
 export interface DispatchOptions extends AttemptOptions {
   state: RoutingState;
-  /** Milliseconds for all attempts together. */
+  /** Time limit of all attempts together, in milliseconds. */
   total: number;
-  /** Where what it uses is written down; absent where nobody asks for it. */
+  /** Usage recorder, if usage is recorded. */
   account?: UsageMeter;
 }
 
-/** A call on its way: what was tried so far, and what answers say about it. */
+/** A call in progress: its attempts, and the facts for response headers. */
 interface DispatchState {
   call: InferenceCall;
   route: RoutingDecision;
   reply: Reply;
   options: DispatchOptions;
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   client: AbortSignal;
   started: number;
   attempts: Attempt[];
 }
 
-/** More would keep a client waiting for what is down everywhere. */
-const MOST_ATTEMPTS = 8;
-/** What the upstream says of the gateway's account, which holds for every model there. */
+/** Maximum attempts per call: more would delay the error when every endpoint is down. */
+const MAX_ATTEMPTS = 8;
+/** Errors of the gateway's account, which apply to every model of the provider. */
 const ACCOUNT_STATUSES = [401, 402, 403];
-/** What another endpoint may be able to do. */
+/** Errors that another endpoint may not have. */
 const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupported_tool'];
 
 /**
- * Never rejects for what an upstream does: the outcome says it. Nothing is sent before it is known that it will be
- * accounted for, and an answer's last bytes wait until that is done.
+ * Never rejects for an upstream failure, which is part of the outcome. Nothing is sent before its accounting is
+ * ensured, and the last bytes of an answer wait until it is recorded.
  */
 export async function dispatch(
   call: InferenceCall,
@@ -94,9 +94,9 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
   let unable: GatewayError | undefined;
   let refusal: { error: GatewayError; place?: RunnableCandidate } | undefined;
   let soonest: number | undefined;
-  /** The first one that rests since the route was made. */
+  /** The first candidate that entered its cooldown after the routing decision. */
   let rested: { place: RunnableCandidate; planned: Plan } | undefined;
-  /** What was hung up on first. */
+  /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
   for (const place of route.candidates) {
     const planned = await planFor(journey, place);
@@ -122,20 +122,20 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
     refusal = { error: ended.error, place };
     if (client.aborted || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
-  // Where all rest, asking is better than refusing.
+  // If all endpoints are in cooldown, one is tried anyway.
   if (rested && !refusal && !unable && !client.aborted) return attempt(journey, rested.place, rested.planned);
   const error = refusal?.error ?? unable ?? noEndpointError(route);
   const { endpoint } = abandoned ?? refusal?.place ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
 }
 
-/** The gateway itself could not go on, whatever the upstream did. */
+/** Whether the error is internal to the gateway, not caused by the upstream. */
 function isOurs({ code, upstreamStatus }: GatewayError): boolean {
   return upstreamStatus === undefined && (code === 'internal_error' || code === 'unavailable');
 }
 
 function mayTryAgain({ attempts, started, options }: DispatchState): boolean {
-  return attempts.length < MOST_ATTEMPTS && options.timer.now() - started < options.total;
+  return attempts.length < MAX_ATTEMPTS && options.timer.now() - started < options.total;
 }
 
 function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
@@ -143,7 +143,7 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
   return new GatewayError(error.code, error.message, { ...error, cause: error.cause, retryAfter });
 }
 
-/** The body for one endpoint, made anew from the client's; or why that endpoint cannot do it. */
+/** Plans the body for one endpoint from the client's body; returns the error if the endpoint cannot handle it. */
 async function planFor(
   { call, route, options, client }: DispatchState,
   place: RunnableCandidate,
@@ -158,7 +158,7 @@ async function planFor(
   }
 }
 
-/** The refusal of a plan that leaves out what the request says. */
+/** The error for a plan that drops request fields. */
 export function refusalOfLoss({ dropped }: Plan, place: RunnableCandidate): GatewayError | undefined {
   const [param] = dropped;
   if (param === undefined) return undefined;
@@ -169,7 +169,7 @@ export function refusalOfLoss({ dropped }: Plan, place: RunnableCandidate): Gate
 async function attempt(journey: DispatchState, place: RunnableCandidate, planned: Plan): Promise<CandidatesResult> {
   const { options, client, started } = journey;
   const { endpoint } = place;
-  // Before anything is awaited: whoever decides meanwhile sees the probe.
+  // Before the first await, so that concurrent decisions see the probe.
   const trial = options.state.breaker.begin(place.id);
   try {
     await options.account?.begin(servedBy(endpoint));
@@ -208,13 +208,13 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
 interface Begun {
   record: Attempt;
   carried: AttemptContext;
-  /** Sets how long the attempt has taken by now. */
+  /** Updates the duration of the attempt. */
   elapse(): void;
-  /** Whether the gateway hung up on the upstream after the request was sent. */
+  /** Whether the gateway closed the connection after the request was sent. */
   isAbandoned(): boolean;
 }
 
-/** Opens the record of an attempt, which the answer fills in as it comes. */
+/** Creates the record of an attempt, which the answer completes. */
 function begin(
   { call, route, reply, options, attempts }: DispatchState,
   place: RunnableCandidate,
@@ -267,17 +267,17 @@ function learn(
   if (route.candidates.length + route.excluded.length > 1) bindings.bind(route.conversation, id);
 }
 
-/** Headers that say who answers, if anyone does, and how it came to that. */
+/** Response headers about the endpoint, the attempts and the request path. */
 export function routingHeadersOf(
   { headers }: InferenceCall,
   { route, attempts }: { route: RoutingDecision; attempts: readonly Attempt[] },
 ): Record<string, string> {
   const last = attempts.at(-1);
-  const wanted = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
+  const isRequested = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
   return {
     ...(last && { 'x-polygate-endpoint': asciiName(last.endpoint) }),
     'x-polygate-attempts': String(attempts.length),
-    ...(wanted && { 'x-polygate-trace': encodeTrace(traceOf(route, attempts)) }),
+    ...(isRequested && { 'x-polygate-trace': encodeTrace(traceOf(route, attempts)) }),
   };
 }
 

@@ -1,4 +1,4 @@
-/** What a place would be sent, without sending it or fetching anything. */
+/** Dry run: the request an endpoint would receive, without network access. */
 
 import { toGatewayError } from '../core/errors.ts';
 import type { RequestPath } from '../routing/attempt.ts';
@@ -9,10 +9,10 @@ import { refusalOfLoss } from './dispatch.ts';
 import { plan } from './request/plan.ts';
 import { createStateMemory } from './state/memory.ts';
 
-/** How a place takes a request, or why it cannot. */
+/** The plan of a request for an endpoint, or the reason it cannot be sent. */
 export interface DryPlan {
   path?: RequestPath;
-  /** Fields that it could not be told. */
+  /** Fields that would be dropped. */
   dropped?: string[];
   unable?: string;
 }

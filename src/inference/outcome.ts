@@ -1,4 +1,4 @@
-/** What became of a call, for logs and accounts. */
+/** Outcome of a call, for logs and accounting. */
 
 import type { Usage } from '../core/chat.ts';
 import type { GatewayError } from '../core/errors.ts';
@@ -10,22 +10,22 @@ import type { UsageStatus } from '../usage/record.ts';
 
 export interface DispatchOutcome {
   /**
-   * `failed`: after the answer had begun. `refused`: nothing was written, the client is yet to be told the error.
+   * `failed`: after the answer had begun. `refused`: nothing was written yet; the caller sends the error.
    */
   status: 'complete' | 'failed' | 'refused' | 'client-closed';
   attempts: Attempt[];
   /** Of the last attempt. */
   endpoint?: Endpoint;
   path?: RequestPath;
-  /** From the call to its end. */
+  /** Milliseconds from the call to its end. */
   milliseconds: number;
-  /** From the call to the first byte of the upstream that answered. */
+  /** Milliseconds from the call to the first byte of the answering upstream. */
   firstByte?: number;
   facts?: AnswerFacts;
   usage?: Partial<Usage>;
-  /** The usage is that of an answer which was cut. */
+  /** The usage covers only the received part of an answer. */
   partial?: boolean;
-  /** The gateway hung up on an upstream that had the request: the client left, a deadline passed, or the gateway stopped. */
+  /** The gateway closed a connection after sending the request: the client disconnected, a deadline passed, or the gateway stopped. */
   abandoned?: boolean;
   error?: GatewayError;
 }
@@ -42,7 +42,7 @@ const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {
   'client-closed': 'cancelled',
 };
 
-/** The outcome as the account has it. */
+/** The status of the outcome in the usage record. */
 export function endingOf(outcome: DispatchOutcome): RequestEnding {
   const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {

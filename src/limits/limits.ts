@@ -25,7 +25,7 @@ export interface AdmissionRequest {
   /** Maximum cost in 1e-12 USD. Computed only if there is a budget. */
   readonly cost: bigint;
   /** Smallest acceptable reservation if a budget leaves less than `cost`; absent for all or nothing. */
-  readonly leastCost?: bigint | undefined;
+  readonly minCost?: bigint | undefined;
 }
 
 export interface Admission {
@@ -127,14 +127,14 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     const money = holding({ subject: `${key.id} ${period} ${startsAt}`, limit, budget }, slice);
     const whole = await money.admit(cost);
     if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
-    const share = partialReservation(money.left, request.leastCost, cost);
+    const share = partialReservation(money.left, request.minCost, cost);
     const part = share === undefined ? undefined : await money.admit(share);
     if (part && share !== undefined) return { cost: share, settle: (used) => part.settle(used.cost) };
     const left = decimalOf(money.left > 0n ? money.left : 0n);
     const words = period === 'total' ? 'in all' : `a ${period}`;
     throw new GatewayError(
       'insufficient_quota',
-      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(request.leastCost ?? cost)} USD.`,
+      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(request.minCost ?? cost)} USD.`,
     );
   }
 

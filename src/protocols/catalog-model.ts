@@ -1,4 +1,4 @@
-/** The members of a catalog model that every protocol spells alike. */
+/** Members of a catalog model with the same form in all protocols. */
 
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -6,7 +6,7 @@ import type { CatalogModel } from '../core/model.ts';
 /** 2026-11-01, in Unix seconds: the date of the bundled catalog. */
 const CATALOG_DATE = 1_793_491_200;
 
-/** Clients require a number. A model whose date nobody says is known since the catalog has it. */
+/** Creation date in Unix seconds, which clients require; the catalog date if unknown. */
 export function createdOf({ created }: CatalogModel): number {
   return created === 0 ? CATALOG_DATE : created;
 }

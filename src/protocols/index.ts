@@ -1,4 +1,4 @@
-/** The wire formats the gateway speaks, to clients and to upstreams. */
+/** Protocol registry: the wire formats for clients and upstreams. */
 
 import type { Protocol } from '../core/protocol.ts';
 import { chat } from './chat/index.ts';
@@ -7,7 +7,7 @@ import { messages } from './messages/index.ts';
 
 export const protocols: readonly Protocol[] = [chat, messages, generate];
 
-/** Throws for an id that no protocol has: a mistake in the code, never in a request. */
+/** Throws for an unknown id, which is a programming error. */
 export function protocolOf(id: string): Protocol {
   const protocol = protocols.find((candidate) => candidate.id === id);
   if (!protocol) throw new Error(`no protocol ${id}`);

@@ -43,11 +43,11 @@ async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watc
 }
 
 /** Size from which each pass over a body takes noticeable time. */
-const MOMENT_BYTES = 64 * 1024;
+const LARGE_BODY_BYTES = 64 * 1024;
 
 /** Yields to the event loop between two passes over a body of this size. */
 export async function yieldIfLarge(size: number): Promise<void> {
-  if (size > MOMENT_BYTES) await breathe();
+  if (size > LARGE_BODY_BYTES) await breathe();
 }
 
 async function parse(bytes: Buffer, values: number): Promise<Json> {

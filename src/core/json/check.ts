@@ -146,9 +146,9 @@ function explainUnion(branches: Json[], value: unknown, path: string): Problem[]
   if (tag && isObject(value)) {
     const allowed = branches.flatMap((branch) => tagValues(branch, tag));
     if (value[tag] === undefined) return [{ path: join(path, tag), message: `is required: one of ${list(allowed)}` }];
-    const meant = attempts.find(({ branch }) => tagValues(branch, tag).includes(value[tag]));
-    return meant
-      ? meant.found
+    const match = attempts.find(({ branch }) => tagValues(branch, tag).includes(value[tag]));
+    return match
+      ? match.found
       : [{ path: join(path, tag), message: `must be one of ${list(allowed)}${not(value[tag])}` }];
   }
   const sameKind = attempts.filter(({ branch }) => kindMatches(branch, value));

@@ -44,7 +44,7 @@ const SPACE = 32;
 const COLON = 58;
 
 /** Maximum length of a name that is compared with others. */
-const NAME_BYTES = 1024;
+const MAX_NAME_BYTES = 1024;
 
 /** A resumable scan of a text: its position, state and limits. */
 export interface Walk {
@@ -103,7 +103,7 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
       mark = position = textEnd = stringEnd(bytes, position) - 1;
     } else if (byte === COLON) {
       // No wire format has a longer name, however it is escaped.
-      if (watch && textEnd - textStart <= NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
+      if (watch && textEnd - textStart <= MAX_NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
       if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);
@@ -210,8 +210,8 @@ export function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
 
 /** The spans of the named members of the top-level object of a well-formed text; of a repeated name, the last. */
 export function spans(bytes: Buffer, names: readonly string[]): Map<string, Span> {
-  const wanted = [...membersOf(bytes)].filter(({ name }) => names.includes(name));
-  return new Map(wanted.map(({ name, ...span }) => [name, span]));
+  const selected = [...membersOf(bytes)].filter(({ name }) => names.includes(name));
+  return new Map(selected.map(({ name, ...span }) => [name, span]));
 }
 
 /** The decoded text of a key; the raw text if its escapes are invalid, which matches no known name. */
@@ -250,13 +250,13 @@ export function skipSpace(bytes: Buffer, from: number): number {
 }
 
 /** Bytes of a string scanned one by one before the next quote is searched with `indexOf`. */
-const WALK = 256;
+const SHORT_STRING_BYTES = 256;
 
 /** The index after the closing quote of the string that opens at `open`; the end of the bytes if it is not closed. */
 export function stringEnd(bytes: Buffer, open: number): number {
   let position = open + 1;
   while (position < bytes.length) {
-    const limit = Math.min(position + WALK, bytes.length);
+    const limit = Math.min(position + SHORT_STRING_BYTES, bytes.length);
     while (position < limit) {
       const byte = bytes[position];
       if (byte === QUOTE) return position + 1;

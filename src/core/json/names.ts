@@ -80,7 +80,8 @@ interface Frame {
   at: string;
 }
 
-const FEW = 24;
+/** Members of one object up to which its names are kept in a list. */
+const SMALL_OBJECT_MEMBERS = 24;
 /** Maximum members of one object: names take a hundred times their length in memory. */
 const MAX_MEMBERS = 10_000;
 
@@ -93,7 +94,7 @@ export function createNameWatch(root: KnownNames | undefined): NameWatch {
     if (frame.many) {
       frame.many.add(key);
       if (frame.many.size > MAX_MEMBERS) refuseMembers();
-    } else if (frame.few.push(key) > FEW) frame.many = new Set(frame.few);
+    } else if (frame.few.push(key) > SMALL_OBJECT_MEMBERS) frame.many = new Set(frame.few);
     return false;
   }
 
@@ -136,10 +137,10 @@ export function createNameWatch(root: KnownNames | undefined): NameWatch {
       if (!frame || frame.isList) return;
       const name = unescaped(text);
       frame.at = name;
-      const meant = frame.known && lookUp(frame.known, name);
-      frame.inside = meant?.inside;
-      if (meant && !meant.spellings.includes(name)) refuse(name, `must be written ${meant.spellings.join(' or ')}`);
-      if (isRepeated(frame, frame.known ? (meant?.folded ?? fold(name)) : name))
+      const entry = frame.known && lookUp(frame.known, name);
+      frame.inside = entry?.inside;
+      if (entry && !entry.spellings.includes(name)) refuse(name, `must be written ${entry.spellings.join(' or ')}`);
+      if (isRepeated(frame, frame.known ? (entry?.folded ?? fold(name)) : name))
         refuse(name, 'is given twice; give it once');
     },
     close() {
@@ -172,13 +173,13 @@ export function checkNames(value: Json, known: KnownNames | undefined, path: str
     return;
   }
   for (const [name, inner] of Object.entries(value)) {
-    const meant = lookUp(known, name);
-    if (!meant) continue;
+    const entry = lookUp(known, name);
+    if (!entry) continue;
     const shown = name.slice(0, SHOWN_CHARACTERS);
     const param = path === '' ? shown : `${path}.${shown}`;
-    if (!meant.spellings.includes(name)) {
-      throw new GatewayError('invalid_request', `${param} must be written ${meant.spellings.join(' or ')}.`, { param });
+    if (!entry.spellings.includes(name)) {
+      throw new GatewayError('invalid_request', `${param} must be written ${entry.spellings.join(' or ')}.`, { param });
     }
-    checkNames(inner, meant.inside, param);
+    checkNames(inner, entry.inside, param);
   }
 }

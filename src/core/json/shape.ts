@@ -9,7 +9,7 @@ import { isObject, type Json } from './json.ts';
 export type Shape = (value: Json) => Json;
 
 /** Maximum of a count: above all real tokens, seconds and offsets, and safe to add up. */
-const LARGEST_COUNT = 1e12;
+const MAX_COUNT = 1e12;
 
 export const text: Shape = (value) => (typeof value === 'string' ? value : undefined);
 
@@ -19,8 +19,8 @@ export const number: Shape = (value) => (Number.isFinite(value) ? value : undefi
 
 /** A natural number; some servers write large types as text. */
 export const count: Shape = (value) => {
-  const given = typeof value === 'string' && /^\d{1,13}$/.test(value) ? Number(value) : value;
-  return Number.isInteger(given) && given >= 0 && given <= LARGEST_COUNT ? given : undefined;
+  const number = typeof value === 'string' && /^\d{1,13}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(number) && number >= 0 && number <= MAX_COUNT ? number : undefined;
 };
 
 /** A string; numbers and booleans are converted. */

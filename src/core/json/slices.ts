@@ -11,7 +11,7 @@ const PAUSE_BYTES = 256 * 1024;
 const SLICE_BYTES = 1024 * 1024;
 
 /** Maximum length of a literal; numbers of upstreams are far shorter. */
-const LONGEST_LITERAL_BYTES = 1024 * 1024;
+const MAX_LITERAL_BYTES = 1024 * 1024;
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -52,7 +52,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   /** The literal that starts here: a number, true, false or null. */
   function literal(): Json {
     const start = position;
-    const end = Math.min(bytes.length, start + LONGEST_LITERAL_BYTES);
+    const end = Math.min(bytes.length, start + MAX_LITERAL_BYTES);
     while (position < end && isLiteral(bytes[position] as number)) position++;
     const text = bytes.toString('latin1', start, position);
     if (text === '') fail();

@@ -1,4 +1,4 @@
-/** The operation `embed`: turns texts into vectors. */
+/** The operation `embed`: converts texts to vectors. */
 
 import type { Usage } from '../../core/chat.ts';
 import type { EmbeddingRequest } from '../../core/embedding.ts';
@@ -75,7 +75,7 @@ function embedOf({ id, operations }: Protocol): EmbedOperation {
   });
 }
 
-/** An answer with holes would put vectors beside the wrong texts. */
+/** Missing vectors would shift the others to the wrong texts. */
 function assertComplete(wire: EmbedOperation, json: Json, { inputs }: EmbeddingRequest): void {
   const { vectors } = wire.decodeResponse(json);
   if (vectors.length === inputs.length && Object.keys(vectors).length === inputs.length) return;
@@ -97,5 +97,5 @@ function inputTokens(protocol: Protocol, body: Json, bytes: Buffer): number {
   }
 }
 
-/** For bodies that the hub cannot hold. */
+/** Estimated bytes per token, for bodies that the hub cannot represent. */
 const BYTES_PER_TOKEN = 4;

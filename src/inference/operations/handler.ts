@@ -14,27 +14,27 @@ import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import type { Reservation } from '../tokens/reservation.ts';
 
 export interface OperationHandler {
-  /** Nothing is reserved or charged for it. */
+  /** No reservation and no charge. */
   readonly free: boolean;
-  /** The most that a call may use, as far as can be told before it is sent. */
+  /** Expected maximum usage of a call. */
   expectedUsage(call: InferenceCall): ExpectedUsage;
-  /** The part of a key's limits and budgets that a call needs. */
+  /** Reservation of a call from the limits and budgets of its key. */
   reservation(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>, expected: ExpectedUsage): Reservation;
   /** The request for an upstream of another protocol. Throws `unsupported_*` and `invalid_request` in the client's terms. */
   translate(call: InferenceCall, endpoint: Endpoint, translation: Translation): Promise<Plan>;
-  /** A whole answer for the client; undefined when the upstream only paused and was asked to go on. */
+  /** A whole answer for the client; undefined if the upstream paused and a continuation was requested. */
   readWhole(answer: ReadAnswer, context: ResponseContext): WholeAnswer | undefined;
 }
 
 export interface Translation {
   upstream: Protocol;
   target: Target;
-  /** Gives the decoded request what it needs beyond what the client sent. */
+  /** Completes the decoded request, e.g. with fetched media. */
   complete(request: ChatRequest): Promise<void>;
 }
 
 export interface ReadAnswer {
   bytes: Buffer;
-  /** What the bytes hold: an object, and no error. */
+  /** Parses an answer; throws if it is an error or not an object. */
   json: Json;
 }

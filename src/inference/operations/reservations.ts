@@ -1,4 +1,4 @@
-/** Reservations of operations that write no text. */
+/** Reservations of operations without text output. */
 
 import { maxCostOf } from '../../catalog/max-cost.ts';
 import { maxBigInt } from '../../core/money.ts';
@@ -7,13 +7,13 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import type { Reservation } from '../tokens/reservation.ts';
 
-const NO_LIMITS = () => () => ({ tokens: 0, answers: 1, isSaid: false });
+const NO_LIMITS = () => () => ({ tokens: 0, answers: 1, isExplicit: false });
 
 export function nothingReserved(): Reservation {
   return { tokens: 0, cost: 0n, limitsFor: NO_LIMITS };
 }
 
-/** The input at the dearest of the endpoints that may answer. */
+/** The input at the highest price of the candidates. */
 export function inputReserved(
   _call: InferenceCall,
   { candidates }: Pick<RoutingDecision, 'candidates'>,

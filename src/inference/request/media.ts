@@ -1,4 +1,4 @@
-/** Media behind URLs: what a target won't fetch itself is fetched here, and what it would fetch must not be a private address. */
+/** Media URLs: fetches media for targets that don't fetch URLs, and refuses private addresses for targets that do. */
 
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
@@ -10,7 +10,7 @@ import type { FetchBytes, Fetched } from '../../net/guarded-client.ts';
 import { createSemaphore } from '../../net/semaphore.ts';
 
 export interface MediaNeeds {
-  /** The target wants the media type of every URL. */
+  /** The target requires the media type of every URL. */
   typed: boolean;
   /** The target fetches no URLs. */
   inline: boolean;
@@ -21,24 +21,24 @@ const MEBIBYTE = 1024 * 1024;
 const MAX_BYTES = 20 * MEBIBYTE;
 const MAX_TOTAL_BYTES = 64 * MEBIBYTE;
 const PARALLEL = 4;
-/** Addresses that are checked before others get their turn. */
+/** Addresses checked between two yields to the event loop. */
 const ADDRESSES_AT_ONCE = 500;
 
-/** Fetched by the upstream, so plain http is between it and the client. */
+/** Policy for URLs that the upstream fetches; plain http is allowed. */
 const PASSED_ON = createAddressPolicy({ allowHttp: true });
 
-/** Storage and videos that only the provider itself can open. */
+/** URLs of storage and videos that only the provider can open. */
 const PROVIDERS_OWN =
   /^(gs|s3):\/\/|^https:\/\/(generativelanguage\.googleapis\.com|(www\.|m\.)?youtube\.com|youtu\.be)(\/|$)/i;
 
 /**
- * Puts into the request what its target can't get: the content of URLs (at most 20 MiB each, 64 MiB together) in place of
- * them, and media types that can be told. Throws `invalid_request` naming the URL that can't be fetched or is something else.
+ * Adds media that the target can't fetch: replaces URLs by their content (at most 20 MiB each, 64 MiB together)
+ * and detects media types. Throws `invalid_request` naming a URL that can't be fetched or has another media type.
  */
 export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetchBytes: FetchBytes): Promise<void> {
   const parts = [...mediaOf(request)];
-  for (const part of parts) tellType(part);
-  const wanted = Map.groupBy(
+  for (const part of parts) detectType(part);
+  const partsByUrl = Map.groupBy(
     parts.filter((part) => mustFetch(part, needs)),
     (part) => part.url ?? '',
   );
@@ -57,7 +57,7 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
   }
 
   try {
-    await Promise.all([...wanted].map(([url, places]) => gate(() => inline(url, places), signal)));
+    await Promise.all([...partsByUrl].map(([url, places]) => gate(() => inline(url, places), signal)));
   } catch (thrown) {
     if (needs.signal?.aborted) throw new GatewayError('client_closed', 'The request was cancelled.', { cause: thrown });
     throw thrown;
@@ -66,7 +66,7 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
   }
 }
 
-/** Throws `invalid_request` for a URL that a target would be asked to fetch from a private, local or metadata address. */
+/** Throws `invalid_request` for a URL with a private, local or metadata address that the target would fetch. */
 export async function refusePrivateUrls(request: ChatRequest, policy: AddressPolicy = PASSED_ON): Promise<void> {
   let checked = 0;
   for (const part of mediaOf(request)) {
@@ -91,7 +91,7 @@ function* mediaIn(parts: readonly Part[]): Generator<MediaPart> {
   }
 }
 
-function tellType(part: MediaPart): void {
+function detectType(part: MediaPart): void {
   if (part.mime !== undefined) return;
   const mime = part.data === undefined ? mimeOfName(part.url ?? '') : sniffBase64(part.data);
   if (mime !== undefined && fits(part.kind, mime)) part.mime = mime;
@@ -103,11 +103,11 @@ function mustFetch(part: MediaPart, needs: MediaNeeds): boolean {
   return needs.typed && part.mime === undefined && !PROVIDERS_OWN.test(part.url);
 }
 
-/** Bytes tell more than a server's claim, and that more than a name. */
+/** The content takes precedence over the server's header, and the header over the file name. */
 function fill(part: MediaPart, { bytes, type }: Fetched): void {
   const claimed = type === 'application/octet-stream' ? undefined : type;
   const found = sniffMime(bytes) ?? claimed ?? part.mime;
-  // MP4, Ogg and WebM hold either.
+  // MP4, Ogg and WebM can contain audio or video.
   const mime = part.kind === 'audio' ? found?.replace(/^video\//, 'audio/') : found;
   if (mime === undefined) refuse(part, 'its media type cannot be told.');
   if (!fits(part.kind, mime)) refuse(part, `the content is ${mime}.`);
@@ -126,7 +126,7 @@ function fail(part: MediaPart, thrown: unknown): never {
   refuse(part, thrown.message, thrown.code, thrown);
 }
 
-/** Names the URL without what may be secret in it. */
+/** The URL without parts that may be secret, for messages. */
 function refuse(part: MediaPart, message: string, code: ErrorCode = 'invalid_request', cause?: unknown): never {
   const url = (part.url ?? '')
     .slice(0, 1000)

@@ -1,4 +1,4 @@
-/** Keeps the body for an upstream within what was reserved for it, whatever dialects, options and translation made of it. */
+/** Output limit enforcement: limits the final body for an upstream to the reserved output. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -6,17 +6,17 @@ import type { ModelRules } from '../../core/model.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
 
-/** True when the body, changed in place, asked for more. Throws `invalid_request` for more answers than were reserved. */
+/** Lowers the limit of the body in place; returns whether it changed. Throws `invalid_request` for more answers than were reserved. */
 export function keepWithin(
   body: Json,
-  { tokens, answers, isSaid }: OutputLimit,
+  { tokens, answers, isExplicit }: OutputLimit,
   { operation, rules }: { operation: CompleteOperation; rules: ModelRules },
 ): boolean {
   const asked = operation.outputOf(body);
   if (asked.answers > answers) {
     throw new GatewayError('invalid_request', `A request may have at most ${answers} answers reserved for it.`);
   }
-  if (asked.limit === undefined ? !isSaid : asked.limit <= tokens) return false;
+  if (asked.limit === undefined ? !isExplicit : asked.limit <= tokens) return false;
   operation.limitOutput(body, tokens, rules);
   return true;
 }

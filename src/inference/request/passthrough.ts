@@ -1,4 +1,4 @@
-/** A request to an upstream of the client's own protocol. */
+/** Passthrough and patched requests to an upstream of the client's own protocol. */
 
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { findSpan } from '../../core/json/find.ts';
@@ -16,10 +16,10 @@ interface Way {
   memory: StateMemory;
 }
 
-/** The client's bytes where they can go as they are, else its JSON with what the gateway and the dialect change. */
+/** The client's bytes if nothing must change, else its JSON with the changes of the gateway and the dialect. */
 export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, { target, memory }: Way): Promise<Plan> {
   const { protocol, operation, bytes } = call;
-  // A server inside the gateway has no other checks.
+  // An upstream inside the gateway does not validate requests itself.
   if (endpoint.provider.local) operation.check(call.body);
   const body = copyJson(call.body);
   await yieldIfLarge(bytes.length);
@@ -57,7 +57,7 @@ export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, {
   return { path: 'passthrough', upstream: protocol, operation, target, body: spliced, dropped: [] };
 }
 
-/** Usage is always asked of an upstream stream; the client is only shown it if it asked itself. */
+/** Usage is always requested for an upstream stream, but shown to the client only if it requested it. */
 function streamUsageToAdd({ operation, stream, body }: InferenceCall): CompleteOperation['streamUsage'] {
   const usage = operation.name === 'complete' && stream ? operation.streamUsage : undefined;
   return usage?.asked(body) ? undefined : usage;
@@ -70,7 +70,7 @@ async function respell(bytes: Buffer, { requestModel }: Operation, target: Targe
   const spans = found.filter((span) => span !== undefined);
   const [first] = paths;
   if (spans.length === 0 && required && first) return insertFirst(bytes, `${JSON.stringify(first[0])}:${name},`);
-  // From the last on, so that the others stay where they are.
+  // From last to first, so that earlier offsets stay valid.
   return spans.sort((one, other) => other.start - one.start).reduce((text, span) => splice(text, span, name), bytes);
 }
 

@@ -1,4 +1,4 @@
-/** Decides which of the three ways a request takes to an endpoint, and makes its upstream body. */
+/** Request plan: chooses the request path to an endpoint (passthrough, patched or translated) and builds the upstream body. */
 
 import { answerIdOf } from '../../core/answer-id.ts';
 import type { ChatRequest } from '../../core/chat.ts';
@@ -11,17 +11,17 @@ import type { StateMemory } from '../state/memory.ts';
 import { planPassthrough } from './passthrough.ts';
 import type { Plan } from './planned-request.ts';
 
-/** A change to the decoded request that needs I/O, such as fetching an image that the upstream won't. */
+/** A change to the decoded request that needs I/O, e.g. fetching an image for an upstream that fetches no URLs. */
 export type Prepare = (request: ChatRequest, endpoint: Endpoint, signal: AbortSignal) => Promise<void>;
 
 export interface PlanOptions {
   prepare: Prepare;
   memory: StateMemory;
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** Throws `unsupported_*` or `invalid_request`, in the client's terms, when the endpoint cannot do what is asked. */
+/** Throws `unsupported_*` or `invalid_request`, with the client's field names, if the endpoint cannot handle the request. */
 export async function plan(
   call: InferenceCall,
   endpoint: Endpoint,

@@ -1,4 +1,4 @@
-/** Planned request: the body for one endpoint, and how its answer is to be read. */
+/** Planned request: the body for one endpoint, and the data needed to read its answer. */
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import type { Operation, Target } from '../../core/operation.ts';
@@ -8,16 +8,16 @@ import type { RequestPath } from '../../routing/attempt.ts';
 export interface Plan {
   path: RequestPath;
   upstream: Protocol;
-  /** The upstream's, which is the client's where both speak one protocol. */
+  /** The upstream protocol; the client's on passthrough and patched paths. */
   operation: Operation;
   target: Target;
   body: Buffer;
-  /** What the target can't carry, in the client's spelling. */
+  /** Dropped fields, with the client's names. */
   dropped: string[];
   /** The decoded request, for a translated request. */
   request?: ChatRequest;
-  /** The client's names of tools that have another one upstream. */
+  /** Client names of renamed tools, by upstream name. */
   toolNames?: ReadonlyMap<string, string>;
-  /** The upstream body that goes on with an answer that stopped only to be continued; for a translated request. */
+  /** Builds the upstream body that continues a paused answer; for a translated request. */
   continueWith?(parts: OpenPart[], finish: Finish): Buffer;
 }

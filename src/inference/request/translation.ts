@@ -1,4 +1,4 @@
-/** A request to an upstream of another protocol: decoded to the hub, completed, encoded. */
+/** Translated request: decodes the body to the hub form, completes it, and encodes it for another protocol. */
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -17,7 +17,7 @@ import { keepWithin } from './output-limit.ts';
 import type { Plan } from './planned-request.ts';
 import { renameTools } from './tool-names.ts';
 
-/** Throws errors of the target's encoder in the client's own words. */
+/** Throws errors of the target's encoder with the client's field names. */
 export async function planTranslation(
   call: InferenceCall,
   endpoint: Endpoint,
@@ -32,7 +32,7 @@ export async function planTranslation(
   const request = client.decodeRequest(own);
   request.stream = call.stream;
   const limit = call.limitOf?.(endpoint);
-  if (limit?.isSaid) request.maxTokens ??= limit.tokens;
+  if (limit?.isExplicit) request.maxTokens ??= limit.tokens;
   const asClient = request.tools.map((tool) => ({ ...tool }));
   const toolNames = renameTools(request, wire.toolName);
 
@@ -78,9 +78,9 @@ export async function planTranslation(
   }
 }
 
-/** The same request once more: with the token of the answer so far, or with the answer so far as its last turn. */
+/** The request that continues an answer: with its continuation token, or with the partial answer as the last turn. */
 function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish, limit?: OutputLimit): ChatRequest {
-  // All rounds together have the limit of one.
+  // All rounds share one output limit.
   const rest = limit && { maxTokens: Math.max(1, limit.tokens - estimateOutput(textOfParts(parts))) };
   if (token !== undefined) return { ...request, ...rest, continuation: token };
   return { ...request, ...rest, turns: [...request.turns, { role: 'assistant', parts }] };

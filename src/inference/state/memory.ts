@@ -1,15 +1,15 @@
 /**
- * Remembers what models thought before their tool calls, for clients that hand back the call but not the reasoning, and
- * whose state is whose. Bounded, in memory only: a client that keeps the state, as the protocols ask, never needs the first.
+ * State memory: reasoning before tool calls, for clients that return the call but not the reasoning, and
+ * the owners of state. Bounded, in memory only; clients that return the state, as the protocols require, do not need the former.
  */
 
 import type { CallPart, OpenPart, Part, ReasoningPart, Turn } from '../../core/chat.ts';
 import { createStateOwners, type StateOwners } from './owners.ts';
 
 export interface StateMemory extends StateOwners {
-  /** Keeps the reasoning and state of an answer's calls, under the ids of the calls. */
+  /** Stores the reasoning and state of the calls in an answer, by call id. */
   remember(owner: string, origin: string, parts: readonly OpenPart[]): void;
-  /** Gives turns of the same owner what they lost, if it is state of `origin`. */
+  /** Restores missing reasoning and state of `origin` in turns of the same owner. */
   restore(owner: string, origin: string, turns: readonly Turn[]): void;
 }
 
@@ -17,12 +17,12 @@ interface Memory {
   origin: string;
   reasoning: ReasoningPart[];
   call: CallPart;
-  /** Of one answer, so that reasoning is given back once, to the first. */
+  /** First call of its answer; the reasoning is restored only with it. */
   first: boolean;
   size: number;
 }
 
-/** About a day of a busy team's tool calls; the oldest are forgotten first. */
+/** Memory limit in characters: about a day of a busy team's tool calls. The oldest are evicted first. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 
 export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
@@ -71,7 +71,7 @@ export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
   };
 }
 
-/** The parts of a turn and of those before it that belong to the same answer. */
+/** The parts of a turn and of preceding turns of the same answer. */
 function answerBefore(turns: readonly Turn[], index: number): Part[] {
   const parts: Part[] = [];
   for (let at = index; turns[at]?.role === 'assistant'; at--) parts.push(...(turns[at]?.parts ?? []));

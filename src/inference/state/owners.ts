@@ -1,6 +1,6 @@
 /**
- * Whose state went to clients as the provider wrote it, in relayed answers. When it comes back in a request for another
- * provider of the same protocol, it is sealed, so that it is taken out there. Bounded, in memory only.
+ * State owners: origins of raw state in relayed answers. When such state returns in a request for another
+ * provider of the same protocol, it is wrapped, so that it is removed there. Bounded, in memory only.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,16 +9,16 @@ import { wrap } from '../../core/opaque.ts';
 import type { Operation } from '../../core/operation.ts';
 
 export interface StateOwners {
-  /** Learns from an answer, or from a part of one, that `origin` sent. */
+  /** Records `origin` as the owner of the state in an answer or a part of one. */
   recordOwner(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
-  /** Seals, in place, what is known to be another's than `origin`. */
+  /** Wraps, in place, state with a known owner other than `origin`. */
   wrapForeignState(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
 }
 
-/** Some 10 MB of memory; the oldest are forgotten first. */
-const MOST = 100_000;
+/** Maximum number of recorded values, some 10 MB. The oldest are evicted first. */
+const MAX_VALUES = 100_000;
 
-export function createStateOwners(most = MOST): StateOwners {
+export function createStateOwners(maxValues = MAX_VALUES): StateOwners {
   const owners = new Map<string, string>();
 
   return {
@@ -27,7 +27,7 @@ export function createStateOwners(most = MOST): StateOwners {
         const key = digest(value);
         owners.delete(key);
         owners.set(key, origin);
-        const [oldest] = owners.size > most ? owners.keys() : [];
+        const [oldest] = owners.size > maxValues ? owners.keys() : [];
         if (oldest !== undefined) owners.delete(oldest);
         return value;
       });
@@ -42,7 +42,7 @@ export function createStateOwners(most = MOST): StateOwners {
   };
 }
 
-/** Puts what `change` gives in the place of every text that stands under one of the names, at any depth. */
+/** Replaces the strings in members with one of the names, at any depth, by the result of `change`. */
 function visit(value: Json, names: readonly string[], change: (value: string) => string): void {
   if (Array.isArray(value)) for (const item of value) visit(item, names, change);
   else if (isObject(value)) {

@@ -1,4 +1,4 @@
-/** What a call will use at most, as far as can be told before it is sent. */
+/** Expected usage: estimated maximum usage of a call before it is sent. */
 
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -7,19 +7,19 @@ import { estimateTokens, tokensOfMedia } from './estimate.ts';
 export interface ExpectedUsage {
   /** Tokens, estimated. */
   input: number;
-  /** The share of the input that is sound, and that is pictures. */
+  /** Audio and image tokens within the input. */
   audioInput: number;
   imageInput: number;
-  /** The answer may be sound. */
+  /** The answer may contain audio. */
   speaks: boolean;
-  /** Searches in the web that are paid for one by one. */
+  /** Number of web searches, which are charged individually. */
   searches: number;
 }
 
-/** For bodies that the hub cannot hold. */
+/** Estimated bytes per token, for bodies that the hub cannot represent. */
 const BYTES_PER_TOKEN = 4;
-/** A model that may search rarely does so more often in one answer. */
-const SEARCHES = 5;
+/** Assumed maximum of web searches in one answer. */
+const MAX_SEARCHES = 5;
 
 export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): ExpectedUsage {
   let request: ChatRequest;
@@ -27,7 +27,7 @@ export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): Expec
     request = protocol.operations.complete.decodeRequest(body);
   } catch {
     const input = Math.ceil(bytes.length / BYTES_PER_TOKEN);
-    return { input, audioInput: 0, imageInput: 0, speaks: true, searches: SEARCHES };
+    return { input, audioInput: 0, imageInput: 0, speaks: true, searches: MAX_SEARCHES };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
@@ -35,7 +35,7 @@ export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): Expec
     audioInput: tokensOf(media, 'audio'),
     imageInput: tokensOf(media, 'image'),
     speaks: request.modalities?.includes('audio') ?? false,
-    searches: request.webSearch ? SEARCHES : 0,
+    searches: request.webSearch ? MAX_SEARCHES : 0,
   };
 }
 

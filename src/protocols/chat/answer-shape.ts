@@ -1,9 +1,9 @@
-/** What an upstream's answer or chunk should look like, as far as it is read here. */
+/** Expected types of the members read from an upstream's answer or chunk. */
 
 import { below, count, either, list, number, object, record, text, word } from '../../core/json/shape.ts';
 
-/** More candidates than any request may ask for. */
-export const MOST_CANDIDATES = 128;
+/** Maximum number of candidates, above that of any request. */
+export const MAX_CANDIDATES = 128;
 
 const state = record({ google: record({ thought_signature: text }) });
 
@@ -58,7 +58,7 @@ const seen = { token: text, logprob: number, bytes: list(below(256)) };
 const token = record({ ...seen, top_logprobs: list(record(seen, 'token')) }, 'token');
 
 const choice = record({
-  index: below(MOST_CANDIDATES),
+  index: below(MAX_CANDIDATES),
   delta: message,
   message,
   text: word,

@@ -1,15 +1,15 @@
-/** Pieces of an answer to a client, the same in a whole body and in a delta. */
+/** Parts of an answer that have the same form in a whole body and in a delta. */
 
 import type { CallPart, MediaPart, TokenLogprob } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { encodeCallState } from './reasoning.ts';
 
-/** Clients and logs expect the prefix; ids that begin as some server of this wire writes them are kept. */
+/** Answer id with the prefix that clients expect; known prefixes of other servers are kept. */
 export function answerId(id: string): string {
   return /^(chatcmpl|gen-)/.test(id) ? id : `chatcmpl-${id}`;
 }
 
-/** The call with its arguments as far as they are known; empty ones are left to the caller. */
+/** The call with the arguments received so far; the caller replaces empty arguments. */
 export function encodeCall(call: CallPart): Json {
   const { id, name, args } = call;
   const state = encodeCallState(call.opaque);
@@ -17,7 +17,7 @@ export function encodeCall(call: CallPart): Json {
   return { id, type: 'function', function: { name, arguments: args }, ...state };
 }
 
-/** What a media part adds to a message: `images` is an extension, `audio` is official. */
+/** Message members for a media part: `images` is an extension, `audio` is official. */
 export function encodeMedia(part: MediaPart): Json {
   const { data, url, mime } = part;
   switch (part.kind) {

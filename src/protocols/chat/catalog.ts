@@ -1,4 +1,4 @@
-/** Models as the catalog of chat completions shows them. */
+/** Catalog models in the format of chat completions. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel, Pricing } from '../../core/model.ts';
@@ -29,10 +29,10 @@ export function encodeModel(model: CatalogModel): Json {
 
 const LIST = '/v1/models';
 
-/** OpenRouter's word for a price that nobody can name beforehand. */
+/** OpenRouter's value for a price that is not known in advance. */
 const UNKNOWN_PRICE = '-1';
 
-/** OpenRouter's clients require the prices of tokens. A model with other prices alone, such as one of videos, takes none for them. */
+/** OpenRouter's clients require token prices; they are zero for models with other prices only, e.g. video models. */
 function pricingOf({ pricing }: CatalogModel): Pricing {
   const price = Object.keys(pricing).length > 0 ? '0' : UNKNOWN_PRICE;
   return { prompt: price, completion: price, ...pricing };

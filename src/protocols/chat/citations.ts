@@ -15,7 +15,7 @@ export function decodeAnnotations(annotations: Json): Citation[] {
     }));
 }
 
-/** The sources that some servers list beside the choices, without saying which words they support. */
+/** Sources that some servers list beside the choices, without offsets. */
 export function decodeSources(body: Json): Citation[] {
   const results: Json[] = body.search_results ?? [];
   const described = new Map(results.map((result) => [result.url, result]));
@@ -29,13 +29,13 @@ export function decodeSources(body: Json): Citation[] {
     }));
 }
 
-/** A cited text within the whole content: where it starts there, and its length. */
+/** A cited text: its offset in the whole content, and its length. */
 export interface CitedText {
   start: number;
   length: number;
 }
 
-/** Citations with a URL are `annotations`; the others have no place on this wire and go to `citations`. */
+/** Citations with a URL are `annotations`; the others cannot be represented and go to `citations`. */
 export function encodeCitations(entries: { citation: Citation; text: CitedText }[]): Json {
   const annotations: Json[] = [];
   const citations: Json[] = [];

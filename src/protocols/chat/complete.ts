@@ -83,7 +83,7 @@ export const complete: CompleteOperation = {
   endIsLast: true,
 };
 
-/** Some servers close their streams after the finish reason or the usage, without a `[DONE]`. */
+/** Whether a frame may end the stream: some servers omit `[DONE]` after the finish reason or the usage. */
 function isEnd({ data }: SseEvent): boolean {
   if (data.trim() === '[DONE]') return true;
   const choices = data.includes('"finish_reason"') ? choicesIn(data) : [];
@@ -102,7 +102,7 @@ function choicesIn(data: string): Json[] {
   }
 }
 
-/** Up to the first words of the user, which stay the same in every later turn. */
+/** The messages up to the first user message, which are the same in every later turn. */
 function beginning(messages: Json[]): Json[] {
   return messages.slice(0, messages.findIndex(({ role }) => role === 'user') + 1);
 }

@@ -1,4 +1,4 @@
-/** Errors in the shape of chat completions, out to clients and in from every server that speaks it. */
+/** Errors of chat completions: encoding for clients, and decoding of upstream errors. */
 
 import {
   codeOfDecisiveStatus,
@@ -13,7 +13,7 @@ import { lookUp } from '../../core/table.ts';
 
 const INVALID = 'invalid_request_error';
 
-/** The wire's `type` and `code` where they are not `invalid_request_error` and our own code; the status is the error's own. */
+/** Wire `type` and `code` that differ from `invalid_request_error` and the gateway's code. */
 const NAMES: Partial<Record<ErrorCode, { type: string; code?: string }>> = {
   insufficient_quota: { type: 'insufficient_quota' },
   permission_denied: { type: 'permission_error' },
@@ -26,7 +26,7 @@ const NAMES: Partial<Record<ErrorCode, { type: string; code?: string }>> = {
   timeout: { type: 'server_error' },
 };
 
-/** What the names that servers give their errors mean, whatever status came with them. */
+/** Error codes by upstream error name, regardless of the status. */
 const MEANINGS: Record<string, ErrorCode> = {
   context_length_exceeded: 'context_length_exceeded',
   too_many_prompt_tokens: 'context_length_exceeded',
@@ -47,8 +47,8 @@ const MEANINGS: Record<string, ErrorCode> = {
   invalid_request_error: 'invalid_request',
 };
 
-/** Names that speak of the gateway's own account, which is not the caller's affair. */
-const ACCOUNT = new Set([
+/** Error names about the gateway's own account; not shown to the caller. */
+const ACCOUNT_ERRORS = new Set([
   'insufficient_quota',
   'credit_balance_exhausted',
   'payment_required',
@@ -57,7 +57,7 @@ const ACCOUNT = new Set([
   'billing_hard_limit_reached',
 ]);
 
-/** Servers without codes of their own say it in words only. */
+/** Message pattern, for servers without an error code. */
 const CONTEXT_FULL = /context (length|window|size)|prompt (is )?too long|maximum prompt length|reduce the length/i;
 
 export function encodeError(error: GatewayError): WireError {
@@ -70,7 +70,7 @@ export function encodeStreamError(error: GatewayError): string {
   return `data: ${JSON.stringify(encodeError(error).body)}\n\n`;
 }
 
-/** Reads `{error: {...}}`, `{error: "..."}`, flat objects, lists of one of these, and anything else as no information. */
+/** Reads `{error: {...}}`, `{error: "..."}`, flat objects, lists of one of these, and treats anything else as empty. */
 export function decodeError(status: number, body: unknown): GatewayError {
   const facts = factsOf(body);
   const code = codeOf(status, facts);
@@ -80,7 +80,7 @@ export function decodeError(status: number, body: unknown): GatewayError {
   return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });
 }
 
-/** The error in a 200 body or a frame, with or without choices beside it, or in one of these. */
+/** The error in a 200 body or a frame, also beside or inside choices. */
 export function errorIn(body: Json): GatewayError | undefined {
   if (!isObject(body)) return undefined;
   const error = body.error ?? body.x_groq?.error ?? (body.object === 'error' ? body : undefined) ?? choiceError(body);
@@ -114,10 +114,10 @@ function factsOf(body: Json): Facts {
   };
 }
 
-/** Undefined when the gateway's own account is at fault. A status of 0 means that none is known. */
+/** Undefined for errors of the gateway's own account. Status 0 means unknown. */
 function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | undefined {
   if (status === 401 || status === 402 || status === 403) return undefined;
-  if (names.some((name) => ACCOUNT.has(name))) return undefined;
+  if (names.some((name) => ACCOUNT_ERRORS.has(name))) return undefined;
   const meaning = names.map((name) => lookUp(MEANINGS, name)).find((code) => code !== undefined);
   const isInvalid = status === 400 || status === 413 || status === 422 || meaning === 'invalid_request';
   if (isInvalid && (meaning === 'context_length_exceeded' || CONTEXT_FULL.test(message))) {

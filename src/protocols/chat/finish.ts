@@ -1,4 +1,4 @@
-/** Why an answer ended, in the words of chat completions and its dialects. */
+/** Finish reasons of chat completions and its dialects. */
 
 import type { CallPart, Finish, FinishReason } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -15,7 +15,7 @@ const REASONS: Record<string, FinishReason> = {
   content_filter: 'filtered',
 };
 
-/** The names of this wire. An unknown end is shown as `stop`, with the upstream's own word beside it. */
+/** Wire names. An unknown reason becomes `stop`, beside the upstream's own reason. */
 const NAMES: Record<Exclude<FinishReason, 'malformed' | 'calls'>, string> = {
   stop: 'stop',
   'stop-sequence': 'stop',
@@ -29,13 +29,13 @@ const NAMES: Record<Exclude<FinishReason, 'malformed' | 'calls'>, string> = {
   other: 'stop',
 };
 
-/** Ends that leave no call half written. */
+/** Reasons after which all calls are complete. */
 const NATURAL: readonly FinishReason[] = ['stop', 'stop-sequence', 'calls', 'other'];
 
-/** Undefined while the choice goes on; a whole answer has ended even if it doesn't say so. Throws for the reasons that mean failure. */
+/** Undefined while the choice continues; a whole answer without a reason has ended. Throws for failure reasons. */
 export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
-  const said = choice.finish_reason || undefined;
-  const raw = said ?? (whole ? 'stop' : undefined);
+  const reported = choice.finish_reason || undefined;
+  const raw = reported ?? (whole ? 'stop' : undefined);
   if (typeof raw !== 'string') return undefined;
   if (raw === 'error') throw new GatewayError('upstream_error', 'The provider failed while it answered.');
   if (raw === 'insufficient_system_resource') {
@@ -43,10 +43,10 @@ export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
   }
   const stopSequence = [choice.stop_reason, choice.matched_stop].find((value) => typeof value === 'string');
   if (raw === 'stop' && stopSequence) return { reason: 'stop-sequence', raw, stopSequence };
-  return { reason: lookUp(REASONS, raw) ?? 'other', raw: choice.native_finish_reason ?? said };
+  return { reason: lookUp(REASONS, raw) ?? 'other', raw: choice.native_finish_reason ?? reported };
 }
 
-/** What the parts say wins over the upstream's word: calls are calls, a refusal is a refusal. */
+/** Calls and refusals among the parts take precedence over the upstream's reason. */
 export function settleFinish(finish: Finish, seen: { calls: boolean; refusal: boolean }): Finish {
   const isPlain = finish.reason === 'stop' || finish.reason === 'stop-sequence' || finish.reason === 'other';
   if (seen.calls && isPlain) return { ...finish, reason: 'calls', stopSequence: undefined };
@@ -55,8 +55,8 @@ export function settleFinish(finish: Finish, seen: { calls: boolean; refusal: bo
 }
 
 /**
- * The finish members of a choice. Calls present are `tool_calls` whatever the upstream said, unless they broke off with
- * their answer. Throws `upstream_error` for a malformed answer, which has no name on this wire.
+ * The finish members of a choice. Calls present are `tool_calls` whatever the upstream reported, unless they broke off with
+ * their answer. Throws `upstream_error` for a malformed answer, which this protocol cannot represent.
  */
 export function encodeFinish(finish: Finish, calls: Pick<CallPart, 'args' | 'custom'>[]): Json {
   const complete = calls.every((call) => call.custom || parseObject(call.args) !== undefined);

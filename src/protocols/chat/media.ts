@@ -8,9 +8,9 @@ import { mimeOfName, sniffBase64 } from '../../core/mime.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 export const DATA_URL = 'data:';
-const LONGEST_HEAD = DATA_URL.length + MAX_MEDIA_TYPE_CHARACTERS + ';base64,'.length;
-/** Characters of data that are not base64; decoding more holds others up. */
-const LONGEST_ENCODED = 1024 * 1024;
+const MAX_HEAD_CHARACTERS = DATA_URL.length + MAX_MEDIA_TYPE_CHARACTERS + ';base64,'.length;
+/** Maximum characters of percent-encoded data; decoding more would block the event loop. */
+const MAX_ENCODED_CHARACTERS = 1024 * 1024;
 
 /** Content of a user, tool or assistant message as parts; empty texts are left out. */
 export function decodeContent(content: Json, path: string): Part[] {
@@ -79,32 +79,32 @@ function decodeFile(file: Json): MediaPart {
   return mediaAt(file.file_data, 'document', title);
 }
 
-/** What a text that begins as a data URL says before its data; undefined for one that is none. */
+/** The head of a data URL before its data; undefined if invalid. */
 export function dataUrlHead(url: string): string | undefined {
-  const comma = url.slice(0, LONGEST_HEAD).indexOf(',');
+  const comma = url.slice(0, MAX_HEAD_CHARACTERS).indexOf(',');
   return comma < 0 ? undefined : url.slice(DATA_URL.length, comma);
 }
 
-/** Whether a text that begins as a data URL is one to its end. */
+/** Whether a text that begins as a data URL is valid. */
 export function isDataUrl(url: string): boolean {
   const head = dataUrlHead(url);
   if (head === undefined) return false;
   return head.endsWith(';base64') || isPercentEncoded(url.slice(DATA_URL.length + head.length + 1));
 }
 
-/** Why a text that begins as a data URL is none that is taken. */
+/** The reason a data URL is refused. */
 export function problemOfDataUrl(url: string): string {
   const head = dataUrlHead(url);
   if (head === undefined && url.includes(','))
     return `has a data URL with more than ${MAX_MEDIA_TYPE_CHARACTERS} characters of media type`;
-  if (head !== undefined && url.length - head.length > LONGEST_ENCODED)
-    return `has a data URL with more than ${LONGEST_ENCODED} characters that are not base64; write data:<media type>;base64,<data>`;
+  if (head !== undefined && url.length - head.length > MAX_ENCODED_CHARACTERS)
+    return `has a data URL with more than ${MAX_ENCODED_CHARACTERS} characters that are not base64; write data:<media type>;base64,<data>`;
   return 'has a data URL that is none; write data:<media type>;base64,<data>';
 }
 
-/** Whether `decodeURIComponent` takes a text. */
+/** Whether `decodeURIComponent` accepts a text. */
 function isPercentEncoded(text: string): boolean {
-  if (text.length > LONGEST_ENCODED) return false;
+  if (text.length > MAX_ENCODED_CHARACTERS) return false;
   try {
     decodeURIComponent(text);
     return true;
@@ -113,7 +113,7 @@ function isPercentEncoded(text: string): boolean {
   }
 }
 
-/** What a URL leads to, or holds when it is a data URL. `expected` stands unless the type says otherwise. */
+/** Media part of a URL or data URL. Its kind is `expected` unless the media type differs. */
 export function mediaAt(url: string, expected: MediaPart['kind'], title?: string): MediaPart {
   const named = title === undefined ? {} : { title };
   if (!url.startsWith(DATA_URL)) {
@@ -148,7 +148,7 @@ function audioMime(format: string): string {
   return format === 'mp3' ? 'audio/mpeg' : `audio/${format}`;
 }
 
-/** A media part for an upstream. Throws `unsupported_modality` for what this wire or the model cannot take. */
+/** A media part for an upstream. Throws `unsupported_modality` for media that this protocol or the model does not support. */
 export function encodeMedia(part: MediaPart, rules: ModelRules): Json {
   const needed = part.kind === 'document' ? 'file' : part.kind;
   if (part.text !== undefined) return { type: 'text', text: documentText(part, part.text) };
@@ -180,7 +180,7 @@ function documentText({ title, context }: MediaPart, text: string): string {
   return [title, context, text].filter(Boolean).join('\n\n');
 }
 
-/** The address of a media part, as a data URL where it is data. */
+/** The URL of a media part; a data URL for inline data. */
 export function urlOf(part: MediaPart): string {
   if (part.data !== undefined) {
     const mime = part.mime ?? sniffBase64(part.data) ?? (part.kind === 'image' ? 'image/png' : 'application/pdf');

@@ -1,4 +1,4 @@
-/** Messages of a client as turns: results of one assistant turn come together, whatever stood between them. */
+/** Message decoder: converts client messages to turns and groups the results of each assistant turn. */
 
 import type { CallPart, Part, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -6,7 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { decodeCache, decodeContent, mediaAt } from './media.ts';
 import { decodeCallState, decodeHistory } from './reasoning.ts';
 
-/** Calls and results of old clients carry no id; both sides count on the same invented ones. */
+/** Generated ids for calls and results of old clients, which have none. */
 interface Legacy {
   count: number;
   id: string;
@@ -59,7 +59,7 @@ function decodeTurn(message: Json, path: string, legacy: Legacy): Turn {
   }
 }
 
-/** Content, with a breakpoint that hangs on the whole message put on its last part. */
+/** Content parts; a breakpoint of the whole message moves to its last part. */
 function markedContent(message: Json, path: string): Part[] {
   const parts = decodeContent(message.content, `${path}.content`);
   const last = parts.at(-1);

@@ -1,4 +1,4 @@
-/** Turns as the messages of an upstream. */
+/** Message encoder: converts turns to messages for an upstream. */
 
 import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, TextPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -9,7 +9,7 @@ import { encodeMedia } from './media.ts';
 import { encodeCallState, ownDetails } from './reasoning.ts';
 import { cacheControl } from './tools.ts';
 
-/** What the target is like, and what could not be sent there so far. */
+/** Encoding context: the target, and the fields dropped so far. */
 export interface Encoding {
   target: Target;
   dropped: Set<string>;
@@ -74,7 +74,7 @@ function encodeSystem(turn: Turn, { target, dropped }: Encoding): Json[] {
   ];
 }
 
-/** Results are sent beside their calls; what a tool message can't hold of them comes first here. */
+/** Encodes a user turn without its results; result content that a tool message can't hold comes first. */
 function encodeUser(turn: Turn, encoding: Encoding): Json[] {
   const attached = turn.parts.flatMap((part) => (part.type === 'result' ? encodeAttachments(part, encoding) : []));
   const content = [...attached, ...turn.parts.flatMap((part) => encodePart(part, encoding))];
@@ -129,7 +129,7 @@ function encodeAssistant(turn: Turn, encoding: Encoding): Json[] {
   return [{ role: 'assistant', content, ...reasoning, ...extras, ...(turn.name && { name: turn.name }) }];
 }
 
-/** Images that a model made can't be shown to it again as its own: the wire has no place for them. */
+/** Generated images are dropped from assistant messages, which cannot contain images. */
 function assistantText(part: Part, encoding: Encoding): string {
   switch (part.type) {
     case 'text':
@@ -149,7 +149,7 @@ function assistantText(part: Part, encoding: Encoding): string {
   }
 }
 
-/** The provider's own state always goes back to it; plain reasoning text only where the rules ask for it. */
+/** The provider's own state always goes back to it; plain reasoning text only if the rules require it. */
 function encodeReasoning(turn: Turn, { origin, rules }: Target): Json {
   const parts: ReasoningPart[] = turn.parts.filter((part) => part.type === 'reasoning');
   const details = ownDetails(parts, origin);
@@ -174,7 +174,7 @@ function validArguments(args: string): string {
   return args.trim() === '' || parseObject(args) === undefined ? '{}' : args;
 }
 
-/** The turns after one, up to the next of the assistant; undefined after the last. */
+/** The turns up to the next assistant turn; undefined after the last. */
 function laterThan(turns: Turn[], index: number): Turn[] | undefined {
   if (index + 1 >= turns.length) return undefined;
   let end = index + 1;

@@ -1,4 +1,4 @@
-/** The names of members that a chat completions body may hold, as its many servers have them. */
+/** Known member names of a chat completions body, in all dialects. */
 
 import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';

@@ -1,6 +1,6 @@
-/** Members of chat completions that say how long and how many answers may be, at OpenAI and at servers of open models. */
+/** Output limit members of chat completions, at OpenAI and at servers of open models. */
 
-/** Tokens of one answer; of several that are given, a server may take any. */
+/** Output tokens of one answer; servers differ in which one they use. */
 export const LIMIT_MEMBERS = [
   'max_tokens',
   'max_completion_tokens',
@@ -10,8 +10,8 @@ export const LIMIT_MEMBERS = [
   'num_predict',
 ] as const;
 
-/** How many answers are made; of several that are given, a server may take any. */
+/** Number of answers; servers differ in which one they use. */
 export const COUNT_MEMBERS = ['n', 'best_of', 'num_return_sequences', 'candidate_count'] as const;
 
-/** Tokens to think for; some servers count them beside the answer's limit. */
+/** Reasoning tokens; some servers add them to the output limit. */
 export const THINKING_MEMBERS = ['thinking_budget', 'thinking_token_budget', 'max_reasoning_tokens'] as const;

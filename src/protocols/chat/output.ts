@@ -1,11 +1,11 @@
-/** How much output a chat completions body asks for, at OpenAI and at servers of open models. */
+/** Requested output of a chat completions body, at OpenAI and at servers of open models. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
-import { type AskedOutput, largestFigure } from '../../core/output.ts';
+import { largestFigure, type RequestedOutput } from '../../core/output.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS, THINKING_MEMBERS } from './output-members.ts';
 
-export function outputOf(body: Json): AskedOutput {
+export function outputOf(body: Json): RequestedOutput {
   const limit = largestFigure(LIMIT_MEMBERS.map((name) => body[name]));
   const inside: Json[] = [body.reasoning, body.thinking, body.chat_template_kwargs].filter(isObject);
   const thinking = [

@@ -1,4 +1,4 @@
-/** How chat completions spells what the hub calls otherwise. */
+/** Parameter names of chat completions that differ from the hub names. */
 
 const SPELLINGS: Record<string, string> = {
   turns: 'messages',

@@ -1,13 +1,13 @@
 /**
  * Reasoning and the state behind it. `reasoning_details` carries both; its entries are kept whole as JSON in the hub's
- * opaque value, without their text, because their owner wants them back unmodified.
+ * opaque value, without their text, because their owner requires them unmodified.
  */
 
 import type { CallPart, Opaque, ReasoningPart } from '../../core/chat.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
 import { ownState, unwrap, wrap } from '../../core/opaque.ts';
 
-/** `id` of the entry that holds state hung on the answer's text. */
+/** `id` of the entry with the state of the answer's text. */
 export const TEXT_STATE = 'content';
 
 /** Text and state of one entry that an upstream sent. */
@@ -41,8 +41,8 @@ export function ownDetails(parts: ReasoningPart[], origin: string): Json[] {
 }
 
 /**
- * Reasoning in an assistant message of a client. State that hangs on a call or on the text comes apart, by id. A
- * signature whose text the client lost is worthless and left out.
+ * Reasoning in an assistant message of a client. State of a call or of the text is separated by id. A
+ * signature without its text is unusable and dropped.
  */
 export function decodeHistory(message: Json): { parts: ReasoningPart[]; states: Map<string, Opaque> } {
   const parts: ReasoningPart[] = [];
@@ -85,7 +85,7 @@ export function callSignature(holder: Json): string | undefined {
   return typeof signature === 'string' && signature !== '' ? signature : undefined;
 }
 
-/** State of a call in a client's message: sealed by the gateway, or raw and then of unknown origin. */
+/** State of a call in a client's message: wrapped by the gateway, or raw and of unknown origin. */
 export function decodeCallState(call: Json, states: Map<string, Opaque>): Pick<CallPart, 'opaque'> {
   const signature = callSignature(call);
   const opaque = signature
@@ -94,7 +94,7 @@ export function decodeCallState(call: Json, states: Map<string, Opaque>): Pick<C
   return opaque ? { opaque } : {};
 }
 
-/** State of a part that is no reasoning, for clients that hand `reasoning_details` back; `index` is its place there. */
+/** State of a part other than reasoning, for clients that return `reasoning_details`; `index` is its position there. */
 export function encodeStateDetail(opaque: Opaque, id: string, index: number): Json {
   return { type: 'reasoning.encrypted', data: wrap(opaque), id, index };
 }

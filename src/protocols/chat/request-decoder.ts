@@ -1,4 +1,4 @@
-/** A client's body as the hub's request. */
+/** Request decoder: converts a client's body to the hub form. */
 
 import type { ChatRequest, Effort, ReasoningRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -8,10 +8,10 @@ import { decodeMessages } from './message-decoder.ts';
 import { decodeToolChoice, decodeTools } from './tools.ts';
 import { unreadInside } from './unread.ts';
 
-/** Members of the body that steer the gateway and never go upstream. */
+/** Members of the body for the gateway; never sent upstream. */
 export const GATEWAY_FIELDS = ['provider', 'models', 'route', 'model_routing_config', 'session_id', 'trace', 'debug'];
 
-/** Members that `decodeRequest` reads; `usage` asks for what is always given. */
+/** Members that `decodeRequest` reads; `usage` has no effect, because usage is always included. */
 export const READ_FIELDS = [
   'model', 'messages', 'stream', 'stream_options', 'usage', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions',
   'function_call', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'frequency_penalty',
@@ -20,12 +20,12 @@ export const READ_FIELDS = [
   'service_tier', 'user', 'safety_identifier', 'metadata', 'web_search_options', 'modalities', 'audio', 'cache_control',
 ]; // biome-ignore format: a list
 
-/** Members of single dialects that force the form of the answer; without them it would be something else than asked. */
+/** Members of some dialects that constrain the form of the answer; refused because they cannot be dropped. */
 const FORM_FIELDS = [
   'grammar', 'json_schema', 'guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs',
 ]; // biome-ignore format: a list
 
-const HELD = new Set([...GATEWAY_FIELDS, ...READ_FIELDS]);
+const KNOWN_FIELDS = new Set([...GATEWAY_FIELDS, ...READ_FIELDS]);
 
 export function decodeRequest(body: Json): ChatRequest {
   const given: Json = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
@@ -35,7 +35,7 @@ export function decodeRequest(body: Json): ChatRequest {
       param: field,
     });
   }
-  const dropped = [...unreadFields(given, HELD), ...unreadInside(given)];
+  const dropped = [...unreadFields(given, KNOWN_FIELDS), ...unreadInside(given)];
   if (given.user !== undefined && given.safety_identifier !== undefined) dropped.push('user');
   const request: ChatRequest = {
     stream: given.stream === true,

@@ -1,4 +1,4 @@
-/** The hub's request as the body for an upstream. */
+/** Request encoder: converts the hub form to the body for an upstream. */
 
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -13,10 +13,10 @@ import { encodeTurns } from './message-encoder.ts';
 import { strictSchema } from './strict-schema.ts';
 import { encodeTools } from './tools.ts';
 
-const MOST_STOPS = 4;
-const LONGEST_USER = 128;
+const MAX_STOPS = 4;
+const MAX_USER_CHARACTERS = 128;
 
-const PLACES = {
+const SUPPORTED_DETAILS = {
   protocol: 'chat',
   names: true,
   media: { image: ['detail'], document: ['title'], text: ['title', 'context'] },
@@ -24,7 +24,7 @@ const PLACES = {
 
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   const { rules } = target;
-  const dropped = new Set(unsupportedTurnDetails(request.turns, PLACES));
+  const dropped = new Set(unsupportedTurnDetails(request.turns, SUPPORTED_DETAILS));
   refusePrefill(request, rules);
   const effort = encodeEffort(request, rules, dropped);
   const schemas = createSchemaBudget();
@@ -60,7 +60,7 @@ function refusePrefill({ turns }: ChatRequest, rules: ModelRules): void {
   );
 }
 
-/** Sampling as the model takes it; what it doesn't take is dropped and named. */
+/** Sampling parameters that the model supports; others are dropped and named. */
 function encodeSampling(
   request: ChatRequest,
   rules: ModelRules,
@@ -77,10 +77,10 @@ function encodeSampling(
   keep('topK', false);
   const temperature = keep('temperature', samples);
   const shown = keep('logprobs', rules.logprobs ?? samples) === undefined ? undefined : logprobs;
-  if (stop.length > MOST_STOPS && rules.stop !== false) {
+  if (stop.length > MAX_STOPS && rules.stop !== false) {
     throw new GatewayError(
       'unsupported_parameter',
-      `At most ${MOST_STOPS} stop sequences are supported for this model.`,
+      `At most ${MAX_STOPS} stop sequences are supported for this model.`,
       {
         param: 'stop',
       },
@@ -133,7 +133,7 @@ function instruct(messages: Json[], instruction: string, rules: ModelRules): voi
   else messages.unshift({ role, content: instruction });
 }
 
-/** What the answer is made of. */
+/** Output modalities. */
 function encodeOutput({ modalities = ['text'], audio, stream, verbosity, webSearch }: ChatRequest): Json {
   if (modalities.includes('video')) {
     throw new GatewayError('unsupported_modality', 'This model does not answer with video.', { param: 'modalities' });
@@ -152,12 +152,12 @@ function encodeOutput({ modalities = ['text'], audio, stream, verbosity, webSear
   };
 }
 
-/** Who asks, and on which terms. A user name longer than the field is cut, which still tells users apart by its end. */
+/** User, tier and metadata. A user id longer than the field keeps its end, which usually identifies the user. */
 function encodeAccount(request: ChatRequest, dropped: Set<string>): Json {
   if (request.metadata !== undefined) dropped.add('metadata');
   return {
     prompt_cache_key: request.cacheKey,
     service_tier: request.tier,
-    user: request.user?.slice(-LONGEST_USER),
+    user: request.user?.slice(-MAX_USER_CHARACTERS),
   };
 }

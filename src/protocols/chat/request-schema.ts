@@ -1,4 +1,4 @@
-/** What a chat completions body may look like. Unknown fields pass: servers of this wire have many of their own. */
+/** Request schema of chat completions. Unknown fields pass, because dialects add many fields. */
 
 import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
@@ -23,7 +23,7 @@ const Name = Type.String({ maxLength: MAX_NAME_CHARACTERS });
 const CallName = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
 const OptionalName = Type.Optional(Name);
 
-/** Parts and tools are only looked at through their `type` here; `checkTyped` does the rest. */
+/** Only the `type` of parts and tools is checked here; `checkTyped` checks the rest. */
 const Content = Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))]);
 
 const ToolCall = Type.Object({
@@ -33,7 +33,7 @@ const ToolCall = Type.Object({
   custom: Type.Optional(Type.Object({ name: Name, input: Type.String() })),
 });
 
-/** State that clients hand back; only its texts are looked at. */
+/** State that clients return; only its strings are checked. */
 const ReasoningDetail = Type.Object({
   type: OptionalString,
   text: OptionalString,
@@ -151,7 +151,7 @@ const Body = Type.Object({
 
 const Addressed = Type.Object({ url: Type.String({ minLength: 1 }) });
 
-/** The parts of content that are known; others are left to the upstream. */
+/** Known content parts; the upstream checks others. */
 export const PARTS: Record<string, TSchema> = {
   text: Type.Object({ text: Type.String() }),
   refusal: Type.Object({ refusal: Type.String() }),
@@ -197,12 +197,12 @@ const ADDRESSES: Record<string, (part: Json) => unknown> = {
 
 const TEXT_ONLY = ['system', 'developer'];
 
-/** Limits of the contract, and what a request may cost. */
-const KEPT = [
+/** Members whose ranges the gateway enforces: they determine the cost of a request. */
+const LIMITED_PATHS = [
   ...['model', 'temperature', 'frequency_penalty', 'presence_penalty'],
   ...['max_tokens', 'max_completion_tokens', 'n'],
 ];
-const Limits = relaxed(Body, KEPT);
+const Limits = relaxed(Body, LIMITED_PATHS);
 
 export const schema = Body;
 
@@ -218,7 +218,7 @@ export function checkLimits(body: Json): void {
   checkStructure(body, RELAXED_PARTS, RELAXED_TOOLS);
 }
 
-/** Throws `invalid_request` for the first thing wrong. */
+/** Throws `invalid_request` for the first problem. */
 export function check(body: Json): void {
   assertValid(Body, body);
   checkStructure(body, PARTS, TOOLS);

@@ -1,4 +1,4 @@
-/** Whole answers. */
+/** Whole answers of chat completions. */
 
 import type { ChatCandidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
 import { fold } from '../../core/fold.ts';
@@ -31,8 +31,8 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
   };
 }
 
-/** Ends of answers that were never begun. */
-const UNSAID = new Set<FinishReason>(['blocked', 'refused', 'filtered']);
+/** Finish reasons of answers without content. */
+const EMPTY_ANSWER_REASONS = new Set<FinishReason>(['blocked', 'refused', 'filtered']);
 
 function encodeCandidate({ parts, finish }: ChatCandidate, index: number, options: EncoderOptions): Json {
   const calls = parts.filter((part) => part.type === 'call');
@@ -42,7 +42,7 @@ function encodeCandidate({ parts, finish }: ChatCandidate, index: number, option
   const media = parts.filter((part) => part.type === 'media').map(encodeMedia);
   const images = media.flatMap((piece) => piece.images ?? []);
   const audio = media.find((piece) => piece.audio);
-  const isSilent = calls.length > 0 || refusal !== '' || audio !== undefined || UNSAID.has(finish.reason);
+  const isSilent = calls.length > 0 || refusal !== '' || audio !== undefined || EMPTY_ANSWER_REASONS.has(finish.reason);
   const message = {
     role: 'assistant',
     content: text === '' && isSilent ? null : text,
@@ -70,7 +70,7 @@ function textOf(parts: OpenPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** Citations count within their part; on this wire within the whole content. */
+/** Converts citation offsets from the part to the whole content. */
 function citationsOf(parts: OpenPart[]): Parameters<typeof encodeCitations>[0] {
   let start = 0;
   return parts.flatMap((part) => {

@@ -1,10 +1,10 @@
-/** State that the gateway sealed, in a body that goes to an upstream of this wire as it is. */
+/** Wrapped state in a body relayed to an upstream of chat completions. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 import { callSignature, encodeOwnDetail } from './reasoning.ts';
 
-/** Gives state of `origin` back its own form and takes everyone else's out with its reasoning, in place. True when something changed. */
+/** Unwraps state of `origin` and removes other state with its reasoning, in place; returns whether the body changed. */
 export function restoreState(body: Json, origin: string): boolean {
   const messages: Json[] = Array.isArray(body?.messages) ? body.messages.filter(isObject) : [];
   const changes = messages.map((message) => {

@@ -1,4 +1,4 @@
-/** Chunks of an upstream as events of the hub; a whole answer is decoded as one chunk, so that both read the same. */
+/** Stream decoder: converts upstream chunks to hub events; a whole answer is decoded as one chunk. */
 
 import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -6,7 +6,7 @@ import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import type { StreamDecoder, Target } from '../../core/operation.ts';
 import { type CallDelta, createPartWriter } from '../../core/parts.ts';
-import { answer, MOST_CANDIDATES } from './answer-shape.ts';
+import { answer, MAX_CANDIDATES } from './answer-shape.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish, settleFinish } from './finish.ts';
@@ -19,7 +19,7 @@ interface Slot {
   id?: string;
 }
 
-/** One candidate so far. */
+/** State of one candidate. */
 interface Lane {
   finish?: Finish;
   seen: { calls: boolean; refusal: boolean };
@@ -34,7 +34,7 @@ interface Lane {
 
 export interface ChatChunkDecoder {
   push(body: Json): ChatEvent[];
-  /** `complete` when the upstream said that nothing follows. */
+  /** `complete` after the end mark of the upstream. */
   end(complete: boolean): ChatEvent[];
 }
 
@@ -99,7 +99,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return lanes[candidate];
   }
 
-  /** Chunks that say nothing yet, like the prompt filter's results, don't begin the message. */
+  /** Chunks without content, such as prompt filter results, don't start the message. */
   function start(body: Json): ChatEvent[] {
     if (id !== undefined || (!body.id && !body.choices?.length)) return [];
     const given: string = body.id || `chatcmpl-${body.created ?? 0}`;
@@ -117,7 +117,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const listed = decodeSources(body);
     if (listed.length > 0) sources = listed;
     const events = start(body);
-    const choices: Json[] = (body.choices ?? []).slice(0, MOST_CANDIDATES);
+    const choices: Json[] = (body.choices ?? []).slice(0, MAX_CANDIDATES);
     for (const [position, choice] of choices.entries()) {
       for (const event of decodeChoice(choice, choice.index ?? position)) events.push(event);
     }
@@ -198,7 +198,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     });
     const legacy = delta.function_call;
     if (legacy?.name || legacy?.arguments) {
-      const { key, id } = slotOf(lane, { index: MOST_CANDIDATES }, candidate);
+      const { key, id } = slotOf(lane, { index: MAX_CANDIDATES }, candidate);
       events.push(...writer.call(candidate, key, { id, ...callDelta({ function: legacy }) }));
     }
     if (events.length > 0) lane.seen.calls = true;
@@ -275,7 +275,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   return { push, end };
 }
 
-/** The wire doesn't say what kind of sound it is; raw samples say it neither. */
+/** Audio type detected from the data; the wire does not name it, and raw samples have no header. */
 function withMime(audio: MediaPart): MediaPart {
   const mime = sniffBase64(audio.data ?? '');
   return mime ? { ...audio, mime } : audio;
@@ -289,7 +289,7 @@ function callDelta(call: Json): CallDelta {
   return { name, args: isObject(args) ? JSON.stringify(args) : (args ?? '') };
 }
 
-/** An id for a call that came without one: unique in a conversation, because the answer's id is. */
+/** Generated id of a call without one: unique in a conversation, because the answer's id is. */
 function inventedId(message: string, call: string): string {
   return `call_${message
     .replace(/^chatcmpl-/, '')

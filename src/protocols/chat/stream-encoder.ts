@@ -1,4 +1,4 @@
-/** Events of the hub as chunks for a client. */
+/** Stream encoder: converts hub events to chunks for a client. */
 
 import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
@@ -12,7 +12,7 @@ import { encodeTier, encodeUsage } from './usage.ts';
 export const KEEP_ALIVE = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
 
-/** One choice so far. `details` and `images` count what was sent: official SDKs put lists together by `index`. */
+/** State of one choice. `details` and `images` count what was sent: official SDKs put lists together by `index`. */
 interface Lane {
   index: number;
   started: boolean;
@@ -26,7 +26,7 @@ interface Lane {
 }
 
 /**
- * A part that has begun. `order` counts the calls of the choice; `detail` is the place of a reasoning in
+ * An open part. `order` counts the calls of the choice; `detail` is the place of a reasoning in
  * `reasoning_details`, once it has one; `from` is where a text begins in its content.
  */
 interface Open {
@@ -96,7 +96,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     }
   }
 
-  /** State that a text or reasoning began with. */
+  /** State at the start of a text or reasoning. */
   function carryState(open: Open): string {
     const { part } = open;
     if ((part.type !== 'text' && part.type !== 'reasoning') || !part.opaque) return '';
@@ -108,7 +108,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return open.detail;
   }
 
-  /** State of a part that is no reasoning. */
+  /** State of a part other than reasoning. */
   function stateDetails(lane: Lane, opaque: Opaque, id: string): Json {
     return { reasoning_details: [encodeStateDetail(opaque, id, lane.details++)] };
   }
@@ -151,7 +151,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     }
   }
 
-  /** A signature without its text is worthless: with hidden text it isn't sent, unless there was none. */
+  /** A signature without its text is unusable: it isn't sent with hidden text, unless there was no text. */
   function growState(open: Open, opaque: Opaque): string {
     const { lane, part, order, length } = open;
     switch (part.type) {

@@ -77,7 +77,7 @@ function nameOfAllowed(tool: Json, index: number): string {
 }
 
 interface Encoding {
-  /** Names of what is left out. */
+  /** Names of dropped fields. */
   dropped: Set<string>;
   schemas: SchemaBudget;
 }
@@ -109,7 +109,7 @@ function encodeTool(tool: Tool, rules: ModelRules, { dropped, schemas }: Encodin
   return { type: 'function', function: { name, description, parameters, strict }, ...mark };
 }
 
-/** `cache_control` of servers that take the marks of the messages protocol; they know only its two lifetimes. */
+/** `cache_control` of servers that take the marks of the messages protocol; only its two lifetimes are supported. */
 export function cacheControl({ ttl }: { ttl?: string }): Json {
   return { type: 'ephemeral', ...(ttl && { ttl: ttl === '5m' ? '5m' : '1h' }) };
 }

@@ -1,4 +1,4 @@
-/** Members inside a client's messages, tools and options that nothing reads. */
+/** Unread members inside a client's messages, tools and options. */
 
 import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';

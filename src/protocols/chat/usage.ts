@@ -1,4 +1,4 @@
-/** Token counts, which every server spells a little differently. */
+/** Token usage of chat completions, in all dialects. */
 
 import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
@@ -36,7 +36,7 @@ export function usageOf(body: Json): Usage | undefined {
 const TICKS_PER_USD = 1e10;
 
 /**
- * USD that the upstream takes: a number (OpenRouter, which takes a fee where the vendor bills the operator's own key), the
+ * Reported cost in USD: a number (OpenRouter, which charges a fee if the vendor bills the operator's own key), the
  * total of an object (Perplexity), or ticks (xAI).
  */
 function reportedCost({ cost, cost_details, is_byok, cost_in_usd_ticks: ticks }: Json): number | undefined {
@@ -65,7 +65,7 @@ function sums(usage: Json): { input: number; output: number; reasoning?: number 
   return { input, output: output + uncounted, reasoning: reasoning || uncounted };
 }
 
-/** A share that is larger than its whole was counted apart from it. */
+/** A detail count larger than its total was counted separately. */
 function apart(whole: number, share: number | undefined): number {
   return share !== undefined && share > whole ? whole + share : whole;
 }
@@ -108,8 +108,8 @@ function costMembers(usage: Usage, costOf: CostOf | undefined): Json {
 const COST_DIGITS = 12;
 
 /**
- * What an upstream's usage lacks to say what the answer costs here. `cost` is what the key is charged, whoever said so;
- * everything else that the upstream says stays.
+ * Cost members to set in an upstream's usage. `cost` is the amount charged to the key;
+ * all other members of the upstream stay.
  */
 export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] {
   const costs = costMembers({ input: 0, output: 0, ...usage }, costOf);

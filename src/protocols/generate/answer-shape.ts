@@ -1,9 +1,9 @@
-/** What an upstream's answer or chunk should look like, as far as it is read here. */
+/** Expected types of the members read from an upstream's answer or chunk. */
 
 import { below, count, either, flag, list, number, object, record, text } from '../../core/json/shape.ts';
 
-/** More candidates than any request may ask for. */
-const MOST_CANDIDATES = 128;
+/** Maximum number of candidates, above that of any request. */
+const MAX_CANDIDATES = 128;
 
 const piece = record({
   jsonPath: text,
@@ -39,7 +39,7 @@ const recitation = record({ ...segment, uri: text, title: text });
 const token = record({ token: text, logProbability: number });
 
 const candidate = record({
-  index: below(MOST_CANDIDATES),
+  index: below(MAX_CANDIDATES),
   content: record({ parts: list(part) }),
   finishReason: either(text, number),
   continuationToken: text,

@@ -1,4 +1,4 @@
-/** The public catalog in this protocol's shape. */
+/** Catalog models in the format of generateContent. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel } from '../../core/model.ts';

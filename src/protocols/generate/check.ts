@@ -1,4 +1,4 @@
-/** The rules that a client's body must keep before anything is done with it. */
+/** Request check of generateContent. */
 
 import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
@@ -109,10 +109,10 @@ const GenerateRequest = Type.Object({
 
 const CountRequest = Type.Object({ generateContentRequest: GenerateRequest });
 
-/** What a request may cost. */
-const KEPT = ['generationConfig.maxOutputTokens', 'generationConfig.candidateCount'];
+/** Members whose ranges the gateway enforces: they determine the cost of a request. */
+const LIMITED_PATHS = ['generationConfig.maxOutputTokens', 'generationConfig.candidateCount'];
 
-const GenerateLimits = relaxed(GenerateRequest, KEPT);
+const GenerateLimits = relaxed(GenerateRequest, LIMITED_PATHS);
 const CountLimits = relaxed(CountRequest, []);
 
 export const requestSchema = GenerateRequest;
@@ -128,7 +128,7 @@ function checkComplete(request: Json, schema: TSchema): void {
   checkSchemas(request);
 }
 
-/** A count takes the contents alone, or a whole request under `generateContentRequest`. */
+/** A token count accepts only contents, or a whole request under `generateContentRequest`. */
 function createCountCheck(plain: TSchema, wrapped: TSchema): (body: Json) => void {
   return (body) => {
     const request = camelCased(body);

@@ -1,4 +1,4 @@
-/** Where an answer comes from: grounding and recitations count in UTF-8 bytes of the answer's text, the hub in UTF-16 units of a part. */
+/** Citations: grounding and recitations use UTF-8 byte offsets of the answer's text, the hub UTF-16 offsets of a part. */
 
 import type { Citation } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
@@ -42,7 +42,7 @@ function decodeRecitations(metadata: Json, text: string): Citation[] {
   }));
 }
 
-/** The segment's own text tells whether its offsets count from where we count; else it is searched for. */
+/** Verifies the offsets of a segment by its text; if they don't match, searches for the text. */
 function createLocator(text: string): (segment: Json) => { start?: number; end?: number } {
   const bytes = byteOffsets(text);
   return ({ startIndex, endIndex, text: quoted }) => {

@@ -74,7 +74,7 @@ export const complete: CompleteOperation = {
   endIsLast: false,
 };
 
-/** Either every candidate says why it ended, or the prompt was not let through. */
+/** True if every candidate has a finish reason, or the prompt was blocked. */
 function isEnd({ data }: SseEvent): boolean {
   if (!data.includes('"finishReason"') && !data.includes('"blockReason"')) return false;
   let chunk: Json;

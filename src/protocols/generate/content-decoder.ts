@@ -1,4 +1,4 @@
-/** A client's contents as turns: calls get ids, and results find the calls that they answer. */
+/** Content decoder: converts client contents to turns, assigns call ids and matches results to calls. */
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -9,7 +9,7 @@ import { lookUp } from '../../core/table.ts';
 import { list } from './spelling.ts';
 import { decodeState } from './state.ts';
 
-/** Members of a part that are read here; any other is only named as left out. */
+/** Members of a part that are read; others are reported as dropped. */
 const PART_FIELDS = new Set([
   'text',
   'thought',
@@ -26,7 +26,7 @@ const PART_FIELDS = new Set([
   'mediaResolution',
 ]);
 
-/** Members of what a part holds. */
+/** Known members of the objects in a part. */
 const INSIDE: Record<string, ReadonlySet<string>> = {
   inlineData: new Set(['mimeType', 'data', 'displayName']),
   fileData: new Set(['mimeType', 'fileUri', 'displayName']),
@@ -45,7 +45,7 @@ const DETAILS: Record<string, MediaPart['detail']> = {
 interface Calls {
   /** Of the last model turn. */
   last: (Pick<CallPart, 'id' | 'name'> & { answered: boolean })[];
-  /** Ids of all turns that the client wrote itself. */
+  /** Call ids in all turns, set by the client. */
   ids: Set<string>;
 }
 
@@ -54,7 +54,7 @@ export interface DecodedContents {
   dropped: string[];
 }
 
-/** `resolution` is the one that holds for all media which don't say their own. */
+/** `resolution` applies to media without their own. */
 export function decodeContents(contents: Json, resolution?: Json): DecodedContents {
   const dropped = new Set<string>();
   const calls: Calls = { last: [], ids: new Set() };
@@ -73,7 +73,7 @@ export function decodeContents(contents: Json, resolution?: Json): DecodedConten
   return { turns: whole.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
 }
 
-/** Clients keep each chunk of a streamed answer as a content of its own. */
+/** Joins consecutive contents: clients store each chunk of a streamed answer as a separate content. */
 function joinedAnswers(turns: Turn[]): Turn[] {
   const joined: Turn[] = [];
   for (const turn of turns) {
@@ -84,7 +84,7 @@ function joinedAnswers(turns: Turn[]): Turn[] {
   return joined;
 }
 
-/** A piece that is only white space joins the text before it: upstreams refuse it as a text of its own. */
+/** White space joins the preceding text: upstreams refuse it as a separate text. */
 function joinPieces(parts: Part[], more: Part[]): void {
   const [next, ...rest] = more;
   const last = parts.at(-1);
@@ -117,7 +117,7 @@ function unreadIn(part: Json): string[] {
   return [...unreadFields(part, PART_FIELDS), ...inside, ...resolution];
 }
 
-/** Whether a resolution is asked for that the hub has no word for. */
+/** Whether the resolution has no hub equivalent. */
 export function isUnknownDetail(resolution: Json): boolean {
   return typeof resolution === 'string' && !resolution.endsWith('UNSPECIFIED') && DETAILS[resolution] === undefined;
 }
@@ -134,7 +134,7 @@ function decodePart(part: Json, resolution: Json): Part[] {
   return text === '' && !opaque ? [] : [{ type: 'text', text, ...state }];
 }
 
-/** A thought comes back in the pieces that it was streamed in; the signature belongs to all of them and ends it. */
+/** Joins the streamed pieces of a thought; the signature belongs to all of them and ends the thought. */
 function joinedReasoning(parts: Part[]): Part[] {
   const result: Part[] = [];
   let open: ReasoningPart | undefined;
@@ -177,7 +177,7 @@ export function decodeBlob(blob: Json): MediaPart {
 
 const OWN_FILE = /^https:\/\/[^/]*generativelanguage\.googleapis\.com\//;
 
-/** Web addresses are anyone's to fetch; what lies in Google's stores is known there only. */
+/** URLs can be fetched by any provider; files in Google's storage cannot. */
 export function decodeFile({ fileUri, mimeType, displayName }: Json): MediaPart {
   const foreign = /^https?:\/\//.test(fileUri) && !OWN_FILE.test(fileUri);
   const mime = mimeType ? { mime: mimeType } : {};

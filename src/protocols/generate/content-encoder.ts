@@ -1,4 +1,4 @@
-/** Turns as contents for an upstream: roles alternate, and every call is answered in the content after it. */
+/** Content encoder: converts turns to contents with alternating roles, and puts results directly after their calls. */
 
 import type { CallPart, Opaque, Part, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -14,7 +14,7 @@ interface Content {
   parts: Json[];
 }
 
-/** Stands where a user turn is demanded and the client sent none. */
+/** Placeholder for a required user turn. */
 const FILLER = { text: '.' };
 
 /** Throws `invalid_request` for a result without a call. */
@@ -35,7 +35,7 @@ export function encodeContents(turns: Turn[], target: Target): Content[] {
   return contents;
 }
 
-/** System turns that come after others are told by the user. */
+/** Later system turns become user content. */
 function merged(turns: Turn[]): { role: Content['role']; parts: Part[] }[] {
   const result: { role: Content['role']; parts: Part[] }[] = [];
   for (const turn of turns) {
@@ -47,7 +47,7 @@ function merged(turns: Turn[]): { role: Content['role']; parts: Part[] }[] {
   return result;
 }
 
-/** Results first and in the order of their calls, those that are missing made up as errors, then the rest. */
+/** Results first and in the order of their calls, with errors for missing results, then the rest. */
 function encodeUserParts(parts: Part[], calls: CallPart[], target: Target): Json[] {
   const results = parts.filter((part) => part.type === 'result');
   // Of several results of one call the first counts.
@@ -101,7 +101,7 @@ function encodeModelParts(parts: Part[], target: Target): Json[] {
   return result;
 }
 
-/** An empty text is nothing, unless it is signed. */
+/** Whether a part is empty: an empty text without a signature. */
 function encodePart(part: Part, target: Target, signed = false): Json[] {
   switch (part.type) {
     case 'text':
@@ -119,14 +119,14 @@ function encodePart(part: Part, target: Target, signed = false): Json[] {
   }
 }
 
-/** A model's slip in an earlier turn must not end the conversation. */
+/** Invalid arguments of an earlier turn become empty, so that the conversation can continue. */
 function argsOf(call: CallPart): Json {
   return call.custom ? { input: call.args } : (parseObject(call.args) ?? {});
 }
 
 /**
  * Within the current turn, which begins with the user's last own words, the first call of every step must be signed.
- * Calls of other models, and those whose client lost the signature, get the stand-in.
+ * Calls of other models, and calls without a signature, get the placeholder signature.
  */
 function signCalls(contents: Content[]): void {
   const start = contents.findLastIndex(({ role, parts }) => role === 'user' && !parts[0]?.functionResponse);

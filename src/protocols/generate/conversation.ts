@@ -16,7 +16,7 @@ export const state: StateAccess = {
 };
 
 export const requestModel = {
-  // The path names the model; some servers believe a body that names another.
+  // The path names the model; some servers prefer a different model in the body.
   paths: [['model'], ['generateContentRequest', 'model'], ['generate_content_request', 'model']],
   required: false,
   spell: (model: string) => `models/${model}`,

@@ -1,4 +1,4 @@
-/** Errors in Google's shape, in both directions. */
+/** Errors of generateContent, in both directions. */
 
 import {
   codeOfDecisiveStatus,
@@ -59,7 +59,7 @@ function details(error: GatewayError, requestId: string): Json[] {
   return list;
 }
 
-const TOO_LONG = /token count|maximum number of tokens|context (length|window)|too many tokens/i;
+const CONTEXT_LENGTH_PATTERN = /token count|maximum number of tokens|context (length|window)|too many tokens/i;
 
 export function decodeError(status: number, body: unknown): GatewayError {
   const answer: Json = Array.isArray(body) ? body[0] : body;
@@ -70,14 +70,14 @@ export function decodeError(status: number, body: unknown): GatewayError {
   if (!decided && isOurFault(status, error)) {
     return new GatewayError('upstream_error', 'The upstream refused the credentials of the gateway.', found);
   }
-  if (status === 400 && TOO_LONG.test(text ?? '') && /exceed|too (long|many|large)/i.test(text ?? '')) {
+  if (status === 400 && CONTEXT_LENGTH_PATTERN.test(text ?? '') && /exceed|too (long|many|large)/i.test(text ?? '')) {
     return new GatewayError('context_length_exceeded', text ?? '', found);
   }
   const code = decided ?? codeOfUpstreamStatus(status);
   return new GatewayError(code, text ?? `The upstream answered with status ${status}.`, found);
 }
 
-/** A key that is bad, missing or not entitled: nothing that the caller could mend, and nothing of it may be shown. */
+/** Errors of the gateway's own key; their details are not shown to the caller. */
 function isOurFault(status: number, error: Json): boolean {
   if (status === 401 || status === 403 || error.status === 'FAILED_PRECONDITION') return true;
   const reasons = Array.isArray(error.details) ? error.details.map((detail: Json) => detail?.reason) : [];
@@ -95,7 +95,7 @@ function retryDelay(error: Json): number | undefined {
   return Number.isFinite(seconds) ? Math.ceil(seconds * 1000) : undefined;
 }
 
-/** The error that an answer of status 200 or a frame holds. */
+/** The error in a 200 body or a frame, if any. */
 export function errorIn(body: Json): GatewayError | undefined {
   const answer = Array.isArray(body) ? body[0] : body;
   if (!isObject(answer) || !isObject(answer.error)) return undefined;

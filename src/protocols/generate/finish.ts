@@ -1,4 +1,4 @@
-/** Why an answer ended, in both directions. */
+/** Finish reasons of generateContent, in both directions. */
 
 import type { Finish, FinishReason } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -57,7 +57,7 @@ export function decodeFinish(candidate: Json, called: boolean): Finish {
   return finish;
 }
 
-/** A prompt that was not let through: the answer has no candidates. */
+/** A blocked prompt: the answer has no candidates. */
 export function decodeBlock(feedback: Json): Finish {
   const finish: Finish = { reason: 'blocked', raw: String(feedback?.blockReason ?? 'BLOCK_REASON_UNSPECIFIED') };
   if (typeof feedback?.blockReasonMessage === 'string') finish.explanation = feedback.blockReasonMessage;

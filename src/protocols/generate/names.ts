@@ -1,4 +1,4 @@
-/** The names of members that a generateContent body may hold, in both spellings of protobuf's JSON. */
+/** Known member names of a generateContent body, in both spellings of protobuf's JSON. */
 
 import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';

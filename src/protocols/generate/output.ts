@@ -1,9 +1,9 @@
-/** How much output a generateContent body asks for, in either spelling; thinking is a part of it. */
+/** Requested output of a generateContent body, in either spelling; includes thinking. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
-import { type AskedOutput, largestFigure } from '../../core/output.ts';
+import { largestFigure, type RequestedOutput } from '../../core/output.ts';
 
-export function outputOf(body: Json): AskedOutput {
+export function outputOf(body: Json): RequestedOutput {
   const config = configOf(body) ?? {};
   const limit = largestFigure([config.maxOutputTokens, config.max_output_tokens]);
   const answers = largestFigure([config.candidateCount, config.candidate_count]) ?? 1;

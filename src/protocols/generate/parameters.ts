@@ -1,4 +1,4 @@
-/** The hub's parameters as this protocol spells them, for errors and for the header that names what was left out. */
+/** Parameter names of generateContent, for errors and for the header of dropped parameters. */
 
 const NAMES: Record<string, string> = {
   turns: 'contents',

@@ -1,4 +1,4 @@
-/** A call whose arguments arrive in pieces: JSON paths with values, and strings that go on. */
+/** Partial call: assembles arguments from JSON paths with values and continued strings. */
 
 import type { CallPart } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
@@ -43,7 +43,7 @@ function pathOf(path: string): (string | number)[] {
   );
 }
 
-/** Arrays are filled in order: whatever is not their next or an earlier index is a broken upstream's. */
+/** Arrays are filled in order; an index beyond the next one is an upstream error. */
 function fits(node: Json, key: string | number): boolean {
   return Array.isArray(node) ? typeof key === 'number' && key <= node.length : key !== '__proto__';
 }

@@ -1,4 +1,4 @@
-/** Thinking, as an effort, a level or a budget. */
+/** Thinking configuration: efforts, levels and budgets. */
 
 import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
 import { budgetOf, effortOf } from '../../core/effort.ts';
@@ -7,9 +7,9 @@ import type { ModelRules } from '../../core/model.ts';
 
 const LEVELS: readonly Effort[] = ['minimal', 'low', 'medium', 'high'];
 
-const LARGEST_OUTPUT = 65_536;
+const MAX_OUTPUT_TOKENS = 65_536;
 
-/** What the models with budgets accept where the catalog doesn't say. */
+/** Default budget range in tokens, if the catalog has none. */
 const BUDGET = { min: 128, max: 24_576 };
 
 export function decodeReasoning(config: Json): ReasoningRequest | undefined {
@@ -24,7 +24,7 @@ export function decodeReasoning(config: Json): ReasoningRequest | undefined {
   return reasoning;
 }
 
-/** Undefined when nothing is to be said, or nothing can be. */
+/** Undefined if unset or unsupported. */
 export function encodeReasoning(request: ChatRequest, rules: ModelRules): Json | undefined {
   if (!request.reasoning) return undefined;
   const { effort, budget, visible } = request.reasoning;
@@ -34,16 +34,16 @@ export function encodeReasoning(request: ChatRequest, rules: ModelRules): Json |
     const thinkingBudget = budgetFor(request, request.reasoning, rules);
     return { ...(thinkingBudget !== undefined && { thinkingBudget }), ...includeThoughts };
   }
-  const wanted = effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, LARGEST_OUTPUT));
-  return { ...(wanted && { thinkingLevel: levelFor(wanted, rules.efforts).toUpperCase() }), ...includeThoughts };
+  const requested = effort ?? (budget === undefined || budget < 0 ? undefined : effortOf(budget, MAX_OUTPUT_TOKENS));
+  return { ...(requested && { thinkingLevel: levelFor(requested, rules.efforts).toUpperCase() }), ...includeThoughts };
 }
 
-/** Models that think in levels cannot be silenced: the lowest level is the nearest thing to no thinking. */
+/** Thinking levels cannot be disabled; the lowest level replaces effort `none`. */
 function levelFor(effort: Effort, allowed: readonly Effort[] = LEVELS): Effort {
   const accepted = LEVELS.filter((level) => allowed.includes(level));
   if (effort === 'none') return accepted[0] ?? 'low';
-  const wanted = LEVELS.indexOf(effort);
-  const rank = wanted < 0 ? LEVELS.length : wanted;
+  const level = LEVELS.indexOf(effort);
+  const rank = level < 0 ? LEVELS.length : level;
   return accepted.findLast((level) => LEVELS.indexOf(level) <= rank) ?? accepted[0] ?? 'low';
 }
 
@@ -52,6 +52,6 @@ function budgetFor(request: ChatRequest, { effort, budget }: ReasoningRequest, r
   if (effort === 'none' || budget === 0) return rules.reasoningOff === false ? min : 0;
   if (budget !== undefined) return budget < 0 ? -1 : Math.min(max, Math.max(min, budget));
   if (effort === undefined) return undefined;
-  const output = Math.min(request.maxTokens ?? LARGEST_OUTPUT, LARGEST_OUTPUT);
+  const output = Math.min(request.maxTokens ?? MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS);
   return Math.min(max, Math.max(min, budgetOf(effort, output)));
 }

@@ -1,4 +1,4 @@
-/** A client's request as the hub's. */
+/** Request decoder of generateContent. */
 
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -11,7 +11,7 @@ import { fromSchemaForm } from './schema.ts';
 import { camelCased } from './spelling.ts';
 import { decodeToolChoice, decodeTools } from './tool-decoder.ts';
 
-/** What is read here; any other member only tunes and is named as left out. */
+/** Members that are read; others are reported as dropped. */
 const FIELDS = new Set([
   'model',
   'contents',
@@ -70,7 +70,7 @@ export function decodeRequest(body: Json): ChatRequest {
   };
 }
 
-/** What stands for content that only Google has. */
+/** Members that refer to content stored at Google. */
 function refuse(request: Json): void {
   for (const name of ['cachedContent', 'continuationToken']) {
     if (!request[name]) continue;
@@ -79,7 +79,7 @@ function refuse(request: Json): void {
   }
 }
 
-/** Undefined also for what says nothing and for what the hub has no word for. */
+/** Undefined for unspecified values and values without a hub equivalent. */
 function decodeTier(tier: Json): ChatRequest['tier'] {
   return lookUp(TIERS, tier?.toLowerCase().replace(/^service_tier_/, ''));
 }
@@ -89,7 +89,7 @@ function isUnknownTier(tier: Json): boolean {
 }
 
 const TOOL_CONFIG = new Set(['functionCallingConfig']);
-/** Whether calls come whole is told apart from what is asked: those of other protocols always come in pieces. */
+/** Known members; `streamFunctionCallArguments` has no effect, because other protocols always stream arguments. */
 const CALLING = new Set(['mode', 'allowedFunctionNames', 'streamFunctionCallArguments']);
 const THINKING = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
 

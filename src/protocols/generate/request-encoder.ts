@@ -1,4 +1,4 @@
-/** The hub's request for an upstream. */
+/** Request encoder of generateContent. */
 
 import type { ChatRequest, MediaPart, Part, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -15,11 +15,17 @@ import { encodeToolChoice, encodeTools } from './tool-encoder.ts';
 
 const MAX_STOPS = 5;
 
-const SIZED = ['detail'] as const;
-const PLACES = {
+const RESOLUTION_DETAILS = ['detail'] as const;
+const SUPPORTED_DETAILS = {
   protocol: 'generate',
   names: false,
-  media: { image: SIZED, document: SIZED, audio: SIZED, video: SIZED, text: ['title', 'context', 'detail'] },
+  media: {
+    image: RESOLUTION_DETAILS,
+    document: RESOLUTION_DETAILS,
+    audio: RESOLUTION_DETAILS,
+    video: RESOLUTION_DETAILS,
+    text: ['title', 'context', 'detail'],
+  },
 } as const;
 
 const TIERS: Partial<Record<string, string>> = { default: 'standard', flex: 'flex', priority: 'priority' };
@@ -32,7 +38,7 @@ const RESOLUTIONS: Partial<Record<string, string>> = {
 
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   const { rules } = target;
-  const dropped = new Set(unsupportedTurnDetails(request.turns, PLACES));
+  const dropped = new Set(unsupportedTurnDetails(request.turns, SUPPORTED_DETAILS));
   const leading = request.turns.findIndex(({ role }) => role !== 'system');
   const split = leading < 0 ? request.turns.length : leading;
   const schemas = createSchemaBudget();
@@ -64,7 +70,7 @@ function instructionsOf(turns: Turn[]): Json[] {
   );
 }
 
-/** A model that cannot be made to answer in a format is asked to. */
+/** Describes the format in the instruction, for models without native formats. */
 function formatInstruction(request: ChatRequest, rules: ModelRules): Json[] {
   const { format } = request;
   if (!format || isNative(request, rules)) return [];
@@ -142,9 +148,11 @@ function encodeOutput(request: ChatRequest, rules: ModelRules, dropped: Set<stri
 /** One resolution holds for the whole request: that of the images, if they agree. */
 function resolutionOf(turns: Turn[], dropped: Set<string>): string | undefined {
   const media = turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
-  const wanted = new Set(media.map(({ detail }) => RESOLUTIONS[detail ?? '']).filter((name) => name !== undefined));
-  if (wanted.size > 1) dropped.add('turns.parts.detail');
-  return wanted.size === 1 ? [...wanted][0] : undefined;
+  const resolutions = new Set(
+    media.map(({ detail }) => RESOLUTIONS[detail ?? '']).filter((name) => name !== undefined),
+  );
+  if (resolutions.size > 1) dropped.add('turns.parts.detail');
+  return resolutions.size === 1 ? [...resolutions][0] : undefined;
 }
 
 function mediaIn(part: Part): MediaPart[] {
@@ -161,7 +169,7 @@ function allowedChoice(request: ChatRequest, rules: ModelRules, dropped: Set<str
   return { type: 'auto' as const };
 }
 
-/** What this wire has no field for and what only tunes the answer. */
+/** Tuning parameters that this protocol does not support. */
 function nameUnsupported(request: ChatRequest, dropped: Set<string>): void {
   for (const name of ['logitBias', 'metadata', 'user', 'cacheKey', 'verbosity', 'audio'] as const) {
     if (request[name] !== undefined) dropped.add(name);

@@ -69,7 +69,7 @@ function isPlainText(part: Json): boolean {
   return typeof part?.text === 'string' && !part.thought && !part.thoughtSignature;
 }
 
-/** A call that the output limit broke off: this wire cannot show half an object. */
+/** Whether a call was truncated by the output limit; partial objects cannot be represented. */
 export function isCutOff(part: OpenPart, { reason }: Finish): boolean {
   const limited = reason === 'length' || reason === 'context-full';
   return limited && part.type === 'call' && !part.custom && parseObject(part.args) === undefined;

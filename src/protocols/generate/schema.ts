@@ -33,7 +33,7 @@ export const DIALECT: SchemaDialect = {
 };
 
 /** Limits that protobuf JSON writes as strings because they are 64 bits wide. */
-const WIDE = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
+const INT64_KEYWORDS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
 const NOT_JSON_SCHEMA = new Set(['nullable', 'propertyOrdering', 'example']);
 
@@ -66,6 +66,6 @@ function translateKeyword(keyword: string, value: Json): Json {
     case 'properties':
       return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fromSchemaForm(inner)]));
     default:
-      return WIDE.has(keyword) && typeof value === 'string' ? Number(value) : value;
+      return INT64_KEYWORDS.has(keyword) && typeof value === 'string' ? Number(value) : value;
   }
 }

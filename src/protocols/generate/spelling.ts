@@ -1,8 +1,8 @@
-/** Protobuf JSON is read in two spellings: `snake_case` keys become the `camelCase` ones that everything else looks for. */
+/** Protobuf JSON spellings: converts `snake_case` keys to `camelCase`. */
 
 import { isObject, isRawNumber, type Json } from '../../core/json/json.ts';
 
-/** Members whose insides belong to the client: their keys are data, not fields. */
+/** Members with free-form content: their keys are data, not fields. */
 const FREE_FORM = new Set([
   'args',
   'customMetadata',

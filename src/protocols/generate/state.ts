@@ -1,14 +1,14 @@
-/** Thought signatures: state of a model that rides on a part and must come back on the same part. */
+/** Thought signatures: state of a part that must be returned on the same part. */
 
 import type { Opaque } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 import { list } from './spelling.ts';
 
-/** What Google accepts in place of a signature that was never made or belongs to another model. */
+/** Placeholder that Google accepts instead of a missing signature or one of another model. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator';
 
-/** The state a client hands back: wrapped by us, or its own provider's raw signature, whose owner is not known. */
+/** The state a client returns: wrapped by the gateway, or its own provider's raw signature, whose owner is not known. */
 export function decodeState(part: Json): Opaque | undefined {
   const { thoughtSignature } = part;
   if (typeof thoughtSignature !== 'string' || thoughtSignature === '' || thoughtSignature === NO_SIGNATURE) {
@@ -18,8 +18,8 @@ export function decodeState(part: Json): Opaque | undefined {
 }
 
 /**
- * Puts the provider's own signatures into a relayed body in place of wrapped ones. Others' are taken out, with the thought
- * that they sign; a call must have one, so it gets the stand-in.
+ * Unwraps the provider's own signatures in a relayed body. Other signatures are removed, with the thought
+ * that they sign; a call requires a signature, so it gets the placeholder.
  */
 export function restoreState(body: Json, origin: string): boolean {
   let changed = false;

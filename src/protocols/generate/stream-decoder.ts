@@ -1,4 +1,4 @@
-/** An upstream's chunks as events. A whole answer is a stream of one chunk. */
+/** Stream decoder of generateContent: converts upstream chunks to events. A whole answer is a stream of one chunk. */
 
 import { createHash } from 'node:crypto';
 import type { CallPart, ChatEvent, Opaque, Usage } from '../../core/chat.ts';
@@ -24,7 +24,7 @@ const NATIVE = [
   'audioTranscription',
 ];
 
-/** What is known of one candidate until its end. */
+/** State of one candidate. */
 interface Lane {
   /** Visible text so far, which citations count in, and where its last part begins. */
   text: string;
@@ -57,7 +57,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   };
 }
 
-/** A candidate of which nothing came, while later ones did. */
+/** An empty candidate before later ones. */
 function absent(candidate: number): ChatEvent {
   return { type: 'candidate-end', candidate, finish: { reason: 'other' } };
 }
@@ -187,14 +187,14 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return call.willContinue ? events : [...events, ...flush(lane, index)];
   }
 
-  /** Ids are missing on some servers: one that the same answer always gives, and no other answer. */
+  /** Generated call id, for servers without ids; stable and unique per answer. */
   function idOf({ name, args }: Json): string {
     const answer = target.answerId === undefined ? [] : [target.answerId];
     const hash = createHash('sha256').update(JSON.stringify([...answer, responseId, calls++, name, args ?? null]));
     return `call_${hash.digest('hex').slice(0, 24)}`;
   }
 
-  /** A call in pieces is over when it says so, and at the latest when something else begins. */
+  /** A partial call ends at its end mark, or when another part begins. */
   function flush(lane: Lane, index: number): ChatEvent[] {
     if (!lane.partial) return [];
     const part: CallPart = { ...lane.partial.call, args: lane.partial.args() };

@@ -1,4 +1,4 @@
-/** Events as chunks for a client: server-sent events, or one JSON array for clients that don't ask for those. */
+/** Stream encoder of generateContent: server-sent events, or one JSON array for clients that don't ask for those. */
 
 import type { ChatEvent, Citation, Finish, Opaque, OpenPart, TokenLogprob, Usage } from '../../core/chat.ts';
 import type { GatewayError } from '../../core/errors.ts';
@@ -26,7 +26,7 @@ interface OpenBlock {
 interface Lane {
   text: string;
   citations: PlacedCitation[];
-  /** A call without whole arguments: an error, unless the output limit turns out to have cut it. */
+  /** A call with incomplete arguments: an error, unless it was truncated by the output limit. */
   broken?: OpenPart;
   finish?: Finish;
 }
@@ -71,7 +71,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return lanes[candidate];
   }
 
-  /** In an array the first element comes at once, so that whatever follows may begin with a comma. */
+  /** In an array the first element is sent immediately, so that all later ones begin with a comma. */
   function startMessage(event: Extract<ChatEvent, { type: 'message-start' }>): string {
     id = event.id;
     usage = event.usage;

@@ -8,7 +8,7 @@ import { list } from './spelling.ts';
 
 const DECLARATION_FIELDS = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
-const SEARCHES = new Set(['googleSearch', 'googleSearchRetrieval']);
+const SEARCH_TOOLS = new Set(['googleSearch', 'googleSearchRetrieval']);
 
 type DecodedTools = Pick<ChatRequest, 'tools' | 'webSearch' | 'dropped'>;
 
@@ -20,7 +20,7 @@ export function decodeTools(tools: Json): DecodedTools {
       if (value === null || (Array.isArray(value) && value.length === 0)) continue;
       if (name === 'functionDeclarations') {
         for (const declaration of list(value)) result.tools.push(decodeDeclaration(declaration, result.dropped));
-      } else if (SEARCHES.has(name)) {
+      } else if (SEARCH_TOOLS.has(name)) {
         result.webSearch = {};
         if (isObject(value)) result.dropped.push(...Object.keys(value).map((key) => `tools.${name}.${key}`));
       } else {

@@ -7,7 +7,7 @@ import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budge
 import { DIALECT } from './schema.ts';
 
 interface Encoding {
-  /** Names of what is left out. */
+  /** Names of dropped fields. */
   dropped: Set<string>;
   schemas: SchemaBudget;
 }

@@ -1,4 +1,4 @@
-/** Token counts: Gemini counts thoughts apart from the answer, and what its tools read apart from the prompt. */
+/** Token usage: Gemini counts thoughts separately from the answer, and tool input separately from the prompt. */
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';

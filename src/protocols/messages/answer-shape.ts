@@ -1,8 +1,8 @@
-/** What an upstream's answer or event should look like, as far as it is read here. */
+/** Expected types of the members read from an upstream's answer or event. */
 
 import { count, list, object, record, text } from '../../core/json/shape.ts';
 
-/** Blocks of types that are not known are kept whole. */
+/** Blocks of unknown types are kept unchanged. */
 export const block = record(
   {
     type: text,

@@ -32,7 +32,7 @@ function encodeText(text: string, { cache }: { cache?: CallPart['cache'] }): Jso
   return text.trim() === '' ? [] : [{ type: 'text', text, ...encodeMark(cache) }];
 }
 
-/** Only state of the target's own can come back to it; thinking without it, or with another's, would be refused. */
+/** Thinking is sent only with state of the target; without state, or with other state, it would be refused. */
 function encodeReasoningPart(part: ReasoningPart, { origin }: Target): Json[] {
   const state = ownState(part.opaque, origin);
   if (!state) return [];
@@ -40,7 +40,7 @@ function encodeReasoningPart(part: ReasoningPart, { origin }: Target): Json[] {
   return [{ type: 'thinking', thinking: part.text, signature: state.value }];
 }
 
-/** Arguments that are not a JSON object are shown to the model as they came. */
+/** Arguments that are not a JSON object are sent to the model unchanged, as text. */
 export function encodeInput(call: CallPart): Json {
   if (call.custom) return { input: call.args };
   return parseObject(call.args) ?? { rawInvalidInput: call.args };
@@ -115,7 +115,7 @@ function plainText(text: string): Json {
   return { type: 'text', media_type: 'text/plain', data: text };
 }
 
-/** Files of one provider don't exist at another, and the hub knows of no upload to this one. */
+/** Refuses file ids: files of one provider don't exist at another. */
 function referenceSource(part: MediaPart): Json {
   if (part.url === undefined) throw unsupported('A file id only works with the provider that holds the file.');
   if (!/^https:\/\//i.test(part.url)) throw unsupported('Media by URL must have an https address.');

@@ -1,4 +1,4 @@
-/** What the content blocks of the messages protocol must hold; other fields and unknown block types pass. */
+/** Schemas of the content blocks of the messages protocol; other fields and unknown block types pass. */
 
 import { type TObject, type TSchema, Type } from 'typebox';
 import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';

@@ -10,7 +10,7 @@ export function decodeMark(control: Json): CacheMark | undefined {
   return control.ttl === '1h' || control.ttl === '5m' ? { ttl: control.ttl } : {};
 }
 
-/** Lifetimes that this protocol lacks become the next it has; five minutes are its default. */
+/** Converts a lifetime to the next supported one; five minutes are the default. */
 export function encodeMark(mark: CacheMark | undefined): { cache_control: Json } | undefined {
   if (!mark) return undefined;
   const long = mark.ttl !== undefined && mark.ttl !== '5m';

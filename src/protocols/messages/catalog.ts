@@ -1,4 +1,4 @@
-/** The catalog's models as the messages protocol shows them. */
+/** Catalog models in the format of the messages protocol. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel } from '../../core/model.ts';

@@ -18,7 +18,7 @@ export function decodeCitation(wire: Json): Citation | undefined {
   return citation;
 }
 
-/** Undefined for a citation that says nothing of its source. */
+/** Undefined for a citation without a source. */
 export function encodeCitation(citation: Citation): Json {
   const { url, title = null, citedText = '', source, native } = citation;
   if (native?.protocol === 'messages') return native.value;
@@ -36,7 +36,7 @@ export function encodeCitation(citation: Citation): Json {
   };
 }
 
-/** Words of a source that has no address, such as a store of the provider's own: a search result without a place. */
+/** Citation of a source without a URL, such as a provider's own store: a search result without a location. */
 function encodeQuote(citedText: string, title: string | null): Json {
   const place = { search_result_index: 0, start_block_index: 0, end_block_index: 1 };
   return { type: 'search_result_location', cited_text: citedText, source: title ?? '', title, ...place };

@@ -1,4 +1,4 @@
-/** Errors of the messages protocol: ours for its clients, and what its upstreams mean by theirs. */
+/** Errors of the messages protocol, in both directions. */
 
 import {
   codeOfDecisiveStatus,
@@ -14,14 +14,14 @@ import { lookUp } from '../../core/table.ts';
 
 interface WireKind {
   type: string;
-  /** Where it differs from the core's table. */
+  /** Status, if it differs from the core's table. */
   status?: number;
 }
 
 const INVALID: WireKind = { type: 'invalid_request_error' };
 const OVERLOADED: WireKind = { type: 'overloaded_error', status: 529 };
 
-/** The wire's type where it is not `invalid_request_error`. */
+/** Wire types other than `invalid_request_error`. */
 const KINDS: Partial<Record<ErrorCode, WireKind>> = {
   invalid_api_key: { type: 'authentication_error' },
   insufficient_quota: { type: 'billing_error' },
@@ -39,16 +39,16 @@ const KINDS: Partial<Record<ErrorCode, WireKind>> = {
   timeout: { type: 'timeout_error' },
 };
 
-/** Clients of this protocol recognise a full context by these words alone. */
-const TOO_LONG = 'prompt is too long';
+/** Text by which clients of this protocol recognise a full context. */
+const CONTEXT_LENGTH_MESSAGE = 'prompt is too long';
 
 /** Makes the official SDK send the whole conversation. */
 const THREAD_NOT_FOUND = { error_code: 'thread_not_found' };
 
 export function encodeError(error: GatewayError, requestId?: string): WireError {
   const { type, status = ERRORS[error.code].status } = KINDS[error.code] ?? INVALID;
-  const unnamed = error.code === 'context_length_exceeded' && !error.message.includes(TOO_LONG);
-  const message = unnamed ? `${TOO_LONG}: ${error.message}` : error.message;
+  const unnamed = error.code === 'context_length_exceeded' && !error.message.includes(CONTEXT_LENGTH_MESSAGE);
+  const message = unnamed ? `${CONTEXT_LENGTH_MESSAGE}: ${error.message}` : error.message;
   const details = error.param === 'thread' && error.code === 'not_found' && { details: THREAD_NOT_FOUND };
   return { status, body: { type: 'error', error: { type, message, ...details }, request_id: requestId } };
 }
@@ -71,18 +71,20 @@ const CODES: Record<string, ErrorCode> = {
   overloaded_error: 'overloaded',
 };
 
-const LONG = /prompt is too long|context (window|limit|length)|too many (input )?tokens/i;
-const ACCOUNT = /credit balance|spend limit|billing|api key/i;
+const CONTEXT_LENGTH_PATTERN = /prompt is too long|context (window|limit|length)|too many (input )?tokens/i;
+const ACCOUNT_PATTERN = /credit balance|spend limit|billing|api key/i;
 const ACCOUNT_STATUSES = [401, 402, 403];
 
-/** The error in an upstream's answer; trouble with the gateway's own account is told without the upstream's words. */
+/** The error in an upstream's answer; errors of the gateway's own account omit the upstream's message. */
 export function decodeError(status: number, body: unknown): GatewayError {
   const error = isObject(body) ? errorObject(body) : undefined;
   const text = error?.message ?? (typeof body === 'string' && !body.includes('<') ? body.trim().slice(0, 500) : '');
   const code = codeOf(status, error?.type, text);
   if (code === 'upstream_error') {
     const own =
-      ACCOUNT_STATUSES.includes(status) || ACCOUNT.test(text) || /auth|billing|permission/.test(error?.type ?? '');
+      ACCOUNT_STATUSES.includes(status) ||
+      ACCOUNT_PATTERN.test(text) ||
+      /auth|billing|permission/.test(error?.type ?? '');
     const message = own || text === '' ? 'The upstream refused or failed to answer.' : upstreamMessage(text);
     return new GatewayError(code, message, { upstreamStatus: status });
   }
@@ -94,16 +96,16 @@ function codeOf(status: number, type: string | undefined, text: string): ErrorCo
   if (ACCOUNT_STATUSES.includes(status)) return 'upstream_error';
   const decided = codeOfDecisiveStatus(status);
   const named = lookUp(CODES, type);
-  // A limit of what the gateway's own account has paid for is none that the caller runs into.
+  // A spending limit of the gateway's own account is not a rate limit of the caller.
   if (decided) return named === 'upstream_error' && /billing/.test(type ?? '') ? named : tooLarge(decided, text);
   const code = named ?? codeOfUpstreamStatus(status);
   if (code !== 'invalid_request') return code;
-  if (ACCOUNT.test(text)) return 'upstream_error';
-  return LONG.test(text) ? 'context_length_exceeded' : code;
+  if (ACCOUNT_PATTERN.test(text)) return 'upstream_error';
+  return CONTEXT_LENGTH_PATTERN.test(text) ? 'context_length_exceeded' : code;
 }
 
 function tooLarge(code: ErrorCode, text: string): ErrorCode {
-  return code === 'payload_too_large' && LONG.test(text) ? 'context_length_exceeded' : code;
+  return code === 'payload_too_large' && CONTEXT_LENGTH_PATTERN.test(text) ? 'context_length_exceeded' : code;
 }
 
 /** Both `{error: {type, message}}` and the flat forms of servers that imitate the protocol. */
@@ -113,7 +115,7 @@ function errorObject(body: Json): { type?: string; message: string } {
   return { type: typeof inner.type === 'string' ? inner.type : undefined, message: words ?? '' };
 }
 
-/** The error in a body or frame that came with status 200, if it is one. */
+/** The error in a body or frame with status 200, if any. */
 export function errorIn(body: Json): GatewayError | undefined {
   if (!isObject(body)) return undefined;
   const bare = body.type === undefined && body.content === undefined && body.error !== undefined && body.error !== null;
@@ -121,7 +123,7 @@ export function errorIn(body: Json): GatewayError | undefined {
   return decodeError(statusOf(isObject(body.error) ? body.error.type : undefined), body);
 }
 
-/** The status an error would have had as an answer of its own. */
+/** The HTTP status for an error inside a stream. */
 function statusOf(type: unknown): number {
   const code = lookUp(CODES, type);
   return code ? ERRORS[code].status : 500;

@@ -1,4 +1,4 @@
-/** Why an answer ended, in the words of the messages protocol and back. */
+/** Finish reasons of the messages protocol, in both directions. */
 
 import type { Finish, FinishReason, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -27,9 +27,9 @@ export function decodeFinish(wire: Json): Finish | undefined {
   return finish;
 }
 
-/** What the parts of an answer say about its end, whatever the upstream's reason. */
+/** Facts of the answer's parts that determine its finish reason. */
 export interface Seen {
-  /** Anything that a client gets to see. */
+  /** Visible content. */
   content: boolean;
   refusal: boolean;
   calls: boolean;
@@ -41,7 +41,7 @@ export function nothingSeen(): Seen {
   return { content: false, refusal: false, calls: false, brokenCall: false };
 }
 
-/** Takes note of a complete part. */
+/** Records a complete part. */
 export function see(seen: Seen, part: OpenPart): void {
   seen.content = true;
   if (part.type === 'refusal') seen.refusal = true;
@@ -50,7 +50,7 @@ export function see(seen: Seen, part: OpenPart): void {
   seen.brokenCall ||= !part.custom && parseObject(part.args) === undefined;
 }
 
-/** `stop_reason`, `stop_sequence` and `stop_details`. Throws `upstream_error` for an end that is none. */
+/** `stop_reason`, `stop_sequence` and `stop_details`. Throws `upstream_error` for a failure reason. */
 export function encodeFinish(finish: Finish, seen: Seen): Json {
   const reason = stopReason(finish, seen);
   const wire: Json = { stop_reason: reason, stop_sequence: null };

@@ -1,4 +1,4 @@
-/** The names of members that a messages body may hold. */
+/** Known member names of a messages body. */
 
 import { Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';

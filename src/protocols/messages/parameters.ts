@@ -1,4 +1,4 @@
-/** Hub parameters as clients of the messages protocol spell them. */
+/** Parameter names of the messages protocol. */
 
 const NAMES: Record<string, string> = {
   turns: 'messages',

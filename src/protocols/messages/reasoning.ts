@@ -1,4 +1,4 @@
-/** How reasoning is asked for: `thinking` and `output_config.effort`. */
+/** Reasoning configuration: `thinking` and `output_config.effort`. */
 
 import type { ChatRequest, Effort, ReasoningRequest } from '../../core/chat.ts';
 import { budgetOf, effortOf } from '../../core/effort.ts';
@@ -12,9 +12,9 @@ export interface EncodedReasoning {
   dropped?: boolean;
 }
 
-const SMALLEST_BUDGET = 1024;
+const MIN_BUDGET_TOKENS = 1024;
 
-/** `maxTokens` is what the body will ask for; `loop` is a tool loop whose thinking belongs to someone else. */
+/** `maxTokens` is the output limit of the body; `loop` is a tool loop with thinking of another provider. */
 export function encodeReasoning(
   request: ChatRequest,
   rules: ModelRules,
@@ -42,7 +42,7 @@ function switchedOff(rules: ModelRules): EncodedReasoning {
   return (rules.reasoningOff ?? NEWEST.reasoningOff) ? { thinking: { type: 'disabled' } } : { effort: 'low' };
 }
 
-/** Without `display` the model would think unseen. */
+/** Without `display` the thinking would be hidden. */
 function adaptive(reasoning: ReasoningRequest, rules: ModelRules): EncodedReasoning {
   const display = reasoning.visible === false ? 'omitted' : 'summarized';
   const { effort, budget } = reasoning;
@@ -62,7 +62,7 @@ function supported(effort: Effort, rules: ModelRules): Effort {
 
 /** A budget counts inside `max_tokens` and must be smaller. */
 function withBudget(reasoning: ReasoningRequest, rules: ModelRules, maxTokens: number): EncodedReasoning {
-  const { min, max } = { min: SMALLEST_BUDGET, max: Number.POSITIVE_INFINITY, ...rules.budget };
+  const { min, max } = { min: MIN_BUDGET_TOKENS, max: Number.POSITIVE_INFINITY, ...rules.budget };
   const asked = reasoning.budget !== undefined && reasoning.budget > 0 ? reasoning.budget : undefined;
   const wanted = asked ?? budgetOf(reasoning.effort ?? 'medium', largestOutput(rules));
   const budget = Math.min(Math.max(wanted, min), max, maxTokens - 1);

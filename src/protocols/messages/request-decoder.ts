@@ -1,4 +1,4 @@
-/** A request of a client of the messages protocol as the hub holds it. */
+/** Request decoder of the messages protocol. */
 
 import type { ChatRequest, Effort, Opaque, Part, ReasoningRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -9,13 +9,13 @@ import { decodeMark, markLast } from './cache.ts';
 import { decodeTools } from './tool-decoder.ts';
 import { unreadIn } from './unread.ts';
 
-/** Fields that change what is answered or where it comes from, and that no other protocol has. */
+/** Fields that affect the answer and have no equivalent in other protocols; refused. */
 const UNTRANSLATABLE = ['container', 'mcp_servers'];
 
 /** The first line of a client's system prompt that changes with every version of it and would spoil prefix caches. */
 const BILLING_HEADER = 'x-anthropic-billing-header:';
 
-/** `body` has passed `check`. Throws `unsupported_*` for what would be lost on the way to another protocol. */
+/** `body` has passed `check`. Throws `unsupported_*` for content that cannot be translated. */
 export function decodeRequest(body: Json): ChatRequest {
   for (const field of UNTRANSLATABLE) if (given(body[field])) refuse(field);
   const request: ChatRequest = { stream: body.stream === true, turns: [], tools: [], dropped: [] };
@@ -88,8 +88,8 @@ function systemParts(content: Json, dropped: string[]): Part[] {
 }
 
 /**
- * State that another provider hung on a call or text travels on an empty thinking block: before the call, or else after
- * the text. Here it goes back to where it was.
+ * State of a call or text from another provider is carried by an empty thinking block: before the call, or else after
+ * the text. It is moved back to its part here.
  */
 function attachStates(content: Json): Part[] {
   if (!Array.isArray(content)) return decodeContent(content);
@@ -119,7 +119,7 @@ function isCarrier(block: Json): boolean {
   return block.type === 'thinking' && block.thinking === '' && String(block.signature).startsWith(ENVELOPE_MARK);
 }
 
-/** Empty texts say nothing unless something hangs on them. */
+/** Empty texts are dropped, unless they carry state. */
 function isPresent(part: Part): boolean {
   return part.type !== 'text' || part.text !== '' || part.opaque !== undefined;
 }

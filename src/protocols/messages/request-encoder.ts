@@ -1,4 +1,4 @@
-/** A request of the hub as an upstream of the messages protocol wants it. */
+/** Request encoder of the messages protocol. */
 
 import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -14,8 +14,8 @@ import { DEFAULT_MAX_TOKENS, NEWEST } from './rules.ts';
 import { encodeFormat, encodeTools } from './tool-encoder.ts';
 import { encodeTurns } from './turn-encoder.ts';
 
-/** Parameters that this protocol has no word for. */
-const UNKNOWN = [
+/** Parameters that this protocol does not support. */
+const UNSUPPORTED_PARAMETERS = [
   'frequencyPenalty',
   'presencePenalty',
   'seed',
@@ -27,10 +27,14 @@ const UNKNOWN = [
   'audio',
 ] as const satisfies readonly (keyof ChatRequest)[];
 
-const ABOUT = ['title', 'context', 'cite'] as const;
-const PLACES = { protocol: 'messages', names: false, media: { document: ABOUT, text: ABOUT } };
+const DOCUMENT_DETAILS = ['title', 'context', 'cite'] as const;
+const SUPPORTED_DETAILS = {
+  protocol: 'messages',
+  names: false,
+  media: { document: DOCUMENT_DETAILS, text: DOCUMENT_DETAILS },
+};
 
-/** Throws `unsupported_*` where the answer would be of another kind than asked for. */
+/** Throws `unsupported_*` for output modalities other than text. */
 export function encodeRequest(request: ChatRequest, target: Target): EncodedRequest {
   refuseOtherKinds(request);
   const { rules, model } = target;
@@ -58,8 +62,8 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   dropped.push(...encodeSampling(request, rules, { body, thinking: thinks(thinking) }));
   dropped.push(...encodeAccount(request, body));
   dropped.push(
-    ...UNKNOWN.filter((parameter) => request[parameter] !== undefined),
-    ...unsupportedTurnDetails(request.turns, PLACES),
+    ...UNSUPPORTED_PARAMETERS.filter((parameter) => request[parameter] !== undefined),
+    ...unsupportedTurnDetails(request.turns, SUPPORTED_DETAILS),
   );
   if (request.stream) body.stream = true;
   limitMarks(body);
@@ -99,7 +103,7 @@ function thinks(thinking: Json): boolean {
 
 const SAMPLING = ['temperature', 'topP', 'topK'] as const;
 
-/** Writes sampling parameters into the body; what the model doesn't take is returned by name. */
+/** Writes sampling parameters into the body; returns the names of unsupported ones. */
 function encodeSampling(
   request: ChatRequest,
   rules: ModelRules,
@@ -121,7 +125,7 @@ function encodeSampling(
   return dropped;
 }
 
-/** Who asks, and how urgently. */
+/** User id and service tier. */
 function encodeAccount(request: ChatRequest, body: Json): string[] {
   if (request.user !== undefined) body.metadata = { user_id: request.user };
   switch (request.tier) {
@@ -139,10 +143,21 @@ function encodeAccount(request: ChatRequest, body: Json): string[] {
   }
 }
 
-/** Members that counting tokens takes. */
-const COUNTED = ['model', 'system', 'messages', 'tools', 'tool_choice', 'thinking', 'output_config', 'cache_control'];
+/** Members of a token count body. */
+const COUNT_FIELDS = [
+  'model',
+  'system',
+  'messages',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'cache_control',
+];
 
 /** The body of a token count for an encoded request. */
 export function countBody(body: Json): Json {
-  return Object.fromEntries(COUNTED.filter((field) => body[field] !== undefined).map((field) => [field, body[field]]));
+  return Object.fromEntries(
+    COUNT_FIELDS.filter((field) => body[field] !== undefined).map((field) => [field, body[field]]),
+  );
 }

@@ -83,12 +83,12 @@ export function carrierBlock(state: Opaque): Json {
   return { type: 'thinking', thinking: '', signature: wrap(state) };
 }
 
-/** State of reasoning that is not shown. */
+/** State of hidden reasoning. */
 export function hiddenBlock(state: Opaque): Json {
   return { type: 'redacted_thinking', data: wrap(state) };
 }
 
-/** Answers hold no media in this protocol; of speech they have the words. */
+/** Answers of this protocol have no media; audio is replaced by its transcript. */
 export function unshown(part: OpenPart): { name: string; url?: string } | undefined {
   if (part.type !== 'media') return undefined;
   return { name: `content.${part.kind}`, ...(part.url && { url: part.url }) };

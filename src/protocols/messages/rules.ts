@@ -1,4 +1,4 @@
-/** What the newest Claude models accept; stands in for every rule that the catalog leaves open. */
+/** Default rules: those of the newest Claude models, for rules missing in the catalog. */
 
 import type { ModelRules } from '../../core/model.ts';
 
@@ -15,8 +15,8 @@ export const NEWEST = {
   schema: true,
 } as const satisfies ModelRules;
 
-/** `max_tokens` must be sent; this is sent where neither the client nor the catalog says how much. */
+/** Default of the required `max_tokens`, if neither the client nor the catalog has a limit. */
 export const DEFAULT_MAX_TOKENS = 4096;
 
-/** The largest output of the newest models, of which reasoning budgets are shares. */
+/** Maximum output of the newest models in tokens, for effort budgets. */
 export const NEWEST_MAX_OUTPUT = 128_000;

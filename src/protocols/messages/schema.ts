@@ -73,15 +73,15 @@ const fields = {
 const Generate = Type.Object({ ...fields, max_tokens: Type.Integer({ minimum: 0 }) });
 const Count = Type.Object({ ...fields, max_tokens: optional(Type.Integer({ minimum: 0 })) });
 
-/** Limits of the contract, and what a request may cost. */
-const KEPT = ['model', 'temperature', 'max_tokens'];
+/** Members whose ranges the gateway enforces: they determine the cost of a request. */
+const LIMITED_PATHS = ['model', 'temperature', 'max_tokens'];
 
 export const requestSchema = Generate;
 export const countSchema = Count;
 
-export const checkRequestLimits = createCheck(relaxed(Generate, KEPT));
+export const checkRequestLimits = createCheck(relaxed(Generate, LIMITED_PATHS));
 export const checkRequest = createCheck(Generate);
-export const checkCountLimits = createCheck(relaxed(Count, KEPT));
+export const checkCountLimits = createCheck(relaxed(Count, LIMITED_PATHS));
 export const checkCount = createCheck(Count);
 
 /** The check throws `invalid_request` for the first field that is wrong. */
@@ -137,7 +137,7 @@ function checkBlocks(content: Json, path: string, allowed: readonly string[]): v
 const RESULT_TYPES = ['text', 'image', 'document', 'search_result'];
 const SOURCE_TYPES = ['text', 'image'];
 
-/** A tool of the client needs a name; a tool of a server is told by its type, an unloaded one has no schema. */
+/** A tool of the client needs a name; a server tool is identified by its type, a deferred one has no schema. */
 function checkTool(tool: Json, path: string): void {
   if (tool.type && tool.type !== 'custom') return;
   if (!tool.name) fail(`${path}.name`, 'is required');

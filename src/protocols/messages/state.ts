@@ -4,8 +4,8 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
 
 /**
- * Gives state of `origin` back in its own form and takes everyone else's out with the thinking it signs, in place. True
- * when something changed.
+ * Unwraps state of `origin` and removes other state with the thinking it signs, in place. Returns
+ * whether the body changed.
  */
 export function restoreState(body: Json, origin: string): boolean {
   let changed = false;
@@ -30,7 +30,7 @@ function restored(block: Json, origin: string): Json {
   return { type: 'thinking', thinking: block.thinking ?? '', signature: state.value };
 }
 
-/** Reasoning that came from a provider without signatures; those who sign would refuse it. */
+/** Unsigned reasoning of another provider, which signing providers would refuse. */
 function isUnsigned(block: Json): boolean {
   return block?.type === 'thinking' && block.signature === '';
 }

@@ -1,4 +1,4 @@
-/** Events of an upstream's stream as events of the hub. */
+/** Stream decoder of the messages protocol. */
 
 import type { ChatEvent, Finish, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -12,14 +12,14 @@ import { errorIn } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { decodeUsage, mergeUsage } from './usage.ts';
 
-/** The block that is open: `native` ones are kept whole until they end. */
+/** The open block; `native` blocks are buffered until they end. */
 interface OpenBlock {
   part: number;
   type: string;
   native?: Json;
   /** JSON fragments of a native block's input. */
   input: string;
-  /** What a call's start already held, used when no fragment follows. */
+  /** Arguments in the start of a call, used if no fragment follows. */
   given: string;
 }
 

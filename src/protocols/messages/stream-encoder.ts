@@ -1,4 +1,4 @@
-/** Events of the hub as a stream for clients: one block at a time, in ascending order, of types that every client knows. */
+/** Stream encoder of the messages protocol: one block at a time, in ascending order, of types that every client knows. */
 
 import type { ChatEvent, Finish, Opaque, OpenPart, Usage } from '../../core/chat.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
@@ -22,7 +22,7 @@ interface Writing {
   opaque?: Opaque;
 }
 
-/** Encoding throws `upstream_error` where the message ends in a way that is none. */
+/** Encoding throws `upstream_error` for a failure reason at the end. */
 export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   const seen = nothingSeen();
   let usage: Usage | undefined;
@@ -150,7 +150,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return written + whole(carrierBlock(opaque));
   }
 
-  /** What is left to be said of a part when it ends. */
+  /** Remaining events at the end of a part. */
   function lastWords({ part, opaque, opened }: Writing): string {
     switch (part.type) {
       case 'reasoning':
@@ -171,7 +171,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     }
   }
 
-  /** A block that is known at once. Clients take its content from deltas where there are some. */
+  /** A complete block. Clients take its content from deltas where there are some. */
   function whole(block: Json): string {
     const pieces = piecesOf(block);
     const opening = frame({ type: 'content_block_start', index: blocks, content_block: pieces.start });

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { decodeMark } from './cache.ts';
 
-/** Fields of a search tool without which the search is still the same search. */
+/** Tuning fields of a search tool. */
 const SEARCH_TUNING = ['allowed_domains', 'blocked_domains', 'max_uses', 'allowed_callers'];
 
 /** Throws `unsupported_tool` for tools that only their own provider can run. */

@@ -37,7 +37,7 @@ const DIALECT: SchemaDialect = {
   acyclic: true,
 };
 
-/** Members of the body, and sentences that say in the system prompt what they could not. */
+/** Members of the body, and sentences for the system prompt that replace unsupported members. */
 export interface Encoded {
   fields: Json;
   instructions: string[];
@@ -115,7 +115,7 @@ function forcingWords(choice: ToolChoice): string {
   return 'Answer by calling at least one of the tools.';
 }
 
-/** Formats that the model has no switch for are asked for in words. */
+/** Describes output formats in the system prompt, for models without native formats. */
 export function encodeFormat(request: ChatRequest, rules: ModelRules, schemas: SchemaBudget): Encoded {
   const { format } = request;
   if (!format) return { fields: {}, instructions: [], dropped: [] };

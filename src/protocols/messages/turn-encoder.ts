@@ -8,13 +8,13 @@ import type { Target } from '../../core/operation.ts';
 import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';
 import { NEWEST } from './rules.ts';
 
-/** Stands where the protocol wants a user's words and the client gave none. */
+/** Placeholder for a required user message. */
 const OPENING = 'Begin.';
 const NO_RESULT = 'No result was given for this call.';
 
 export interface EncodedTurns {
   messages: Json[];
-  /** The last calls come without thinking of the target's own. */
+  /** The last calls have no thinking of the target. */
   foreignLoop: boolean;
 }
 
@@ -66,7 +66,7 @@ function grouped(turns: Turn[]): Turn[][] {
 /** Gives every call of a request an id that the protocol allows and that is its own. */
 function createCallNames(): (id: string) => string {
   const used = new Set<string>();
-  /** The number that a name would get next. */
+  /** The next suffix of a name. */
   const counts = new Map<string, number>();
   return (id) => {
     const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
@@ -83,7 +83,7 @@ function callsOf(group: Turn[]): CallPart[] {
   return group.flatMap((turn) => turn.parts).filter((part) => part.type === 'call');
 }
 
-/** Texts stand before the calls, but nothing moves across thinking. */
+/** Moves texts before the calls, but not across thinking. */
 function encodeAnswer(group: Turn[], calls: Map<string, string>, target: Target): Json[] {
   const blocks: Json[] = [];
   const uses: Json[] = [];
@@ -142,12 +142,12 @@ function encodeInputTurn(turn: Turn, target: Target): [Turn['role'], Json[]] {
   return ['user', content.map((block) => ({ ...block, text: `<system>\n${block.text}\n</system>` }))];
 }
 
-/** A turn that stopped for a tool of the server's goes back as it is. */
+/** A turn paused for a server tool is sent unchanged. */
 function isPaused({ content }: Json): boolean {
   return content.some((block: Json) => block.type === 'server_tool_use' || block.type?.endsWith('_tool_result'));
 }
 
-/** A last assistant turn asks to be continued, without the white space at its end. */
+/** Trims white space at the end of a final assistant turn (prefill). */
 function endWithUser(messages: Json[], { rules }: Target): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || isPaused(last)) return;

@@ -1,4 +1,4 @@
-/** Members of a client's body that nothing reads. */
+/** Unread members of a client's body. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';

@@ -1,16 +1,16 @@
-/** Token counts: the messages protocol counts cached input apart from `input_tokens`, the hub inside `input`. */
+/** Token usage: the messages protocol counts cached input separately from `input_tokens`, the hub includes it in `input`. */
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { counts } from './answer-shape.ts';
 
-/** Rounds inside one answer that are paid for but left out of the totals. */
+/** Iterations inside one answer that are charged but not in the totals. */
 const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
 
 /** The service tiers that this wire reports. */
 const TIERS = ['standard', 'priority', 'batch'];
 
-/** What a usage object says; a later one of the same stream may hold only some of the counts. */
+/** Counts in a usage object; a later one of the same stream may hold only some of the counts. */
 export function decodeUsage(given: Json): Partial<Usage> | undefined {
   const usage = counts(given);
   if (!usage) return undefined;
