@@ -55,7 +55,7 @@ for (const [name, value, path, message] of CASES) {
   });
 }
 
-test('null in an optional field is its absence, in a required one it is wrong', () => {
+test('null counts as absent in an optional field and is refused in a required one', () => {
   assert.deepEqual(problems(Body, { content: 'x', temperature: null, stop: null }), []);
   assert.equal(problems(Body, { content: null })[0]?.path, 'content');
 });

@@ -8,7 +8,7 @@ import { spanAt } from '../../src/core/json/json.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
 
-test('in any object', async () => {
+test('a member is found in any object', async () => {
   const objects = fc.dictionary(fc.constantFrom('model', 'a', 'b"\\', 'é'), value, { noNullPrototype: true });
   await fc.assert(
     fc.asyncProperty(
@@ -24,7 +24,7 @@ test('in any object', async () => {
   );
 });
 
-test('behind a value that takes several slices', async () => {
+test('a member is found after a value of several slices', async () => {
   for (const large of [
     `[${'1,'.repeat(2_000_000)}1]`,
     `"${'\\"'.repeat(1_000_000)}"`,
@@ -35,7 +35,7 @@ test('behind a value that takes several slices', async () => {
   }
 });
 
-test('in text that breaks off or is no object', async () => {
+test('no member is found in truncated text or outside an object', async () => {
   for (const text of ['', '[]', '{', '{"model"', '{"model":', '{"x":[1,2', '1']) {
     assert.equal(await findSpan(Buffer.from(text), ['model', 'x']), undefined, text);
   }

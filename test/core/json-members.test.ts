@@ -19,7 +19,7 @@ test('a member is added at the end, and replaced where it stands', () => {
   assert.equal(set('{"usage":{"details":{"m":"}"}}}', nested), '{"usage":{"details":{"m":"}","n":1}}}');
 });
 
-test('where there is no object nothing changes', () => {
+test('text without the object is unchanged', () => {
   for (const text of ['{}', '{"usage":null}', '{"usage":[1]}', '{"other":{"usage":{}}}']) {
     assert.equal(set(text, cost), text);
   }
@@ -27,7 +27,7 @@ test('where there is no object nothing changes', () => {
   assert.equal(set('{"usage":{"details":null}}', nested), '{"usage":{"details":null}}');
 });
 
-test('the text means what it meant, and the member', () => {
+test('the parsed text equals the original with the member set', () => {
   const body = fc.record({
     before: fc.jsonValue(),
     usage: fc.dictionary(fc.string(), fc.jsonValue()),

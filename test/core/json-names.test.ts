@@ -41,7 +41,7 @@ const TWICE: [text: string, path: string][] = [
 ];
 
 for (const [text, path] of TWICE) {
-  test(`a name that stands twice is refused: ${text}`, async () => {
+  test(`a repeated name is refused: ${text}`, async () => {
     assert.deepEqual(await refusal(text), [path, `${path} is given twice; give it once.`]);
   });
 }
@@ -63,7 +63,7 @@ for (const [text, path, spelling] of OTHER_CASES) {
   });
 }
 
-test('what is no name of the format, and what belongs to the client, passes in any case', async () => {
+test('unknown names and names in client data pass in any case', async () => {
   const body = {
     model: 'model',
     Unknown: { MODEL: 1, model: 2, Model: 3 },
@@ -77,7 +77,7 @@ test('what is no name of the format, and what belongs to the client, passes in a
   assert.equal(await refusal(JSON.stringify(body, null, 2)), undefined);
 });
 
-test('an object of many names is checked as one of few', async () => {
+test('an object with many names is checked like a small one', async () => {
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`name${index}`, index]));
   assert.equal(await refusal(JSON.stringify({ many })), undefined);
   assert.deepEqual((await refusal(JSON.stringify({ many }).replace('name999', 'name3')))?.[0], 'many.name3');
@@ -139,7 +139,7 @@ test('a body passes if and only if no object in it has a name twice', async () =
   );
 });
 
-test('names fold as the most tolerant readers do', () => {
+test('name folding matches the most tolerant readers', () => {
   for (const name of ['Model', 'MODEL', 'mODEL', 'mod_el']) assert.equal(fold(name), 'model');
   for (const name of ['\u212aind', '\u017fort', 'l\u0131mit', 'L\u0130MIT'])
     assert.match(fold(name), /^(kind|sort|limit)$/, name);

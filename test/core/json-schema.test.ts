@@ -34,7 +34,7 @@ describe('keywords', () => {
     assert.deepEqual(translated(schema), { schema, lost: [] });
   });
 
-  test('keywords the model should know of go into the description', () => {
+  test('described keywords go into the description', () => {
     const dialect = { describe: ['minLength', 'pattern'] };
     const { schema, lost } = translated(
       { type: 'string', description: 'A code.', minLength: 2, pattern: '^a' },
@@ -116,7 +116,7 @@ describe('equivalents', () => {
     });
   });
 
-  test('what contradicts in an allOf is named', () => {
+  test('contradicting keywords of an allOf are named', () => {
     const { schema, lost } = translated({ type: 'string', allOf: [{ type: 'number' }] });
     assert.deepEqual(schema, { type: 'string' });
     assert.deepEqual(lost, ['allOf.0.type']);
@@ -145,7 +145,7 @@ describe('equivalents', () => {
 });
 
 describe('objects', () => {
-  test('closed objects name the open ones they were', () => {
+  test('closing an open object names the dropped keyword', () => {
     const schema = { type: 'object', properties: { a: { type: 'object', additionalProperties: { type: 'string' } } } };
     assert.deepEqual(translated(schema, { closed: true }), {
       schema: {
@@ -204,17 +204,17 @@ describe('references', () => {
     },
   };
 
-  test('cycles stay where they are accepted', () => {
+  test('cyclic references stay where they are accepted', () => {
     assert.deepEqual(translated(tree), { schema: tree, lost: [] });
   });
 
-  test('cycles are cut where they are not', () => {
+  test('cyclic references are cut where they are not accepted', () => {
     const { schema, lost } = translated(tree, { acyclic: true });
     assert.deepEqual(schema.$defs.Node.properties, { next: {}, name: { $ref: '#/$defs/Name' } });
     assert.deepEqual(lost, ['$defs.Node.properties.next.$ref']);
   });
 
-  test('definitions take the place of references where those are unknown', () => {
+  test('references are inlined where they are unsupported', () => {
     const { schema, lost } = toDialect(tree, { keep: ['type', 'properties'] });
     assert.deepEqual(schema, { type: 'object', properties: { next: {}, name: { type: 'string' } } });
     assert.ok(lost.includes('$defs.Node.properties.next.$ref'));
@@ -228,18 +228,18 @@ describe('references', () => {
     assert.deepEqual(translated(schema, { keep: ['type', 'title'] }).schema, { title: 'A', type: 'object' });
   });
 
-  test('a reference to nowhere is named', () => {
+  test('a dangling reference is named', () => {
     assert.deepEqual(toDialect({ $ref: 'https://example.com/a' }, { keep: ['type'] }), { schema: {}, lost: ['$ref'] });
     assert.deepEqual(toDialect({ $ref: '#/$defs/__proto__' }, { keep: ['type'] }), { schema: {}, lost: ['$ref'] });
   });
 
-  test('what is no schema is no reason to fail', () => {
+  test('values that are not schemas do not fail', () => {
     for (const properties of ['constructor', [null], { a: null, b: 'x' }]) {
       translated({ type: 'object', properties }, { allRequired: true, closed: true });
     }
   });
 
-  test('references that multiply are refused', () => {
+  test('references with exponential expansion are refused', () => {
     const $defs: Record<string, unknown> = { d0: { type: 'string' } };
     for (let level = 1; level <= 20; level++) {
       const below = { $ref: `#/$defs/d${level - 1}` };

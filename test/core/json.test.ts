@@ -18,7 +18,7 @@ async function refusal(work: () => Promise<unknown>): Promise<string> {
   return assert.fail('it was accepted');
 }
 
-test('a body that is not JSON, not UTF-8, not an object, or empty is refused in words', async () => {
+test('a body that is not JSON, not UTF-8, not an object, or empty is refused with a message', async () => {
   assert.match(await refusal(() => readBody(Buffer.from('{"a":1'))), /not valid JSON/);
   assert.match(await refusal(() => readBody(Buffer.from(`{"text":"${'x'.repeat(100)}","a":}`))), /not valid JSON/);
   assert.match(await refusal(() => readBody(Buffer.from([0x7b, 0xff, 0x7d]))), /UTF-8/);
@@ -26,7 +26,7 @@ test('a body that is not JSON, not UTF-8, not an object, or empty is refused in 
   assert.match(await refusal(() => readBody(Buffer.alloc(0))), /empty/);
 });
 
-test('depth and number of values are bounded before anything is parsed', async () => {
+test('depth and number of values are limited before parsing', async () => {
   assert.match(await refusal(() => readBody(Buffer.from('['.repeat(5_000_000)))), /nests deeper than 100/);
   assert.match(
     await refusal(() => readBody(Buffer.from(`{"a":[${'1,'.repeat(200_000)}1]}`))),
@@ -35,7 +35,7 @@ test('depth and number of values are bounded before anything is parsed', async (
   guard(Buffer.from(JSON.stringify({ text: '[[[['.repeat(1000) })));
 });
 
-test('parsing in slices gives what parsing at once gives', async () => {
+test('parsing in slices equals synchronous parsing', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), fc.nat(2), async (value, indent) => {
       const text = JSON.stringify({ value }, null, indent);
@@ -44,7 +44,7 @@ test('parsing in slices gives what parsing at once gives', async () => {
   );
 });
 
-test('parsing in slices refuses what parsing at once refuses', async () => {
+test('parsing in slices refuses the same texts as synchronous parsing', async () => {
   const text = JSON.stringify({ a: [1, -2.5e3, true, null, 'x\n"é🦊'], b: { c: {}, d: [] } });
   await fc.assert(
     fc.asyncProperty(
@@ -101,7 +101,7 @@ test('replacing the span of a member changes that member and nothing else', () =
   );
 });
 
-test('a path leads through objects, and nowhere else', () => {
+test('a path leads through objects only', () => {
   const bytes = Buffer.from('{"a":[{"model":"no"}],"message": {"text":"\\"model\\":\\"no\\"","model" : "yes"}}');
   const span = spanAt(bytes, ['message', 'model']);
   assert.equal(span && bytes.toString('utf8', span.start, span.end), '"yes"');
@@ -109,7 +109,7 @@ test('a path leads through objects, and nowhere else', () => {
   assert.equal(spanAt(bytes, ['missing']), undefined);
 });
 
-test('arguments are an object or nothing', () => {
+test('arguments that are not an object are undefined', () => {
   assert.deepEqual(parseObject(''), {});
   assert.deepEqual(parseObject('{"a":1}'), { a: 1 });
   assert.equal(parseObject('[1]'), undefined);
@@ -125,7 +125,7 @@ test('a copy is equal, long numbers included, and shares nothing that can change
   assert.equal(JSON.stringify(value), '{"a":[{"b":12345678901234567890}],"c":{"d":null}}');
 });
 
-test('writing in slices gives what writing at once gives', async () => {
+test('writing in slices equals synchronous writing', async () => {
   const texts = ['"\\\n\u0001é', '中文🦊', 'x🦊', '\ud800'].map((unit) => unit.repeat(300_000));
   const value = read(
     JSON.stringify({ texts, small: ['a', null, 1.5], long: 0 }).replace('"long":0', '"long":12345678901234567890'),
@@ -138,7 +138,7 @@ test('writing in slices gives what writing at once gives', async () => {
   );
 });
 
-test('an outline tells values apart without their long texts', () => {
+test('an outline distinguishes values without their long texts', () => {
   const image = (letter: string, length: number) => ({ role: 'user', data: letter.repeat(length) });
   assert.ok(outline(image('a', 5_000_000)).length < 1100);
   assert.equal(outline(image('a', 5000)), outline(image('a', 5000)));

@@ -45,7 +45,7 @@ test('runs of one kind become one part', () => {
   ]);
 });
 
-test('calls that interleave come out one after the other, nothing lost', () => {
+test('interleaved calls are emitted one after another without loss', () => {
   const first = '{"city":"Paris","days":[1,2,3]}';
   const second = '{"city":"Rome","note":"}{"}';
   fc.assert(
@@ -70,7 +70,7 @@ test('calls that interleave come out one after the other, nothing lost', () => {
   );
 });
 
-test('a call without arguments does not hold back the ones after it for good', () => {
+test('a call without arguments does not block later calls forever', () => {
   const parts = partsOf((writer) => [
     ...writer.call(0, 0, { id: 'a', name: 'now' }),
     ...writer.call(0, 1, { id: 'b', name: 'two', args: '{}' }),
@@ -82,7 +82,7 @@ test('a call without arguments does not hold back the ones after it for good', (
   );
 });
 
-test('candidates do not disturb each other', () => {
+test('candidates are independent', () => {
   const writer = createPartWriter();
   const events = [
     ...writer.text(0, 'text', { text: 'a' }),
@@ -99,7 +99,7 @@ test('candidates do not disturb each other', () => {
   );
 });
 
-test('words between the pieces of calls wait until the calls are complete', () => {
+test('text between fragments of calls is queued until the calls are complete', () => {
   const parts = partsOf((writer) => [
     ...writer.call(0, 0, { id: 'a', name: 'one', args: '{"x"' }),
     ...writer.text(0, 'text', { text: 'wo' }),

@@ -47,7 +47,7 @@ test('joined frames are the received bytes', () => {
   );
 });
 
-test('every single byte alone gives the same events, inside a character and between CR and LF too', () => {
+test('single-byte chunks yield the same events, inside a character and between CR and LF too', () => {
   const bytes = Buffer.from('event: a\r\ndata: {"text":"🦊 中文"}\r\n\r\ndata: one\r\ndata: two\r\n\r\n');
   const singles = Array.from({ length: bytes.length }, (_, index) => index);
   assert.deepEqual(frame(bytes, singles).map(parseFrame).filter(Boolean), [
@@ -56,18 +56,18 @@ test('every single byte alone gives the same events, inside a character and betw
   ]);
 });
 
-test('a byte order mark, a missing space and a missing last blank line are fine', () => {
+test('a byte order mark, a missing space and a missing last blank line are accepted', () => {
   assert.deepEqual(parseEvents(Buffer.from('\ufeffdata:one\n\ndata: two')), [
     { event: undefined, data: 'one' },
     { event: undefined, data: 'two' },
   ]);
 });
 
-test('comments alone are no event', () => {
+test('a frame with only comments has no event', () => {
   assert.deepEqual(parseEvents(Buffer.from(': keep-alive\n\n: another\n\n')), []);
 });
 
-test('a frame in many pieces costs time in proportion to its size', () => {
+test('a frame in many chunks takes linear time', () => {
   const framer = createFramer();
   const piece = Buffer.alloc(1000, 'x');
   framer.push(Buffer.from('data: '));

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lookUp } from '../../src/core/table.ts';
 
-test('a name of the table', () => assert.equal(lookUp({ stop: 'end' }, 'stop'), 'end'));
+test('a known name is found', () => assert.equal(lookUp({ stop: 'end' }, 'stop'), 'end'));
 
 for (const name of ['go', 'constructor', 'toString', '__proto__', '', undefined, null, 0]) {
-  test(`no name of the table: ${JSON.stringify(name)}`, () => assert.equal(lookUp({ stop: 'end' }, name), undefined));
+  test(`an unknown name is not found: ${JSON.stringify(name)}`, () =>
+    assert.equal(lookUp({ stop: 'end' }, name), undefined));
 }

@@ -6,7 +6,7 @@ import { fidelity } from './fidelity/index.ts';
 
 const path = join(import.meta.dirname, '../../docs/fidelity.md');
 
-test('docs/fidelity.md is what the gateway does; npm run golden writes it', () => {
+test('docs/fidelity.md matches the gateway; npm run golden writes it', () => {
   const text = fidelity();
   if (process.env.GOLDEN === 'update') writeFileSync(path, text);
   assert.equal(readFileSync(path, 'utf8'), text);

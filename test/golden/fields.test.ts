@@ -32,13 +32,13 @@ for (const from of protocols) {
     const pair = `${from.id} ${to.id}`;
     describe(`fields from ${from.id} to ${to.id}`, () => {
       for (const [model, rules] of Object.entries(RULES)) {
-        test(`everything, for ${model}`, () => {
+        test(`all fields, for ${model}`, () => {
           const body = everythingOf(from);
           assert.deepEqual(unaccounted(pair, body, encode(from, to, { body, rules })), []);
         });
       }
       for (const change of ALONE[from.id] ?? []) {
-        test(`beside nothing else: ${JSON.stringify(change)}`, () => {
+        test(`field alone: ${JSON.stringify(change)}`, () => {
           const body = { ...plainOf(from), ...change };
           const encoded = encode(from, to, { body, rules: LENIENT });
           assert.deepEqual(unaccounted(pair, change, encoded), []);

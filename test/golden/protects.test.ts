@@ -18,7 +18,7 @@ const EXPECTED = Object.entries(COUNTS).flatMap(([kind, count]) =>
   Array.from({ length: count }, (_, index) => `${kind} ${index + 1}: `),
 );
 
-test('every trap is there once', () => {
+test('every trap is listed once', () => {
   const keys = Object.keys(protects);
   const found = EXPECTED.map((start) => keys.filter((key) => key.startsWith(start)).length);
   assert.deepEqual(

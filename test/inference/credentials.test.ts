@@ -27,7 +27,7 @@ test('a conversation stays with its credential, and conversations are spread', (
   for (const key of KEYS) assert.ok(first.filter((other) => other === key).length > 60, key);
 });
 
-test('a failing credential rests: its conversations move, the others stay, and they come back', () => {
+test('a failing credential enters a cooldown: its conversations move, return later, and others stay', () => {
   let now = 0;
   const credentials = createCredentials(VALUES, () => now);
   const before = conversations.map((name) => keyOf(credentials.pick(name)));
@@ -44,7 +44,7 @@ test('a failing credential rests: its conversations move, the others stay, and t
   );
 });
 
-test('errors that say nothing of the account change nothing, and when all rest they are used all the same', () => {
+test('errors unrelated to the account change nothing, and credentials are used even if all are in cooldown', () => {
   const credentials = createCredentials(VALUES);
   const credential = credentials.pick('a');
   const key = keyOf(credential);
@@ -54,11 +54,11 @@ test('errors that say nothing of the account change nothing, and when all rest t
   assert.equal(keyOf(credentials.pick('a')), key);
 });
 
-test('without a key there is a credential without one', () => {
+test('a provider without a key has one empty credential', () => {
   assert.deepEqual(createCredentials([]).pick('a').value, NO_CREDENTIAL);
 });
 
-test('an id names a credential for good: records of video tasks hold it', () => {
+test('a credential id is stable, because records of video tasks contain it', () => {
   const idOf = (value: CredentialValue) => createCredentials([value]).all()[0]?.id;
   assert.equal(idOf(keyCredential('access:secret')), idOf({ type: 'key-pair', id: 'access', secret: 'secret' }));
   assert.equal(idOf(keyCredential('one')), 'b2cd1ca059d7');

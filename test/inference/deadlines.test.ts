@@ -28,7 +28,7 @@ test('a deadline fires once when it passes, not before it is set, and not after 
   one.cancel();
 });
 
-test('time in which the process stood still does not count', () => {
+test('time in which the process was suspended does not count', () => {
   const clock = createManualClock(0);
   let stalled = 0;
   const timer = createDeadlineTimer({ after: clock.after, monotonic: () => clock.monotonic() + stalled });
@@ -46,7 +46,7 @@ test('time in which the process stood still does not count', () => {
   deadline.cancel();
 });
 
-test('a deadline that is set anew when it passes, passes again and again', () => {
+test('a deadline that is reset when it fires, fires repeatedly', () => {
   const clock = createManualClock(0);
   const timer = createDeadlineTimer(clock);
   let passed = 0;
@@ -62,7 +62,7 @@ test('a deadline that is set anew when it passes, passes again and again', () =>
   assert.equal(passed, 4);
 });
 
-test('a timer that is closed leaves nothing behind that keeps the process alive', () => {
+test('a closed timer does not keep the process alive', () => {
   const clock = createManualClock(0);
   const timer = createDeadlineTimer(clock);
   let fired = 0;

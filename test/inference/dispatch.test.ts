@@ -90,7 +90,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
 for (const protocol of ['chat', 'messages', 'generate'] as const) {
   for (const stream of [false, true]) {
     describe(`${protocol}, ${stream ? 'streamed' : 'whole'}`, () => {
-      test('a complete answer', async () => {
+      test('a complete answer is recorded', async () => {
         const { outcome, written } = await send(protocol, stream);
         const { status, attempts, endpoint, path, usage, firstByte = -1, milliseconds, error } = outcome;
         assert.match(written, /^200 /);
@@ -105,7 +105,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
         assert.ok((state.statistics.throughput(measured, 'p50') ?? 0) > 0);
       });
 
-      test('an answer after a failure', async () => {
+      test('an answer after a failed attempt is recorded', async () => {
         one.behaves = 503;
         const { outcome } = await send(protocol, stream);
         assert.deepEqual(
@@ -123,7 +123,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
         assert.equal(outcome.usage?.output, 5);
       });
 
-      test('no answer', async () => {
+      test('a call without an answer is recorded', async () => {
         one.behaves = 'closes';
         two.behaves = 529;
         const { outcome, written } = await send(protocol, stream);
@@ -138,7 +138,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
         );
       });
 
-      test('a client that leaves', async () => {
+      test('a client disconnect is recorded', async () => {
         one.behaves = 'never';
         const calls = one.calls.length;
         const { outcome, written } = await send(protocol, stream, async (leaving) => {

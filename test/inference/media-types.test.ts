@@ -31,7 +31,7 @@ for (const [head, mime] of Object.entries(HEADS)) {
   });
 }
 
-test('text, nothing and look-alikes have no known start', () => {
+test('text, empty data and look-alikes have no detected type', () => {
   for (const head of [
     '',
     'hello',
@@ -46,7 +46,7 @@ test('text, nothing and look-alikes have no known start', () => {
   }
 });
 
-test('names tell by their last extension, before query and fragment', () => {
+test('the type of a name follows from its last extension, before query and fragment', () => {
   assert.equal(mimeOfName('https://example.com/a.b/photo.JPG?x=1.png#y.gif'), 'image/jpeg');
   assert.equal(mimeOfName('report.final.pdf'), 'application/pdf');
   for (const name of [

@@ -57,7 +57,7 @@ const GENERATE = { typed: true, inline: false };
 const INLINE = { typed: false, inline: true };
 
 describe('inlineMedia', () => {
-  test('fetches for generate only what has no type in its name', async () => {
+  test('fetches for generate only URLs without a type in their name', async () => {
     const parts = await inlined([media('image', '/picture'), media('image', '/picture.png?size=2')], GENERATE);
     assert.deepEqual(parts, [
       { type: 'media', kind: 'image', mime: 'image/png', data: PNG.toString('base64') },
@@ -101,7 +101,7 @@ describe('inlineMedia', () => {
     assert.deepEqual(parts[0], parts[1]);
   });
 
-  test('leaves alone what only the provider can open', async () => {
+  test('does not fetch URLs that only the provider can open', async () => {
     const urls = [
       'gs://bucket/a',
       'https://www.youtube.com/watch?v=1',
@@ -112,7 +112,7 @@ describe('inlineMedia', () => {
     assert.deepEqual(requests, []);
   });
 
-  test('tells the type of data that comes without one', async () => {
+  test('detects the type of data without one', async () => {
     const [part] = await inlined([{ type: 'media', kind: 'image', data: PNG.toString('base64') }], GENERATE);
     assert.equal((part as MediaPart).mime, 'image/png');
   });
@@ -141,12 +141,12 @@ describe('inlineMedia', () => {
     }
   });
 
-  test('bounds the sum of all media', async () => {
+  test('limits the total size of all media', async () => {
     const parts = ['a', 'b', 'c', 'd'].map((name) => media('image', `/large-${name}`));
     await assert.rejects(inlined(parts, INLINE), { code: 'payload_too_large' });
   });
 
-  test('stops when the client is gone', async () => {
+  test('stops when the client disconnects', async () => {
     const needs = { ...INLINE, signal: AbortSignal.abort() };
     await assert.rejects(inlineMedia(requestOf(media('image', '/picture')), needs, fetchBytes), {
       code: 'client_closed',

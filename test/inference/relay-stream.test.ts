@@ -34,17 +34,17 @@ test('a last [DONE] without its blank line gets one', () => {
   assert.equal(relayed(chat, [text, finish, 'data: [DONE]\n']), `${text}${finish}data: [DONE]\n\n\n`);
 });
 
-test('what is cut off after the end is not missed', () => {
+test('a cut after the end mark is no error', () => {
   assert.equal(relayed(chat, [text, finish, 'data: {"half']), text + finish);
   assert.equal(relayed(messages, [stop, 'data: [DONE]\n\n']), `${stop}data: [DONE]\n\n`);
 });
 
-test('a stream without its end broke off', () => {
+test('a stream without its end mark is incomplete', () => {
   assert.throws(() => relayed(chat, [text]), GatewayError);
   assert.throws(() => relayed(messages, ['event: ping\ndata: {"type":"ping"}\n\n']), GatewayError);
 });
 
-test('what came before an error in the same bytes is given', () => {
+test('data before an error in the same chunk is passed on', () => {
   const pipe = createRelay(chat, options);
   const out: Output[] = [];
   const bytes = Buffer.from(`${text}data: {"error":{"message":"broken","code":500}}\n\n`);
@@ -73,7 +73,7 @@ test('a model that is named twice, or with escapes, is renamed wherever it stand
   assert.equal(relayed(messages, [start('m1', 'm2'), stop]), start('a/m', 'a/m') + stop);
 });
 
-test('a choice that failed ends the stream as an error, whatever follows', () => {
+test('a failed choice ends the stream with an error', () => {
   const failures = [
     { error: { code: 502, message: 'Disconnected.' }, choices: [{ index: 0, delta: {}, finish_reason: 'error' }] },
     { choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'Disconnected.' } }] },

@@ -56,7 +56,7 @@ describe('a stream of many small frames is measured within 15 %', () => {
   }
 });
 
-test('what is repeated, cited or put in counts once or not at all', () => {
+test('repeated text counts once, citations and input do not count', () => {
   const text = 'Three words here.';
   const cited = { type: 'url_citation', url_citation: { url: 'u', content: 'long '.repeat(500) } };
   const delta = { content: text, annotations: [cited] };
@@ -90,7 +90,7 @@ test('tool calls count with their names and arguments', () => {
   near(measure(generate, [{ candidates: [{ content: { parts: [{ functionCall }] } }] }]));
 });
 
-test('a hostile frame costs no more than its first megabyte', () => {
+test('at most the first megabyte of a frame is measured', () => {
   const many = Buffer.from(`data: {"delta":${'{"content":"a","content":'.repeat(1_000_000)}`);
   const slashes = Buffer.from(`data: {"delta":{"content":"${'\\'.repeat(20_000_000)}`);
   const begun = performance.now();

@@ -131,14 +131,14 @@ describe('a stream that fails', () => {
     assert.equal(chunks(stream).at(-1).choices, undefined);
   });
 
-  test('fails at what this wire cannot tell', () => {
+  test('ends with an error for events that chat completions cannot represent', () => {
     const finish = { reason: 'malformed' } as const;
     const events: ChatEvent[] = [...begun, { type: 'candidate-end', candidate: 0, finish }, { type: 'message-end' }];
     assert.throws(() => text(events), { code: 'upstream_error' });
   });
 });
 
-test('entries of lists have a place of their own, by which official SDKs put them together', () => {
+test('list entries have a unique index, by which official SDKs merge them', () => {
   const image = (data: string) => ({ type: 'media', kind: 'image', mime: 'image/png', data }) as const;
   const events = unfold(response({ ...FULL, parts: [...FULL.parts, image('AA=='), image('AQ==')] }));
   const lists = { reasoning_details: [] as Json[], images: [] as Json[] };
@@ -155,7 +155,7 @@ test('entries of lists have a place of their own, by which official SDKs put the
   assert.equal(lists.images.length, 2);
 });
 
-test('a client’s next request brings all state back, from a whole answer and from a stream', () => {
+test('all state is restored from the next client request, after a whole answer and after a stream', () => {
   const whole = chat.operations.complete.encodeResponse(response(FULL), options).choices[0].message;
   const streamed: Json = { role: 'assistant', content: '', reasoning_details: [], tool_calls: [] };
   for (const { content = '', reasoning_details = [], tool_calls = [] } of deltas(text(unfold(response(FULL))))) {
@@ -203,7 +203,7 @@ test('an answer decoded whole is the same as its stream decoded', () => {
   assert.deepEqual(whole.usage, usage);
 });
 
-describe('reasons', () => {
+describe('finish reasons', () => {
   const named: [ChatCandidate['finish'], string, string | null][] = [
     [{ reason: 'stop' }, 'stop', ''],
     [{ reason: 'stop-sequence', stopSequence: 'x' }, 'stop', ''],
@@ -224,7 +224,7 @@ describe('reasons', () => {
     });
   }
 
-  test('complete calls are calls whatever the reason, and calls alone have null content', () => {
+  test('complete calls yield tool_calls for every reason, and an answer with only calls has null content', () => {
     const call = { type: 'call', id: 'c', name: 'look', args: '{}' } as const;
     for (const reason of ['stop', 'length', 'other'] as const) {
       const [choice] = chat.operations.complete.encodeResponse(
@@ -247,8 +247,8 @@ describe('reasons', () => {
   });
 });
 
-describe('what the client asked', () => {
-  test('hidden reasoning is hidden, and its signature is useless without the text', () => {
+describe('client options', () => {
+  test('hidden reasoning is omitted together with its signature', () => {
     const [choice] = chat.operations.complete.encodeResponse(response(FULL), {
       ...options,
       hideReasoning: true,

@@ -21,7 +21,7 @@ describe('paths', () => {
     assert.equal(action('POST', '/v1/chat/completions', ['more']), undefined);
   });
 
-  test('all models, and those of a provider', () => {
+  test('lists all models, and the models of a provider', () => {
     assert.equal(routed(chat, 'GET', '/v1/models')?.type, 'list-models');
     const listing = action('GET', '/v1/models', ['openai'], 'limit=20&after=openai/a');
     assert.deepEqual(listing, { type: 'list-models', provider: 'openai', page: { limit: 20, after: 'openai/a' } });
@@ -56,7 +56,7 @@ describe('keys', () => {
     assert.deepEqual(chat.credentials({ 'api-key': 'three' }, none), ['three']);
   });
 
-  test('headers of other protocols are not keys here', () => {
+  test('key headers of other protocols are ignored', () => {
     assert.deepEqual(chat.credentials({ 'x-api-key': 'a', 'x-goog-api-key': 'b' }, new URLSearchParams('key=c')), []);
     assert.deepEqual(chat.credentials({ authorization: 'Basic abc' }, none), []);
   });
@@ -225,7 +225,7 @@ describe('errors of upstreams', () => {
     });
   }
 
-  test('keys and addresses never pass', () => {
+  test('keys and addresses are redacted', () => {
     const { message } = chat.decodeError(400, {
       error: { message: 'at https://internal.example/x with sk-abcdef123456' },
     });
@@ -267,7 +267,7 @@ test('names of hub parameters', () => {
   ]);
 });
 
-test('a usage frame is found by its mark however it is spaced', () => {
+test('a usage frame is detected by its mark with any white space', () => {
   for (const text of ['{"usage":{"prompt_tokens":1}}', '{"usage": {"completion_tokens": 2, "prompt_tokens": 1}}']) {
     assert.ok(Buffer.from(text).includes(chat.operations.complete.usageMark));
     assert.equal(chat.operations.complete.usageOf(JSON.parse(text))?.input, 1);

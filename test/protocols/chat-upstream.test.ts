@@ -25,7 +25,7 @@ function assistant(...parts: Part[]): Turn {
 }
 
 describe('fields', () => {
-  test('nothing is sent that was not asked', () => {
+  test('fields that the client did not set are not sent', () => {
     assert.deepEqual(encode({}).body, { model: 'one', messages: [{ role: 'user', content: 'Hi' }] });
   });
 
@@ -33,14 +33,14 @@ describe('fields', () => {
     assert.deepEqual(encode({ stream: true }).body.stream_options, { include_usage: true });
   });
 
-  test('the token field', () => {
+  test('the output limit uses the token field of the rules', () => {
     assert.equal(encode({ maxTokens: 5 }).body.max_tokens, 5);
     const { body } = encode({ maxTokens: 5 }, { tokenField: 'max_completion_tokens' });
     assert.equal(body.max_completion_tokens, 5);
     assert.equal(body.max_tokens, undefined);
   });
 
-  test('sampling by rule', () => {
+  test('sampling parameters follow the model rules', () => {
     const asked = { temperature: 0.5, topP: 0.9 };
     assert.deepEqual(encode(asked).dropped, []);
     assert.deepEqual(encode(asked, { sampling: 'never' }).dropped, ['temperature', 'topP']);
@@ -51,7 +51,7 @@ describe('fields', () => {
     assert.deepEqual(on.dropped, ['temperature', 'topP']);
   });
 
-  test('penalties, log probabilities, biases and stops by rule', () => {
+  test('penalties, log probabilities, biases and stops follow the model rules', () => {
     const asked = { frequencyPenalty: 1, logprobs: 2, logitBias: { 1: 1 }, stop: ['x'], topK: 3 };
     const { body, dropped } = encode(asked, { penalties: false, logprobs: false, logitBias: false, stop: false });
     assert.deepEqual(Object.keys(body), ['model', 'messages']);
@@ -64,7 +64,7 @@ describe('fields', () => {
     assert.throws(() => encode({ stop: ['1', '2', '3', '4', '5'] }), { code: 'unsupported_parameter', param: 'stop' });
   });
 
-  test('efforts: as asked, nearest, off, and from a budget', () => {
+  test('the effort is the requested one, the nearest one, off, or derived from a budget', () => {
     const effort = (reasoning: ChatRequest['reasoning'], rules?: ModelRules) =>
       encode({ reasoning }, rules).body.reasoning_effort;
     assert.equal(effort({ effort: 'max' }), 'max');
@@ -96,7 +96,7 @@ describe('fields', () => {
     assert.deepEqual(loose, { name: 'response', schema });
   });
 
-  test('a model without native schemas gets the schema in words', () => {
+  test('a model without native schemas gets the schema in the system prompt', () => {
     const { body } = encode({ format: { type: 'schema', schema: { type: 'object' } } }, { schema: false });
     assert.deepEqual(body.response_format, { type: 'json_object' });
     assert.match(body.messages[0].content, /\{"type":"object"\}/);
@@ -128,7 +128,7 @@ describe('fields', () => {
     assert.throws(() => encode({ turns: [user('', file)] }), { code: 'unsupported_modality' });
   });
 
-  test('cache marks by rule', () => {
+  test('cache marks follow the model rules', () => {
     const turns: Turn[] = [{ role: 'user', parts: [{ type: 'text', text: 'Long', cache: { ttl: '1h' } }] }];
     assert.deepEqual(encode({ turns }).dropped, ['cache']);
     const [part] = encode({ turns }, { cacheMarks: 'cache_control' }).body.messages[0].content;
@@ -150,7 +150,7 @@ describe('turns', () => {
     );
   });
 
-  test('results stand right after their calls, errors and images told in words', () => {
+  test('results directly follow their calls, with errors and images described in text', () => {
     const image: Part = { type: 'media', kind: 'image', mime: 'image/png', data: 'AAAA' };
     const results: Turn = {
       role: 'user',
@@ -173,7 +173,7 @@ describe('turns', () => {
     assert.equal(messages[1].tool_calls[0].function.arguments, '{}');
   });
 
-  test('reasoning text of earlier turns by rule', () => {
+  test('reasoning text of earlier turns follows the model rules', () => {
     const turns = [
       user('Hi'),
       assistant({ type: 'reasoning', text: 'Hm.' }, { type: 'text', text: 'Hello' }),
@@ -188,7 +188,7 @@ describe('turns', () => {
     assert.deepEqual(sent('required'), [undefined, 'Hm.', '', undefined]);
   });
 
-  test('details of the upstream come back to it unmodified, and to nobody else', () => {
+  test('reasoning details are returned unmodified to their provider only', () => {
     const detail = { type: 'reasoning.text', text: 'Hm.', signature: 's', format: 'acme-v1', id: 'r1', index: 0 };
     const hidden = { type: 'reasoning.encrypted', data: 'd', format: 'acme-v1', index: 1 };
     const message = { role: 'assistant', content: 'Hello', reasoning_details: [detail, hidden] };
@@ -223,7 +223,7 @@ describe('state in a relayed body', () => {
     ],
   });
 
-  test('of the target is opened', () => {
+  test('of the target is unwrapped', () => {
     const relayed = body(ORIGIN);
     assert.ok(chat.operations.complete.state?.restore(relayed, ORIGIN));
     const [message] = relayed.messages;
@@ -232,13 +232,13 @@ describe('state in a relayed body', () => {
     assert.equal(message.reasoning, 'Hm.');
   });
 
-  test('of anyone else goes, with its reasoning', () => {
+  test('of other providers is removed with its reasoning', () => {
     const relayed = body('other');
     assert.ok(chat.operations.complete.state?.restore(relayed, ORIGIN));
     assert.deepEqual(relayed.messages[0], { role: 'assistant', content: null, tool_calls: [{ id: 'c1' }] });
   });
 
-  test('raw state of the wire itself stays', () => {
+  test('raw state of the protocol itself is kept', () => {
     const relayed = {
       messages: [{ role: 'assistant', reasoning_details: [{ type: 'reasoning.text', signature: 's' }] }],
     };

@@ -46,7 +46,7 @@ function refusal(work: () => unknown): [string, string] {
 }
 
 describe('turns', () => {
-  test('leading system turns are the instruction, later ones the user’s words', () => {
+  test('leading system turns become the instruction, later ones user content', () => {
     const { body } = encode({
       turns: [system('A'), system('B'), user(text('Hi')), system('C'), assistant(text('Yes'))],
     });
@@ -62,7 +62,7 @@ describe('turns', () => {
     assert.equal(contents([assistant(text('Hello')), user(text('Hi'))])[0].role, 'user');
   });
 
-  test('turns that hold nothing for this model vanish, and their neighbours join', () => {
+  test('turns without content for this model are removed, and their neighbours are joined', () => {
     const turns = [user(text('a')), assistant({ type: 'reasoning', text: 'Hm.' }), user(text('b'), text(''))];
     assert.deepEqual(contents(turns), [{ role: 'user', parts: [{ text: 'a' }, { text: 'b' }] }]);
   });
@@ -85,7 +85,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  test('calls with the same id in different turns are answered apart', () => {
+  test('calls with the same id in different turns are answered separately', () => {
     const turns = [
       ask,
       assistant(call('1')),
@@ -99,7 +99,7 @@ describe('calls and results', () => {
     assert.deepEqual(answers, [{ output: 'first' }, { output: 'second' }]);
   });
 
-  test('what a result becomes', () => {
+  test('a result becomes an object', () => {
     const response = (value: string) =>
       contents([ask, assistant(call('1')), user(result('1', value))])[2].parts[0].functionResponse.response;
     assert.deepEqual(response('{"a":1}'), { a: 1 });
@@ -139,7 +139,7 @@ describe('state', () => {
       content.parts.map((part) => part.thoughtSignature),
     );
 
-  test('own state comes back on its part, foreign state does not', () => {
+  test('own state is sent on its part, foreign state is not', () => {
     const turns = (opaque: typeof own | typeof foreign) => [
       user(text('Go')),
       assistant({ type: 'text', text: 'a', opaque }),
@@ -149,7 +149,7 @@ describe('state', () => {
     assert.deepEqual(signatures(turns(foreign)), [undefined, undefined, undefined]);
   });
 
-  test('state that came back on a thought moves to the call after it', () => {
+  test('state returned on a thought moves to the following call', () => {
     const turns = [
       user(text('Go')),
       assistant({ type: 'reasoning', text: '', opaque: own }, call('1')),
@@ -158,7 +158,7 @@ describe('state', () => {
     assert.deepEqual(signatures(turns), [undefined, 'SIG', undefined]);
   });
 
-  test('the first call of every step of the current turn gets a stand-in', () => {
+  test('the first call of every step of the current turn gets a placeholder signature', () => {
     const steps = [
       user(text('Go')),
       assistant(call('1'), call('2')),
@@ -171,7 +171,7 @@ describe('state', () => {
     assert.deepEqual(signatures(steps, { reasoning: 'budget' }).filter(Boolean), []);
   });
 
-  test('clients hand state back wrapped or raw', () => {
+  test('clients return state wrapped or raw', () => {
     const parts = [
       { text: 'x', thoughtSignature: wrap(own) },
       { text: 'y', thoughtSignature: 'RAW' },
@@ -207,7 +207,7 @@ describe('tools', () => {
     ]);
   });
 
-  test('no schema for no arguments, one field for free text', () => {
+  test('a tool without arguments has no schema, a free-text tool has one field', () => {
     const [{ functionDeclarations }] = encode({
       tools: [
         { name: 'a', parameters: { type: 'object', properties: {} } },
@@ -223,7 +223,7 @@ describe('tools', () => {
     ]);
   });
 
-  test('choices', () => {
+  test('tool choices', () => {
     const mode = (toolChoice: ChatRequest['toolChoice'], rules?: ModelRules) =>
       encode({ tools: [tool], toolChoice }, rules).body.toolConfig.functionCallingConfig;
     assert.deepEqual(mode({ type: 'required' }), { mode: 'ANY' });
@@ -236,7 +236,7 @@ describe('tools', () => {
     assert.equal(encode({ toolChoice: { type: 'auto' } }).body.toolConfig, undefined);
   });
 
-  test('web search is Google’s', () => {
+  test('web search becomes googleSearch', () => {
     assert.deepEqual(encode({ webSearch: {} }).body.tools, [{ googleSearch: {} }]);
   });
 });
@@ -256,7 +256,7 @@ describe('media', () => {
     assert.deepEqual(part({ kind: 'document', text: 'Body', title: 'Title' }), { text: 'Title\n\nBody' });
   });
 
-  test('what cannot be sent', () => {
+  test('unsupported media are refused', () => {
     assert.equal(refusal(() => part({ kind: 'image', url: 'http://example.com/a.png' }))[0], 'invalid_request');
     assert.equal(refusal(() => part({ kind: 'document', fileId: 'file-1' }))[0], 'unsupported_parameter');
     assert.equal(
@@ -302,7 +302,7 @@ describe('parameters', () => {
     assert.deepEqual(dropped, ['format.schema']);
   });
 
-  test('what has no place is named', () => {
+  test('unsupported parameters are dropped and named', () => {
     const { dropped } = encode({
       logitBias: {},
       metadata: {},
@@ -380,7 +380,7 @@ describe('reasoning', () => {
     assert.equal(body.generationConfig.thinkingConfig.thinkingBudget, 600);
   });
 
-  test('a model that cannot', () => {
+  test('a model without reasoning drops it', () => {
     assert.equal(thinking({ effort: 'high' }, { reasoning: 'none' }), undefined);
     assert.deepEqual(encode({ reasoning: { effort: 'high' } }, { reasoning: 'none' }).dropped, ['reasoning']);
     assert.deepEqual(encode({ reasoning: { effort: 'none' } }, { reasoning: 'none' }).dropped, []);
@@ -404,7 +404,7 @@ describe('counting', () => {
     );
   });
 
-  test('an encoded request is counted whole', () => {
+  test('a token count contains the whole encoded request', () => {
     const target = { origin: ORIGIN, model: 'gemini', rules: {} };
     assert.deepEqual(generate.operations['count-tokens']?.countBody?.({ contents: [] }, target), {
       generateContentRequest: { model: 'models/gemini', contents: [] },

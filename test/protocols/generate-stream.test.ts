@@ -83,7 +83,7 @@ describe('encoding a stream', () => {
     }
   });
 
-  test('an error event has a numeric code, and a comment that never ends for who skips it', () => {
+  test('an error event has a numeric code, and an unfinished comment for clients that skip errors', () => {
     const text = generate.operations.complete.encodeStreamError(
       new GatewayError('overloaded', 'Full.'),
       'req_1',
@@ -95,7 +95,7 @@ describe('encoding a stream', () => {
     assert.deepEqual([error.code, error.status, error.message], [503, 'UNAVAILABLE', 'Full.']);
   });
 
-  test('what a regular expression takes for the end of a line is escaped', () => {
+  test('Unicode line separators are escaped', () => {
     const events = [...unfold(response([{ type: 'text', text: 'a\u2028b\u2029c' }]))];
     const encoder = generate.operations.complete.streamEncoder(OPTIONS);
     const text = events.map((event) => encoder.encode(event)).join('');
@@ -120,7 +120,7 @@ describe('encoding a stream', () => {
     assert.equal(Buffer.from(part.thoughtSignature, 'base64').toString('base64'), part.thoughtSignature);
   });
 
-  test('hidden reasoning leaves its state', () => {
+  test('hidden reasoning keeps its state', () => {
     const opaque = { kind: 'redacted', value: 'x', origin: 'o' } as const;
     const parts: OpenPart[] = [
       { type: 'reasoning', text: 'Hm.' },
@@ -176,7 +176,7 @@ describe('encoding a stream', () => {
     }
   });
 
-  test('several answers', () => {
+  test('several answers are separate candidates', () => {
     const answer = (text: string) => ({
       parts: [{ type: 'text', text } as const],
       finish: { reason: 'stop' } as const,
@@ -271,7 +271,7 @@ describe('decoding a stream', () => {
     assert.equal(({} as Json).polluted, undefined);
   });
 
-  test('offsets that count from elsewhere are found by the segment’s text', () => {
+  test('offsets with another base are corrected by the text of the segment', () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: 'https://a.example/' } }],
       groundingSupports: [

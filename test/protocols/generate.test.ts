@@ -140,7 +140,7 @@ describe('errors', () => {
     assert.deepEqual(statusOf('internal_error'), [500, 500, 'INTERNAL']);
   });
 
-  test('a bad key says so to the official client', () => {
+  test('an invalid key has the reason that the official client expects', () => {
     const { body } = generate.encodeError(new GatewayError('invalid_api_key', 'No.'), '');
     assert.equal(body.error.details[0].reason, 'API_KEY_INVALID');
   });
@@ -158,7 +158,7 @@ describe('errors', () => {
     ]);
   });
 
-  test('a refused key of the gateway is an upstream error without a word of it', () => {
+  test('a refused gateway key is an upstream error without details', () => {
     const invalid = {
       code: 400,
       message: 'API key AIzaSyABCDEFGHIJKL not valid',
@@ -217,7 +217,7 @@ describe('watching a relayed answer', () => {
     assert.deepEqual(generate.operations['count-tokens']?.encodeCount(7), { totalTokens: 7 });
   });
 
-  test('wrapped state becomes the provider’s own again, others’ is taken out', () => {
+  test('wrapped state of the provider is unwrapped, other state is removed', () => {
     const own = wrap({ kind: 'signature', value: 'OWN', origin: 'google/gemini' });
     const other = wrap({ kind: 'signature', value: 'OTHER', origin: 'anthropic/claude' });
     const body = {
@@ -245,7 +245,7 @@ describe('watching a relayed answer', () => {
   });
 });
 
-test('the catalog in this protocol’s shape', () => {
+test('the catalog has the format of the protocol', () => {
   const model: CatalogModel = {
     id: 'openai/gpt-4',
     provider: 'openai',
@@ -296,7 +296,7 @@ test('the catalog in this protocol’s shape', () => {
   assert.equal(generate.encodeModels([encoded], { more: true, total: 1 }).nextPageToken, 'openai/gpt-4');
 });
 
-test('a hub parameter in the client’s words', () => {
+test('a hub parameter has the client’s name', () => {
   assert.equal(generate.parameterName('topK'), 'generationConfig.topK');
   assert.equal(generate.parameterName('turns'), 'contents');
   assert.equal(generate.parameterName('reasoning.budget'), 'generationConfig.thinkingConfig.thinkingBudget');

@@ -63,11 +63,11 @@ describe('turns', () => {
     assert.equal(body.messages[2].content[0].is_error, true);
   });
 
-  test('a result that answers nothing is refused by its id', () => {
+  test('a result without its call is refused with its id', () => {
     assert.throws(() => encode({ turns: [user('Go'), { role: 'user', parts: [result('x')] }] }), /"x"/);
   });
 
-  test('ids are made acceptable, and stay apart', () => {
+  test('invalid call ids are replaced, and stay unique', () => {
     const { body } = encode({
       turns: [
         user('Go'),
@@ -106,7 +106,7 @@ describe('turns', () => {
     assert.deepEqual(types, ['text', 'tool_use', 'thinking', 'text', 'tool_use']);
   });
 
-  test('nothing invisible is sent, and a user speaks first', () => {
+  test('blank texts are not sent, and the first message is a user message', () => {
     const { body } = encode({ turns: [assistant(text('Hello')), user(' \n'), user('Hi')] });
     assert.deepEqual(
       body.messages.map((message: { role: string }) => message.role),
@@ -186,7 +186,7 @@ describe('parts', () => {
     );
   });
 
-  test('only state of its own comes back to a provider', () => {
+  test('a provider receives only its own state', () => {
     const reasoning = (origin: string | undefined, kind: 'signature' | 'redacted' = 'signature') =>
       ({ type: 'reasoning', text: 'Hm.', opaque: { kind, value: 'v', origin } }) as const;
     const { body } = encode({
@@ -209,7 +209,7 @@ describe('parts', () => {
     ]);
   });
 
-  test('a signature that came back on the call stands before it, once', () => {
+  test('a signature returned on a call is placed before it, once', () => {
     const opaque = { kind: 'signature', value: 'v', origin: ORIGIN } as const;
     const turns = [user('Hi'), assistant(call('a', { opaque }), call('b', { opaque })), user('More')];
     assert.deepEqual(
@@ -249,7 +249,7 @@ describe('parameters', () => {
     assert.deepEqual(thinking.dropped, ['temperature', 'topP', 'topK']);
   });
 
-  test('what it has no word for is named', () => {
+  test('unsupported parameters are dropped and named', () => {
     const { dropped } = encode({
       seed: 1,
       frequencyPenalty: 1,
@@ -268,13 +268,13 @@ describe('parameters', () => {
     ]);
   });
 
-  test('details of images and names of speakers are named', () => {
+  test('image details and participant names are dropped and named', () => {
     const image = { type: 'media', kind: 'image', url: 'https://example.com/a.png', detail: 'low' } as const;
     const { dropped } = encode({ turns: [{ role: 'user', name: 'ann', parts: [image] }] });
     assert.deepEqual(dropped, ['turns.name', 'turns.parts.detail']);
   });
 
-  test('other kinds of answers are refused', () => {
+  test('other output modalities are refused', () => {
     assert.throws(() => encode({ candidates: 2 }), { code: 'unsupported_parameter', param: 'candidates' });
     assert.throws(() => encode({ modalities: ['text', 'image'] }), {
       code: 'unsupported_modality',
@@ -325,7 +325,7 @@ describe('tools', () => {
     assert.deepEqual(dropped, ['reasoning']);
   });
 
-  test('allowed tools are the ones sent', () => {
+  test('only allowed tools are sent', () => {
     const tools = [look, { name: 'hear' }, { name: 'smell' }];
     const toolChoice = { type: 'allowed', names: ['hear', 'smell'], required: false } as const;
     const { body } = encode({ tools, toolChoice: { ...toolChoice, names: ['hear', 'smell'] } });
@@ -403,7 +403,7 @@ describe('reasoning', () => {
     assert.ok(!('output_config' in encode({ reasoning: { budget: -1 } }).body));
   });
 
-  test('none: switched off, or as little as can be', () => {
+  test('effort none disables thinking, or uses the lowest effort', () => {
     assert.deepEqual(encode({ reasoning: { effort: 'none' } }, { reasoningOff: true }).body.thinking, {
       type: 'disabled',
     });
@@ -420,12 +420,12 @@ describe('reasoning', () => {
     assert.deepEqual(small.dropped, ['reasoning']);
   });
 
-  test('no budget in a tool loop that another provider thought for', () => {
+  test('a tool loop with thinking of another provider has no budget', () => {
     const turns = [user('Go'), assistant(call('a')), { role: 'user' as const, parts: [result('a')] }];
     assert.deepEqual(encode({ turns, reasoning: { effort: 'high' } }, budget).dropped, ['reasoning']);
   });
 
-  test('models that cannot', () => {
+  test('models without reasoning drop it', () => {
     assert.deepEqual(encode({ reasoning: { effort: 'high' } }, { reasoning: 'none' }).dropped, ['reasoning']);
     assert.deepEqual(encode({ reasoning: { effort: 'none' } }, { reasoning: 'none' }).dropped, []);
   });

@@ -134,7 +134,7 @@ describe('a stream and a whole answer hold the same blocks', () => {
   }
 });
 
-describe('state goes out in an envelope and comes back where it was', () => {
+describe('state is sent in an envelope and restored to its part', () => {
   for (const name of [
     'reasoning with state',
     'hidden reasoning',
@@ -160,7 +160,7 @@ describe('state goes out in an envelope and comes back where it was', () => {
     assert.equal(whole(ANSWERS['reasoning without state'] ?? []).content[0].signature, '');
   });
 
-  test('a client that wants no reasoning still carries its state', () => {
+  test('hidden reasoning keeps its state', () => {
     const parts = ANSWERS['reasoning with state'] ?? [];
     const events = stream(unfold(response(parts)), { hideReasoning: true });
     assert.deepEqual(
@@ -170,7 +170,7 @@ describe('state goes out in an envelope and comes back where it was', () => {
   });
 });
 
-describe('ends', () => {
+describe('finish reasons', () => {
   const text: OpenPart[] = [{ type: 'text', text: 'x' }];
   const cases: [Finish, OpenPart[], string][] = [
     [{ reason: 'stop' }, text, 'end_turn'],
@@ -200,7 +200,7 @@ describe('ends', () => {
     });
   }
 
-  test('an end that is none is an error, never a finish', () => {
+  test('a failure reason is an error, not a stop reason', () => {
     for (const [finish, parts] of [
       [{ reason: 'malformed', raw: 'MALFORMED_FUNCTION_CALL' }, text],
       [{ reason: 'other' }, []],
@@ -214,7 +214,7 @@ describe('ends', () => {
 });
 
 describe('streams', () => {
-  test('other candidates are left out, though they come in between', () => {
+  test('events of other candidates are dropped', () => {
     const events: ChatEvent[] = [
       { type: 'message-start', id: 'x', model: 'm' },
       { type: 'part-start', index: 0, candidate: 0, part: { type: 'text', text: '' } },
@@ -232,7 +232,7 @@ describe('streams', () => {
     assert.equal(data.at(-2)?.delta.stop_reason, 'end_turn');
   });
 
-  test('a ping waits for the start, an error ends', () => {
+  test('a ping follows the message start, an error ends the stream', () => {
     const encoder = messages.operations.complete.streamEncoder(options);
     assert.equal(encoder.encode({ type: 'ping' }), '');
     encoder.encode({ type: 'message-start', id: 'x', model: 'm' });
@@ -256,7 +256,7 @@ describe('streams', () => {
     });
   });
 
-  test('a call that broke off at the limit keeps its fragments', () => {
+  test('a call truncated by the output limit keeps its fragments', () => {
     const frames = [
       { type: 'message_start', message: { id: 'msg_1', model: 'm', usage: { input_tokens: 1, output_tokens: 0 } } },
       { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't', name: 'look', input: {} } },

@@ -30,7 +30,7 @@ describe('endpoints', () => {
     assert.deepEqual(models.match(['fireworks', 'accounts', 'x', 'models', 'y'], none), long);
   });
 
-  test('paths that lead elsewhere are none', () => {
+  test('unknown paths match no route', () => {
     const [models] = catalogRoutes({ messages: 'anthropic', generate: 'gemini' });
     assert.equal(models?.path, '/anthropic/v1/models');
     for (const rest of [['..', 'x'], ['openai', ''], [''], ['a/../b']])
@@ -107,7 +107,7 @@ describe('errors for clients', () => {
     }
   });
 
-  test('a full context is told in the words that clients look for', () => {
+  test('a full context has the message that clients recognise', () => {
     const { body } = messages.encodeError(new GatewayError('context_length_exceeded', '9 tokens, 8 at most.'), 'r');
     assert.equal(body.error.message, 'prompt is too long: 9 tokens, 8 at most.');
   });
@@ -116,7 +116,7 @@ describe('errors for clients', () => {
 describe('errors of upstreams', () => {
   const wire = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_x' });
 
-  test('what the client did wrong keeps its words', () => {
+  test('a client error keeps its message', () => {
     const error = messages.decodeError(400, wire('invalid_request_error', 'messages.0: bad'));
     assert.deepEqual([error.code, error.message], ['invalid_request', 'messages.0: bad']);
   });
@@ -154,7 +154,7 @@ describe('errors of upstreams', () => {
     assert.equal(messages.decodeError(400, { error: 'flat' }).message, 'flat');
   });
 
-  test('secrets are taken out', () => {
+  test('secrets are redacted', () => {
     const error = messages.decodeError(
       400,
       wire('invalid_request_error', 'key sk-ant-abcdefghijk at https://example.com/x'),
@@ -162,7 +162,7 @@ describe('errors of upstreams', () => {
     assert.ok(!/abcdefghijk|example/.test(error.message));
   });
 
-  test('an error in a 200', () => {
+  test('an error with status 200 is recognised', () => {
     assert.equal(messages.errorIn(wire('overloaded_error', 'Overloaded'))?.code, 'overloaded');
     assert.equal(messages.errorIn({ error: { message: 'x' } })?.code, 'upstream_error');
     assert.equal(messages.errorIn({ type: 'message', content: [], error: null }), undefined);
@@ -224,7 +224,7 @@ describe('catalog', () => {
 });
 
 describe('names and counts', () => {
-  test('hub parameters as clients know them', () => {
+  test('hub parameters have their wire names', () => {
     assert.equal(messages.parameterName('maxTokens'), 'max_tokens');
     assert.equal(messages.parameterName('turns'), 'messages');
     assert.equal(messages.parameterName('reasoning.effort'), 'output_config.effort');
@@ -238,7 +238,7 @@ describe('names and counts', () => {
     assert.equal(messages.operations['count-tokens']?.decodeCount({ tokens: 7 }), undefined);
   });
 
-  test('a count is asked without what only generating needs', () => {
+  test('a token count omits members that only generation needs', () => {
     const body = { model: 'm', max_tokens: 9, stream: true, messages: [], temperature: 1, metadata: {}, system: [] };
     assert.deepEqual(messages.operations['count-tokens']?.countBody?.(body, { origin: '', model: 'm', rules: {} }), {
       model: 'm',

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
 
-test('chat completions tell cached audio and images apart', () => {
+test('chat completions separate cached audio and image tokens', () => {
   const usage = {
     prompt_tokens: 100,
     prompt_tokens_details: {
@@ -22,7 +22,7 @@ test('chat completions tell cached audio and images apart', () => {
   assert.deepEqual([cached, cachedAudio, cachedImage, imageInput, imageOutput], [50, 20, 10, 30, 15]);
 });
 
-test('generateContent tells cached audio and images apart', () => {
+test('generateContent separates cached audio and image tokens', () => {
   const usageMetadata = {
     promptTokenCount: 100,
     cachedContentTokenCount: 50,
