@@ -39,12 +39,17 @@ const LINKED = {
   ],
 };
 
+const INLINE = structuredClone(LINKED);
+for (const { message } of INLINE.choices) {
+  for (const { image_url } of message.images) image_url.url = 'data:image/png;base64,iVBORw0KGgo=';
+}
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 
 before(async () => {
   upstream = await startUpstream(({ path }, response) => {
-    if (path.includes('chat')) return answerJson(response, LINKED);
+    if (path.includes('chat')) return answerJson(response, path.includes('inline') ? INLINE : LINKED);
     if (path.includes(':stream')) return answerEvents(response, `data: ${JSON.stringify(ANSWER)}\n\n`);
     answerJson(response, ANSWER);
   });
@@ -60,6 +65,7 @@ function providers(): string {
   return `
 providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
+  b: { type: openai-compatible, base_url: "${upstream.url}/inline/v1", models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
 `;
 }
@@ -113,6 +119,11 @@ for (const stream of [false, true]) {
     assert.deepEqual([ranged.status, await ranged.text()], [206, 'PNG']);
   });
 }
+
+test('are kept and linked where their address is a data URL', async () => {
+  const opened = await fetch(addressIn((await ask('b/m', false)).headers.link));
+  assert.deepEqual(Buffer.from(await opened.arrayBuffer()), Buffer.from(PICTURE.inlineData.data, 'base64'));
+});
 
 test('are linked by a signature that opens no other picture', async () => {
   const [one, other] = [await ask('c/m', false), await ask('c/m', false)].map(
