@@ -52,7 +52,7 @@ export interface Protocol {
   parameterName(parameter: string): string;
   encodeModel(model: CatalogModel): Json;
   encodeModels(models: Json[], page: CatalogPage): Json;
-  /** Path of the model count. */
+  /** Response with the number of models; absent in protocols without one. */
   encodeModelCount?(total: number): Json;
 
   // Facing upstreams.

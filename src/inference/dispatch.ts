@@ -22,7 +22,7 @@ export interface DispatchOptions extends AttemptOptions {
   state: RoutingState;
   /** Time limit of all attempts together, in milliseconds. */
   total: number;
-  /** Usage recorder, if usage is recorded. */
+  /** Meter of the usage of attempts; absent if usage is not recorded. */
   account?: UsageMeter;
 }
 

@@ -42,7 +42,7 @@ const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {
   'client-closed': 'cancelled',
 };
 
-/** The status of the outcome in the usage record. */
+/** Converts the outcome to its form in the usage record. */
 export function endingOf(outcome: DispatchOutcome): RequestEnding {
   const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {

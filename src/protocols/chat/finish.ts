@@ -55,7 +55,7 @@ export function settleFinish(finish: Finish, seen: { calls: boolean; refusal: bo
 }
 
 /**
- * The finish members of a choice. Calls present are `tool_calls` whatever the upstream reported, unless they broke off with
+ * The finish members of a choice. Calls yield `tool_calls` regardless of the reported reason, unless they are truncated with
  * their answer. Throws `upstream_error` for a malformed answer, which this protocol cannot represent.
  */
 export function encodeFinish(finish: Finish, calls: Pick<CallPart, 'args' | 'custom'>[]): Json {

@@ -129,7 +129,7 @@ function encodeAssistant(turn: Turn, encoding: Encoding): Json[] {
   return [{ role: 'assistant', content, ...reasoning, ...extras, ...(turn.name && { name: turn.name }) }];
 }
 
-/** Generated images are dropped from assistant messages, which cannot contain images. */
+/** Text of a part in an assistant message, which cannot contain generated images. */
 function assistantText(part: Part, encoding: Encoding): string {
   switch (part.type) {
     case 'text':

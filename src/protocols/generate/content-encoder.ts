@@ -101,7 +101,7 @@ function encodeModelParts(parts: Part[], target: Target): Json[] {
   return result;
 }
 
-/** Whether a part is empty: an empty text without a signature. */
+/** Wire parts of a part; an empty text is dropped, unless it is signed. */
 function encodePart(part: Part, target: Target, signed = false): Json[] {
   switch (part.type) {
     case 'text':

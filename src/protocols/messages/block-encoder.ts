@@ -115,7 +115,7 @@ function plainText(text: string): Json {
   return { type: 'text', media_type: 'text/plain', data: text };
 }
 
-/** Refuses file ids: files of one provider don't exist at another. */
+/** Source of a URL. Refuses file ids: files of one provider don't exist at another. */
 function referenceSource(part: MediaPart): Json {
   if (part.url === undefined) throw unsupported('A file id only works with the provider that holds the file.');
   if (!/^https:\/\//i.test(part.url)) throw unsupported('Media by URL must have an https address.');

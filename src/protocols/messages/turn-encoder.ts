@@ -147,7 +147,7 @@ function isPaused({ content }: Json): boolean {
   return content.some((block: Json) => block.type === 'server_tool_use' || block.type?.endsWith('_tool_result'));
 }
 
-/** Trims white space at the end of a final assistant turn (prefill). */
+/** Refuses a final assistant turn (prefill) if unsupported, else trims the white space at its end. */
 function endWithUser(messages: Json[], { rules }: Target): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || isPaused(last)) return;
