@@ -31,8 +31,8 @@ const POINTS = [
   'while mirroring',
   'before settled',
   'before readVideoUse',
-  'before recordTask',
-  'after recordTask',
+  'before recordTaskUsage',
+  'after recordTaskUsage',
   'before finishVideoUse',
   'after finishVideoUse',
 ];
