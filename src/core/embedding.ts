@@ -1,6 +1,7 @@
 /** The hub of embeddings: a request between decoding one protocol and encoding another, and its answer. */
 
 import type { Usage } from './chat.ts';
+import { isRawNumber } from './json/json.ts';
 
 export type EmbeddingInput =
   | { type: 'text'; text: string }
@@ -31,17 +32,30 @@ export interface EmbeddingRequest {
   dropped: string[];
 }
 
+/** Numbers as they were written, or floats that were base64. */
+export type Vector = readonly number[] | Float32Array;
+
 /** One vector for each input, in their order. */
 export interface EmbeddingResponse {
-  vectors: readonly Float32Array[];
+  vectors: readonly Vector[];
   usage?: Pick<Usage, 'input'> & Partial<Usage>;
 }
 
 /** A vector as the base64 text of its little-endian floats. */
-export function vectorToBase64(vector: Float32Array): string {
+export function vectorToBase64(vector: Vector): string {
   const bytes = Buffer.alloc(vector.length * 4);
-  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  for (let index = 0; index < vector.length; index++) bytes.writeFloatLE(vector[index] ?? 0, index * 4);
   return bytes.toString('base64');
+}
+
+/** The numbers of a JSON array, also those with more digits than a number keeps; undefined for anything else. */
+export function vectorFromNumbers(values: unknown): readonly number[] | undefined {
+  if (!Array.isArray(values)) return undefined;
+  if (values.every((value) => typeof value === 'number')) return values;
+  const numbers = values.map((value) =>
+    isRawNumber(value) ? Number(value.rawJSON) : typeof value === 'number' ? value : Number.NaN,
+  );
+  return numbers.some(Number.isNaN) ? undefined : numbers;
 }
 
 /** Undefined if the byte length is no multiple of four. */
@@ -51,9 +65,9 @@ export function vectorFromBase64(text: string): Float32Array | undefined {
   return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
 }
 
-/** The numbers of a vector, each with the fewest digits that give the same 32-bit float. */
-export function vectorToNumbers(vector: Float32Array): number[] {
-  return Array.from(vector, shortestFloat);
+/** The numbers of a vector; a 32-bit float with the fewest digits that identify it. */
+export function vectorToNumbers(vector: Vector): readonly number[] {
+  return vector instanceof Float32Array ? Array.from(vector, shortestFloat) : vector;
 }
 
 /** 9 significant digits identify every 32-bit float; most need fewer. */
@@ -66,8 +80,10 @@ function shortestFloat(value: number): number {
 }
 
 /** Scaled to length 1, where it is not already. */
-export function normalized(vector: Float32Array): Float32Array {
-  const length = Math.hypot(...vector);
-  if (length === 0 || Math.abs(length - 1) < 1e-3) return vector;
+export function normalized(vector: Vector): Vector {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  const length = Math.sqrt(squares);
+  if (length === 0 || !Number.isFinite(length) || Math.abs(length - 1) < 1e-3) return vector;
   return vector.map((value) => value / length);
 }

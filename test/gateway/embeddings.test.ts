@@ -205,6 +205,27 @@ describe('OpenAI clients', () => {
     });
   }
 
+  test('numbers with more digits than a number keeps are read as the nearest number', async () => {
+    const long = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('0.80000000000000000000001');
+    alter = () => ({ embeddings: [{ values: [0.6, long, 0] }] });
+    const { status, body } = await post('/v1/embeddings', { model: 'goo/e', input: 'one' });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(body.data[0].embedding, [0.6, 0.8, 0]);
+  });
+
+  test('vectors of a hundred thousand numbers, and texts in their place, do no harm', async () => {
+    alter = () => ({ embeddings: [{ values: Array(100_000).fill(1) }] });
+    assert.equal((await post('/v1/embeddings', { model: 'goo/e', input: 'one' })).status, 200);
+    alter = () => ({ embeddings: [{ values: ['x'] }] });
+    assert.equal((await post('/v1/embeddings', { model: 'goo/e', input: 'one' })).status, 502);
+  });
+
+  test('the sandbox refuses more numbers than it makes in a moment, by the name of the field', async () => {
+    const input = Array(2048).fill('x');
+    const { status, body } = await post('/v1/embeddings', { model: 'sandbox/embed', input, dimensions: 1024 });
+    assert.deepEqual([status, body.error.param], [400, 'input']);
+  });
+
   test('an answer with a hole is an error of the upstream, whole', async () => {
     alter = (answer) => ({ ...answer, data: answer.data.slice(1) });
     const { status } = await post('/v1/embeddings', { model: 'up/e', input: ['one', 'two'] });

@@ -1,7 +1,7 @@
 /** The operation `embed`: converts texts to vectors. */
 
 import type { Usage } from '../../core/chat.ts';
-import type { EmbeddingRequest } from '../../core/embedding.ts';
+import type { EmbeddingRequest, EmbeddingResponse } from '../../core/embedding.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson, type Json } from '../../core/json/json.ts';
@@ -55,11 +55,12 @@ export const embed: OperationHandler = {
     const facts = wire.factsOf(json);
     const { model } = context.options;
     const charged = (counted: Usage): Cost | undefined => costOf(counted, facts.finish, context);
+    const decoded = wire.decodeResponse(json);
+    assertComplete(decoded, client.decodeRequest(call.body));
     const asIs = planned.upstream === call.protocol && client.isAsAsked(json, call.body);
     const body = asIs
       ? nameModel(bytes, client, model)
-      : Buffer.from(JSON.stringify(client.encodeResponse({ ...wire.decodeResponse(json), usage }, call.body, model)));
-    assertComplete(wire, json, client.decodeRequest(call.body));
+      : Buffer.from(JSON.stringify(client.encodeResponse({ ...decoded, usage }, call.body, model)));
     return {
       body: reported && asIs ? addCost(body, json, { operation: client, usage, costOf: charged }) : body,
       usage,
@@ -76,8 +77,7 @@ function embedOf({ id, operations }: Protocol): EmbedOperation {
 }
 
 /** Missing vectors would shift the others to the wrong texts. */
-function assertComplete(wire: EmbedOperation, json: Json, { inputs }: EmbeddingRequest): void {
-  const { vectors } = wire.decodeResponse(json);
+function assertComplete({ vectors }: EmbeddingResponse, { inputs }: EmbeddingRequest): void {
   if (vectors.length === inputs.length && Object.keys(vectors).length === inputs.length) return;
   throw new GatewayError(
     'upstream_error',

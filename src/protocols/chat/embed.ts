@@ -9,7 +9,9 @@ import {
   type EmbeddingRequest,
   type EmbeddingResponse,
   normalized,
+  type Vector,
   vectorFromBase64,
+  vectorFromNumbers,
   vectorToBase64,
   vectorToNumbers,
 } from '../../core/embedding.ts';
@@ -25,6 +27,8 @@ import { addCost, usageOf } from './usage.ts';
 const PATH = '/v1/embeddings';
 /** OpenAI's own limit. */
 const MAX_INPUTS = 2048;
+/** Floats of an answer that are converted from base64; an answer of numbers has a bound of its own. */
+const MAX_BASE64_FLOATS = 1_000_000;
 
 const optional = (schema: TSchema) => Type.Optional(schema);
 const TokenIds = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
@@ -152,12 +156,21 @@ function encodeResponse({ vectors, usage }: EmbeddingResponse, request: Json, mo
 
 function decodeResponse({ data, usage }: Json): EmbeddingResponse {
   if (!Array.isArray(data)) throw broken('data');
-  const vectors: Float32Array[] = [];
+  const vectors: Vector[] = [];
+  let floats = 0;
   for (const [position, item] of data.entries()) {
     const index = Number.isInteger(item?.index) ? item.index : position;
     const { embedding } = item ?? {};
-    const vector = Array.isArray(embedding) ? Float32Array.from(embedding) : vectorFromBase64(String(embedding));
-    if (!vector || vector.some(Number.isNaN) || index < 0 || index >= data.length || vectors[index])
+    const vector = typeof embedding === 'string' ? vectorFromBase64(embedding) : vectorFromNumbers(embedding);
+    if (vector instanceof Float32Array) floats += vector.length;
+    if (
+      !vector ||
+      floats > MAX_BASE64_FLOATS ||
+      (vector instanceof Float32Array && vector.some(Number.isNaN)) ||
+      index < 0 ||
+      index >= data.length ||
+      vectors[index]
+    )
       throw broken(`data[${position}]`);
     vectors[index] = vector;
   }

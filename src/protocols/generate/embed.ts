@@ -5,6 +5,7 @@ import {
   type EmbeddingPurpose,
   type EmbeddingRequest,
   type EmbeddingResponse,
+  vectorFromNumbers,
   vectorToNumbers,
 } from '../../core/embedding.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -163,8 +164,8 @@ function decodeResponse(body: Json): EmbeddingResponse {
   const embeddings: Json[] = Array.isArray(body.embeddings) ? body.embeddings : [body.embedding];
   const vectors = embeddings.map((embedding, index) => {
     const { values } = embedding ?? {};
-    const vector = Array.isArray(values) ? Float32Array.from(values) : undefined;
-    if (vector && !vector.some(Number.isNaN)) return vector;
+    const vector = vectorFromNumbers(values);
+    if (vector) return vector;
     throw new GatewayError('upstream_error', `The upstream sent embeddings whose number ${index} is not readable.`);
   });
   const usage = embed.usageOf(body);

@@ -1,7 +1,7 @@
 /** Embeddings of the sandbox: vectors made of a hash of the text, so that the same text has the same vector. */
 
 import { createHash } from 'node:crypto';
-import { normalized, vectorToBase64, vectorToNumbers } from '../../core/embedding.ts';
+import { normalized, type Vector, vectorToBase64, vectorToNumbers } from '../../core/embedding.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { readBody } from '../../core/json/body.ts';
 import type { LocalAnswer } from '../../core/provider.ts';
@@ -12,6 +12,8 @@ export const EMBED_DIMENSIONS = 256;
 const MAX_DIMENSIONS = 1024;
 /** Characters of all texts of a request together. */
 const MAX_CHARACTERS = 1024 * 1024;
+/** Numbers of all vectors of a request together. */
+const MAX_NUMBERS = 65_536;
 
 /** Throws `model_not_found` and `invalid_request`. */
 export async function embed(bytes: Buffer): Promise<LocalAnswer> {
@@ -32,6 +34,12 @@ export async function embed(bytes: Buffer): Promise<LocalAnswer> {
       param: 'input',
     });
   }
+  if (texts.length * dimensions > MAX_NUMBERS) {
+    const most = Math.floor(MAX_NUMBERS / dimensions);
+    throw new GatewayError('invalid_request', `input may have at most ${most} texts with ${dimensions} dimensions.`, {
+      param: 'input',
+    });
+  }
   const encode = encoding_format === 'base64' ? vectorToBase64 : vectorToNumbers;
   const data = texts.map((text, index) => ({
     object: 'embedding',
@@ -46,7 +54,7 @@ export async function embed(bytes: Buffer): Promise<LocalAnswer> {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
 }
 
-function vectorOf(text: string, dimensions: number): Float32Array {
+function vectorOf(text: string, dimensions: number): Vector {
   const vector = new Float32Array(dimensions);
   for (let at = 0, block = 0; at < dimensions; block++) {
     const hash = createHash('sha256').update(`${block} ${text}`).digest();
