@@ -8,7 +8,8 @@ export const MAX_RECORD_TOKENS = 1_000_000_000;
 /** Maximum cost of one record in 1e-12 USD: 5,000 USD, which a number represents exactly. */
 export const MAX_RECORD_COST = moneyOf('5000');
 
-const COUNT_FIELDS = [
+/** The counts of a usage beside input and output. */
+export const COUNT_FIELDS = [
   'cached',
   'cachedAudio',
   'cachedImage',

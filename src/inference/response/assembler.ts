@@ -4,6 +4,7 @@ import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../../cor
 import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
+import { COUNT_FIELDS } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
 import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';
@@ -138,20 +139,4 @@ function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefine
   return total;
 }
 
-const COUNTS = [
-  'input',
-  'output',
-  'cached',
-  'cachedAudio',
-  'cachedImage',
-  'cacheWrite',
-  'cacheWrite1h',
-  'reasoning',
-  'toolInput',
-  'audioInput',
-  'audioOutput',
-  'imageInput',
-  'imageOutput',
-  'searches',
-  'reportedCost',
-] as const satisfies (keyof Usage)[];
+const COUNTS = ['input', 'output', ...COUNT_FIELDS, 'reportedCost'] as const satisfies (keyof Usage)[];
