@@ -21,7 +21,7 @@ export interface AdmissionControlOptions {
 }
 
 export interface AdmittedCall {
-  account: UsageMeter;
+  meter: UsageMeter;
   /** `x-ratelimit-*`. */
   headers: Record<string, string>;
   /** Output limit per endpoint that the reservation allows; absent without a budget. */
@@ -102,10 +102,10 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
         protocolIn: call.protocol.id,
         stream: call.stream,
       };
-      const account = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits });
+      const meter = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits });
       // Free endpoints need no output limit.
       const limitOf = cost ? most().limitsFor(cost) : undefined;
-      return { account, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
+      return { meter, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
     },
 
     async reserve(key, { id, model, createdAt, cost = UNKNOWN_COST_RESERVATION }) {

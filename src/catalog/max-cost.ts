@@ -13,7 +13,7 @@ export interface MaxUsage {
   audioInput: number;
   imageInput: number;
   /** The response may contain audio. */
-  speaks: boolean;
+  mayOutputAudio: boolean;
   searches: number;
 }
 
@@ -47,14 +47,14 @@ function maxCostOfKinds(model: PricedModel, expected: MaxUsage): bigint {
 }
 
 function possibleUsages({ outputModalities }: PricedModel, expected: MaxUsage): Usage[] {
-  const { input, output, audioInput, imageInput, speaks, searches } = expected;
+  const { input, output, audioInput, imageInput, mayOutputAudio, searches } = expected;
   const plain: Usage = { input, output, audioInput, imageInput, searches };
   const text = Math.max(0, input - audioInput - imageInput);
   const inputs = [{}, { cacheWrite: text }, { cacheWrite: text, cacheWrite1h: text }];
   const outputs = [
     {},
     { reasoning: output },
-    ...(speaks ? [{ audioOutput: output }] : []),
+    ...(mayOutputAudio ? [{ audioOutput: output }] : []),
     ...(outputModalities.includes('image') ? [{ imageOutput: output }] : []),
   ];
   return inputs.flatMap((of) => outputs.map((or) => ({ ...plain, ...of, ...or })));

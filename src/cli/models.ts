@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
-import { createModels, type LiveModels } from '../gateway/provider-registry.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -24,7 +24,7 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
 
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
-  const models = createModels(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
+  const models = createProviderRegistry(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
   await Promise.all([...models.providers.values()].map(({ discoverModels }) => discoverModels?.()));
   models.close();
   await upstream.close();
@@ -46,7 +46,7 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
 }
 
 /** The protocols that its provider speaks for it; a dash for a model that only makes videos. */
-function protocolsOf({ providers }: LiveModels, model: CatalogModel): string {
+function protocolsOf({ providers }: ProviderRegistry, model: CatalogModel): string {
   const spoken = providers.get(model.provider)?.provider.speaks(model) ?? [];
   return spoken.map(({ protocol }) => protocol).join(',') || '-';
 }

@@ -6,7 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readBody } from '../core/json/body.ts';
 import { read } from '../core/json/json.ts';
-import { createModels } from '../gateway/provider-registry.ts';
+import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { type DryPlan, dryPlan } from '../inference/dry-run.ts';
 import { protocolOf } from '../protocols/index.ts';
 import { decideRouting, type RoutingDecision } from '../routing/decision.ts';
@@ -36,7 +36,12 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
   const call = await createCall(model, options);
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
-  const models = createModels(providers, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
+  const models = createProviderRegistry(providers, {
+    upstream,
+    log,
+    userAgent: `polygate/${version}`,
+    routes: routing,
+  });
   try {
     const state = createRoutingState({ cooldown: () => routing.cooldown });
     const route = await decideRouting(call, model, { models, state, allows: () => true });

@@ -6,7 +6,7 @@ import { localUrl } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
-import { createModels } from '../gateway/provider-registry.ts';
+import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { createVideoTasks } from '../gateway/video-tasks.ts';
 import type { VideoOptions } from '../http/video-options.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
@@ -75,7 +75,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   const userAgent = `polygate/${version}`;
-  const models = createModels(config.providers, { upstream, log, userAgent, routes: config.routing });
+  const models = createProviderRegistry(config.providers, { upstream, log, userAgent, routes: config.routing });
   const baseUrl = server.publicUrl ?? localUrl(server);
   const tasks = await createVideoTasks({
     config,

@@ -22,7 +22,7 @@ export interface AccountingOptions {
 }
 
 export interface Accounting {
-  accounts: AdmissionControl;
+  admission: AdmissionControl;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused'>;
   /** Writes the pending records. */
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
 
   const every = (milliseconds: number, work: () => Promise<void>): NodeJS.Timeout =>
     setInterval(() => {
-      work().catch((error) => log.warn({ problem: error.message }, 'accounts could not be kept tidy'));
+      work().catch((error) => log.warn({ problem: error.message }, 'usage maintenance failed'));
     }, milliseconds).unref();
   const trimmer = createRecordTrimmer({ store, now });
   const timers = [
@@ -70,11 +70,11 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
     );
   }
   const firstCleanup = cleanUp({ store, log, now }, config().usage).catch((error) =>
-    log.warn({ problem: error.message }, 'old records of use could not be removed'),
+    log.warn({ problem: error.message }, 'old usage records could not be removed'),
   );
 
   return {
-    accounts: createAdmissionControl({ recorder, limits, store, now }),
+    admission: createAdmissionControl({ recorder, limits, store, now }),
     recorder,
     async close() {
       for (const timer of timers) clearInterval(timer);
@@ -95,7 +95,7 @@ function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'flushed'>): Pic
 
 async function cleanUp({ store, log, now }: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
   const pruned = await pruneRecords({ store, now }, usage);
-  if (pruned > 0) log.info({ records: pruned }, 'old records of use are removed');
+  if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
   await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });
   await store.call('pruneRefusedUsage', { before: now() - usage.keep });
 }

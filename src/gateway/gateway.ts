@@ -25,7 +25,7 @@ import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
-import { createModels, type LiveModels, type ProviderState } from './provider-registry.ts';
+import { createProviderRegistry, type ProviderRegistry, type ProviderState } from './provider-registry.ts';
 import { createVideoTasks } from './video-tasks.ts';
 
 export interface GatewayOptions {
@@ -59,7 +59,7 @@ export interface RunningGateway {
 interface ReloadableParts {
   config: Config;
   upstream: UpstreamClient;
-  models: LiveModels;
+  models: ProviderRegistry;
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
@@ -73,7 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     return {
       config: next,
       upstream,
-      models: createModels(next.providers, {
+      models: createProviderRegistry(next.providers, {
         upstream,
         log,
         userAgent,
@@ -148,7 +148,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     now: clock.now,
   });
   const app = createApp({
-    accounts: accounting.accounts,
+    admission: accounting.admission,
     recorder: accounting.recorder,
     protocols,
     prefixes,
@@ -163,7 +163,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     dispatch,
     videos: tasks.video,
     log,
-    watch: telemetry.observer,
+    observer: telemetry.observer,
     metrics: telemetry.metrics,
     operator: { token: config.admin?.token, local: isLoopback(host) },
   });

@@ -29,7 +29,7 @@ export interface ProviderState {
   problem?: string;
 }
 
-export interface LiveModels extends ModelDirectory {
+export interface ProviderRegistry extends ModelDirectory {
   states(): ProviderState[];
   /** Stops the discovery of models. */
   close(): void;
@@ -70,7 +70,7 @@ interface RegisteredProvider extends ActiveProvider {
   lastDiscoveryAt: number;
 }
 
-export function createModels(configs: readonly ProviderConfig[], context: RegistryContext): LiveModels {
+export function createProviderRegistry(configs: readonly ProviderConfig[], context: RegistryContext): ProviderRegistry {
   const registered = new Map<string, RegisteredProvider>();
   const { routes = NO_ROUTES, types = providerTypes, clock = systemClock } = context;
   const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);

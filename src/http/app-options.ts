@@ -29,14 +29,14 @@ export interface AppOptions {
   /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
   store: Pick<Store, 'health' | 'call'>;
-  /** Opens the account of every call for a model. */
-  accounts: AdmissionControl;
-  /** Says whether requests can be accounted for. */
+  /** Reserves the limits of every call and opens its usage meter. */
+  admission: AdmissionControl;
+  /** Whether usage records can be written. */
   recorder?: Pick<Recorder, 'ready'>;
   models(): ModelDirectory;
   dispatch(): DispatchOptions;
   /** Follows every request. */
-  watch?: RequestObserver;
+  observer?: RequestObserver;
   /** Figures in Prometheus's format. */
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   /** Who may read the operator's routes. */

@@ -18,7 +18,7 @@ interface RoutedContext extends RequestContext {
 const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { accounts, bodyLimit, bodyBudget, log, watch } = options;
+  const { admission, bodyLimit, bodyBudget, log, observer } = options;
   const table = createRoutes(options);
   const authenticate = createAuthentication(options);
   const checkOperator = createOperatorCheck({ ...options.operator, log });
@@ -27,7 +27,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     const { path, query } = splitUrl(request.originalUrl);
     const found = table.find(request.method, path, query);
     const target = { path, query, protocol: found.protocol };
-    return { ...createRequestContext(request, reply, { ...target, log, watch }), found };
+    return { ...createRequestContext(request, reply, { ...target, log, observer }), found };
   }
 
   async function admit(context: RoutedContext): Promise<string | undefined> {
@@ -42,8 +42,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     observation.key = key.id;
     if (operation) headers.setAttempts(0);
     if (limited) {
-      headers.setRateLimit(accounts.rateLimitHeaders(key));
-      hold.keep(await accounts.enter(key));
+      headers.setRateLimit(admission.rateLimitHeaders(key));
+      hold.keep(await admission.enter(key));
     }
     return key.id;
   }

@@ -43,17 +43,17 @@ export async function answerInference(
     const tokens = countByEstimate(call);
     return context.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
   }
-  headers.setRateLimit(options.accounts.rateLimitHeaders(key, route.model));
+  headers.setRateLimit(options.admission.rateLimitHeaders(key, route.model));
   await yieldIfLarge(call.bytes.length);
-  const admitted = await options.accounts.open(call, key, route, context.hold.release);
-  const { account, limitOf, discard } = admitted;
+  const admitted = await options.admission.open(call, key, route, context.hold.release);
+  const { meter, limitOf, discard } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
   reply.hijack();
   const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
   const answer = createReply(reply.raw, headers);
-  const carried = dispatch(bounded, route, answer, { ...dispatching, account }).finally(discard);
-  const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(account, ended) }, carried);
+  const carried = dispatch(bounded, route, answer, { ...dispatching, meter }).finally(discard);
+  const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(meter, ended) }, carried);
   if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
     const refusal = errorAnswer(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
@@ -69,9 +69,9 @@ function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
   return models !== undefined || Object.keys(budgets).length > 0;
 }
 
-function costOf(account: UsageMeter, { endpoint, usage, abandoned, facts }: DispatchOutcome): bigint | undefined {
+function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: DispatchOutcome): bigint | undefined {
   if (!endpoint || !(usage || abandoned)) return undefined;
-  return account.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
+  return meter.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
 }
 
 interface Reading {

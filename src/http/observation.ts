@@ -13,7 +13,7 @@ import type { AttemptFacts, CallFacts, RequestObservation, RequestObserver } fro
 import { causeOf } from './errors.ts';
 
 export interface ObservationOptions {
-  watch?: RequestObserver;
+  observer?: RequestObserver;
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -53,12 +53,12 @@ export interface FollowedCall {
 
 export function observe(
   { request, response, requestId, protocol }: ObservedRequest,
-  { watch, log }: ObservationOptions,
+  { observer, log }: ObservationOptions,
 ): Observation {
   const started = performance.now();
   const { method, headers } = request;
   const { traceparent, tracestate } = headers as Record<string, string | undefined>;
-  const watched: RequestObservation | undefined = watch?.begin({ requestId, method, traceparent, tracestate });
+  const watched: RequestObservation | undefined = observer?.begin({ requestId, method, traceparent, tracestate });
   let told: Promise<DispatchOutcome> | undefined;
 
   async function follow(followed: FollowedCall, carried: Promise<DispatchOutcome>): Promise<DispatchOutcome> {

@@ -39,7 +39,7 @@ export function createReadiness(
     const headers = { 'cache-control': 'no-store' };
     const unavailable = (reason: string) => ({ status: 503, headers, body: { status: 'unavailable', reason } });
     if (!writable) return unavailable('The store cannot be written to.');
-    if (recorder && !recorder.ready) return unavailable('Records of use cannot be written.');
+    if (recorder && !recorder.ready) return unavailable('Usage records cannot be written.');
     return { status: 200, headers, body: { status: 'ok' } };
   };
 }

@@ -86,11 +86,11 @@ export function createHttpContext(
 export function createRequestContext(
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, watch, ...target }: RequestTarget & ObservationOptions & { log: Logger },
+  { log, observer, ...target }: RequestTarget & ObservationOptions & { log: Logger },
 ): RequestContext {
   const context = createHttpContext(request, reply, { ...target, log });
   const { requestId, protocol } = context;
-  const observation = observe({ request, response: reply.raw, requestId, protocol: protocol.id }, { watch, log });
+  const observation = observe({ request, response: reply.raw, requestId, protocol: protocol.id }, { observer, log });
   return {
     ...context,
     observation,

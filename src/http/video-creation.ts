@@ -20,18 +20,18 @@ const MAX_HEADER_CHARACTERS = 1000;
 export async function answerCreation(
   { request, headers: responseHeaders }: RequestContext,
   key: Key,
-  { accounts, ...options }: VideoOptions & { accounts: AdmissionControl },
+  { admission, ...options }: VideoOptions & { admission: AdmissionControl },
 ): Promise<{ task: VideoTask; headers: Record<string, string> }> {
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
   const creation = await readRequest(request, key, options);
-  responseHeaders.setRateLimit(accounts.rateLimitHeaders(key, creation.model.id));
+  responseHeaders.setRateLimit(admission.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
     owner: key.id,
     creation,
     idempotencyKey,
     retried,
-    reserve: (wanted) => accounts.reserve(key, wanted),
+    reserve: (wanted) => admission.reserve(key, wanted),
   });
   const dropped = headerValue(creation.dropped.join(', '));
   return {

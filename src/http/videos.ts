@@ -30,7 +30,7 @@ type HandleVideos = (context: RequestContext, match: VideoMatch) => Promise<Fast
 
 export type VideoHandlers = Readonly<Record<VideoAction, HandleVideos>>;
 
-export function createVideoHandlers(options: VideoOptions, accounts: AdmissionControl): VideoHandlers {
+export function createVideoHandlers(options: VideoOptions, admission: AdmissionControl): VideoHandlers {
   const { videos, deliveries } = options;
   // Far above normal polling: a client whose poll fails might create a second task.
   const perTask = createRate({ rate: 2, burst: 20 });
@@ -63,7 +63,7 @@ export function createVideoHandlers(options: VideoOptions, accounts: AdmissionCo
       return send(context, encodeVideoModels(options.models().catalog().all()));
     },
     async create(context) {
-      const { task, headers } = await answerCreation(context, keyOf(context), { ...options, accounts });
+      const { task, headers } = await answerCreation(context, keyOf(context), { ...options, admission });
       const location = `/v1/videos/${task.id}`;
       return send(context, options.encode(task), {
         status: 202,

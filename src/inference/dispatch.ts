@@ -23,7 +23,7 @@ export interface DispatchOptions extends AttemptOptions {
   /** Time limit of all attempts together, in milliseconds. */
   total: number;
   /** Meter of the usage of attempts; absent if usage is not recorded. */
-  account?: UsageMeter;
+  meter?: UsageMeter;
 }
 
 /** A call in progress: its attempts, and the facts for response headers. */
@@ -62,7 +62,7 @@ export async function dispatch(
   options.state.retries.deposit();
   const { finish, ...ended } = await tryCandidates(journey);
   const outcome = outcomeOf(journey, ended);
-  await options.account?.close(endingOf(outcome));
+  await options.meter?.close(endingOf(outcome));
   finish?.();
   return outcome;
 }
@@ -172,7 +172,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
   // Before the first await, so that concurrent decisions see the probe.
   const trial = options.state.breaker.begin(place.id);
   try {
-    await options.account?.begin(servedBy(endpoint));
+    await options.meter?.begin(servedBy(endpoint));
   } catch (error) {
     trial.abandoned();
     throw error;
@@ -225,7 +225,7 @@ function begin(
   const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
   attempts.push(record);
   const began = options.timer.now();
-  const { account } = options;
+  const { meter } = options;
   const served = servedBy(endpoint);
   let sent = false;
   let abandoned = false;
@@ -238,10 +238,10 @@ function begin(
       elapse();
       return routingHeadersOf(call, { route, attempts });
     },
-    charge: (consumption) => account?.charge(served, { ...consumption, abandoned }),
+    charge: (consumption) => meter?.charge(served, { ...consumption, abandoned }),
     onSent() {
       sent = true;
-      account?.sent();
+      meter?.sent();
     },
     onHangUp() {
       abandoned = sent;

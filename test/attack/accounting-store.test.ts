@@ -1,4 +1,4 @@
-/** Attacks on the records of use, on both engines with real gateways: nobody's figures stop the others. */
+/** Attacks on the usage records, on both engines with real gateways: nobody's figures stop the others. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -175,7 +175,7 @@ attack(
   AREA,
   {
     by: 'key holder',
-    attempt: 'requests while records of use cannot be written though the store can (postgres)',
+    attempt: 'requests while usage records cannot be written though the store can (postgres)',
     bound: 'refused with 503, and /readyz says so, until they can',
   },
   async (context) => {

@@ -26,7 +26,7 @@ test('a gateway that runs as root unnecessarily warns', () => {
   assert.deepEqual(startWarnings(configOf(admin), ROOT), []);
 });
 
-test('a store without its records of use says that budgets begin anew', (context) => {
+test('a store without its usage records says that budgets begin anew', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-warnings-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const config = configOf(`data: "${folder}"`);

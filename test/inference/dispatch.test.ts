@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { pino } from 'pino';
 import { parseConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { createModels, type LiveModels } from '../../src/gateway/provider-registry.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../../src/gateway/provider-registry.ts';
 import { type DispatchOptions, dispatch } from '../../src/inference/dispatch.ts';
 import type { DispatchOutcome } from '../../src/inference/outcome.ts';
 import type { Reply } from '../../src/inference/response/reply.ts';
@@ -23,7 +23,7 @@ import { providerEntry, type Scripted, startScripted } from '../gateway/routing-
 let one: Scripted;
 let two: Scripted;
 let upstream: UpstreamClient;
-let models: LiveModels;
+let models: ProviderRegistry;
 let state: RoutingState;
 const timer = createDeadlineTimer(systemClock);
 
@@ -35,7 +35,7 @@ before(async () => {
   const { providers, routing, server } = parseConfig(yaml, { environment: {}, known: providerTypes });
   upstream = createUpstreamClient(server.deadlines, timer);
   const log = pino({ level: 'silent' });
-  models = createModels(providers, { upstream, log, userAgent: 'test', routes: routing });
+  models = createProviderRegistry(providers, { upstream, log, userAgent: 'test', routes: routing });
 });
 
 after(async () => {

@@ -48,9 +48,9 @@ forEachStore((name, open) => {
   });
 
   test(`what is released may be used again (${name})`, async (context) => {
-    const accounts = await gateway(await open(context), 'one');
+    const admission = await gateway(await open(context), 'one');
     for (const id of ['a', 'b', 'c']) {
-      const { release } = await accounts.reserve(key, task(id, '0.9'));
+      const { release } = await admission.reserve(key, task(id, '0.9'));
       await release();
     }
   });

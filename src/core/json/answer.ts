@@ -1,6 +1,6 @@
 /** JSON answers of upstreams: checked against limits before parsing, and parsed in slices if large. */
 
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import { countValues, type Json, type JsonLimits, REQUEST_LIMITS, read } from './json.ts';
 import { readInSlices } from './slices.ts';
@@ -46,7 +46,7 @@ function parsed(bytes: Buffer): Json {
 }
 
 async function parsedInSlices(bytes: Buffer): Promise<Json> {
-  await breathe();
+  await yieldToEventLoop();
   try {
     return await readInSlices(bytes);
   } catch (cause) {

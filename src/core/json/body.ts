@@ -1,7 +1,7 @@
 /** Request bodies: reads the client's and writes the upstream's in slices, without blocking the event loop. */
 
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { NameWatch } from './json.ts';
 import { guard, isObject, type Json, type JsonLimits, REQUEST_LIMITS, read, startWalk, walkUntil } from './json.ts';
@@ -37,7 +37,7 @@ async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watc
   const walk = startWalk(limits ?? REQUEST_LIMITS, watch);
   while (walk.position < bytes.length) {
     walkUntil(bytes, Math.min(walk.position + SLICE_BYTES, bytes.length), walk);
-    await breathe();
+    await yieldToEventLoop();
   }
   return walk.values;
 }
@@ -47,13 +47,13 @@ const LARGE_BODY_BYTES = 64 * 1024;
 
 /** Yields to the event loop between two passes over a body of this size. */
 export async function yieldIfLarge(size: number): Promise<void> {
-  if (size > LARGE_BODY_BYTES) await breathe();
+  if (size > LARGE_BODY_BYTES) await yieldToEventLoop();
 }
 
 async function parse(bytes: Buffer, values: number): Promise<Json> {
   try {
     if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return read(bytes);
-    await breathe();
+    await yieldToEventLoop();
     return await readInSlices(bytes);
   } catch (cause) {
     const text = String((cause as Error).message);

@@ -1,6 +1,6 @@
 /** Member search in large JSON text, in slices of a few milliseconds. */
 
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type Span, skipSpace, stringEnd } from './json.ts';
 
 const QUOTE = 34;
@@ -34,7 +34,7 @@ async function findMember(bytes: Buffer, { start, end }: Span, name: string): Pr
     const walk: ValueWalk = { position: valueStart, depth: 0 };
     while (!walkValue(bytes, walk, Math.min(walk.position + SLICE_BYTES, end))) {
       if (walk.position >= end) return undefined;
-      await breathe();
+      await yieldToEventLoop();
     }
     if (isName(bytes.toString('utf8', keyStart, keyEnd), name)) return { start: valueStart, end: walk.position };
     position = skipSpace(bytes, walk.position);

@@ -1,7 +1,7 @@
 /** Sliced JSON parser and serializer: yields to the event loop between slices, so one large body does not delay other requests. */
 
 import { randomUUID } from 'node:crypto';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type Json, keepNumber, stringEnd } from './json.ts';
 
 /** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
@@ -72,7 +72,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
       const cut = pieceEnd(content, start);
       text += JSON.parse(`"${content.toString('utf8', start, cut)}"`);
       start = cut;
-      await breathe();
+      await yieldToEventLoop();
     }
     return text;
   }
@@ -119,7 +119,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
 
   for (;;) {
     if (++values % SLICE_VALUES === 0 || position > pause) {
-      await breathe();
+      await yieldToEventLoop();
       pause = position + PAUSE_BYTES;
     }
     const begun = await begin();
@@ -177,14 +177,14 @@ export async function writeInSlices(value: Json): Promise<Buffer> {
   const outline = JSON.stringify(value, (_key, inner) =>
     typeof inner === 'string' && inner.length > SLICE_CHARACTERS ? `${mark}${large.push(inner) - 1}` : inner,
   );
-  await breathe();
+  await yieldToEventLoop();
   const [first = '', ...rest] = outline.split(`"${mark}`);
   const pieces = [Buffer.from(first)];
   for (const [index, text] of rest.entries()) {
     pieces.push(QUOTE_BYTES);
     for (const piece of piecesOf(large[index] ?? '')) {
       pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
-      await breathe();
+      await yieldToEventLoop();
     }
     pieces.push(Buffer.from(text.slice(text.indexOf('"'))));
   }

@@ -14,7 +14,7 @@ import { systemRoutes } from './system.ts';
 import { videoRoutes } from './videos.ts';
 
 export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
-  const { protocols, prefixes, version, store, videos, accounts } = options;
+  const { protocols, prefixes, version, store, videos, admission } = options;
   /** Of all routes that no protocol has. */
   const protocol = protocols[0] as Protocol;
   const describeApi = () =>
@@ -23,7 +23,7 @@ export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
     [
       ...protocolRoutes(protocols, prefixes, options),
       ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
-      ...videoRoutes(protocol, createVideoHandlers(videos, accounts)),
+      ...videoRoutes(protocol, createVideoHandlers(videos, admission)),
       ...accountRoutes(protocol, { store, now: videos.now }),
       ...systemRoutes(protocol, { ...options, describeApi }),
     ],

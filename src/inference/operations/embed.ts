@@ -21,7 +21,7 @@ export const embed: OperationHandler = {
     input: inputTokens(protocol, body, bytes),
     audioInput: 0,
     imageInput: 0,
-    speaks: false,
+    mayOutputAudio: false,
     searches: 0,
   }),
   reservation: inputReserved,

@@ -1,6 +1,6 @@
 /** Media URLs: fetches media for targets that don't fetch URLs, and refuses private addresses for targets that do. */
 
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import { type ErrorCode, GatewayError } from '../../core/errors.ts';
 import { mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
@@ -71,7 +71,7 @@ export async function refusePrivateUrls(request: ChatRequest, policy: AddressPol
   let checked = 0;
   for (const part of mediaOf(request)) {
     if (part.url === undefined || PROVIDERS_OWN.test(part.url)) continue;
-    if (++checked % ADDRESSES_AT_ONCE === 0) await breathe();
+    if (++checked % ADDRESSES_AT_ONCE === 0) await yieldToEventLoop();
     try {
       checkUrl(part.url, policy);
     } catch (thrown) {

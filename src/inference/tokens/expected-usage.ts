@@ -11,7 +11,7 @@ export interface ExpectedUsage {
   audioInput: number;
   imageInput: number;
   /** The answer may contain audio. */
-  speaks: boolean;
+  mayOutputAudio: boolean;
   /** Number of web searches, which are charged individually. */
   searches: number;
 }
@@ -27,14 +27,14 @@ export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): Expec
     request = protocol.operations.complete.decodeRequest(body);
   } catch {
     const input = Math.ceil(bytes.length / BYTES_PER_TOKEN);
-    return { input, audioInput: 0, imageInput: 0, speaks: true, searches: MAX_SEARCHES };
+    return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: MAX_SEARCHES };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
     input: estimateTokens(request),
     audioInput: tokensOf(media, 'audio'),
     imageInput: tokensOf(media, 'image'),
-    speaks: request.modalities?.includes('audio') ?? false,
+    mayOutputAudio: request.modalities?.includes('audio') ?? false,
     searches: request.webSearch ? MAX_SEARCHES : 0,
   };
 }

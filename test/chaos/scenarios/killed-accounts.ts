@@ -1,4 +1,4 @@
-/** Records of use, while the gateway is killed again and again under load. */
+/** Usage records, while the gateway is killed again and again under load. */
 
 import { startChats } from '../chat-upstream.ts';
 import { atLeast, atMost, noted } from '../figures.ts';
