@@ -1,12 +1,12 @@
 /** Request context: one request as its handlers see it, and the one place that writes the head of an answer through the framework. */
 
-import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
+import { newRequestId } from '../core/request-id.ts';
 import type { Key } from '../keys/store.ts';
 import type { BodyReservation } from './body-budget.ts';
 import { causeOf, errorAnswer } from './errors.ts';
@@ -105,10 +105,6 @@ export function createRequestContext(
 export function keyOf({ key }: Pick<RequestContext, 'key'>): Key {
   if (!key) throw new GatewayError('invalid_api_key', 'An API key is required.');
   return key;
-}
-
-export function newRequestId(): string {
-  return `req_${randomUUID().replaceAll('-', '')}`;
 }
 
 export function splitUrl(url: string): { path: string; query: URLSearchParams } {

@@ -5,11 +5,12 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
+import { newRequestId } from '../core/request-id.ts';
 import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { createClientErrorAnswer, lastRequestOf } from './client-errors.ts';
 import { HTTP_OPTIONS } from './connection-limits.ts';
-import { type HttpContext, newRequestId } from './request-context.ts';
+import type { HttpContext } from './request-context.ts';
 import { checkHead } from './request-head.ts';
 import { nothingAt } from './route-table.ts';
 

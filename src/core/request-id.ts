@@ -1,0 +1,44 @@
+/**
+ * Request ids: `req_` and 32 hexadecimal digits, of which the first 12 are the Unix time in milliseconds and the others random.
+ * Ids of later milliseconds sort after earlier ones, so that tables and indexes of requests grow at their end.
+ */
+
+import { randomFillSync } from 'node:crypto';
+
+const PREFIX = 'req_';
+const TIME_DIGITS = 12;
+const RANDOM_DIGITS = 20;
+const MAX_TIME_MS = 2 ** 48 - 1;
+/** Random digits drawn at once. */
+const POOL_BYTES = 4000;
+const REQUEST_ID_PATTERN = /^req_[0-9a-f]{32}$/;
+
+const pool = Buffer.allocUnsafe(POOL_BYTES);
+let digits = '';
+let used = 0;
+/** Digits of the latest millisecond, which many ids share. */
+let latest = { ms: -1, prefix: '' };
+
+/** A new id; `now` is in Unix milliseconds. */
+export function newRequestId(now: number = Date.now()): string {
+  if (now !== latest.ms) latest = { ms: now, prefix: firstRequestIdAt(now).slice(0, -RANDOM_DIGITS) };
+  if (used >= digits.length) {
+    digits = randomFillSync(pool).toString('hex');
+    used = 0;
+  }
+  used += RANDOM_DIGITS;
+  return latest.prefix + digits.slice(used - RANDOM_DIGITS, used);
+}
+
+/** The smallest id of a millisecond; all ids of earlier milliseconds sort before it. */
+export function firstRequestIdAt(now: number): string {
+  const ms = Math.min(MAX_TIME_MS, Math.max(0, Math.floor(now)));
+  return PREFIX + ms.toString(16).padStart(TIME_DIGITS, '0') + '0'.repeat(RANDOM_DIGITS);
+}
+
+/** Unix milliseconds in a request id; undefined for other ids. Ids of earlier versions are random and yield any time. */
+export function timeOfRequestId(id: string): number | undefined {
+  return REQUEST_ID_PATTERN.test(id)
+    ? Number.parseInt(id.slice(PREFIX.length, PREFIX.length + TIME_DIGITS), 16)
+    : undefined;
+}
