@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { matchesGlob } from '../core/glob.ts';
 import type { Modality, ModelRules } from '../core/model.ts';
 import { lookUp } from '../core/table.ts';
 
@@ -41,18 +42,6 @@ export function isReachable(provider: string, id: string): boolean {
   return !matchesAny(providerRules(provider).unreachable ?? [], id);
 }
 
-const compiledGlobs = new Map<string, RegExp>();
-
-/** `*` matches any characters; everything else matches literally. */
-export function matchesPattern(glob: string, id: string): boolean {
-  let pattern = compiledGlobs.get(glob);
-  if (!pattern) {
-    pattern = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`);
-    compiledGlobs.set(glob, pattern);
-  }
-  return pattern.test(id);
-}
-
 function matchesAny(globs: readonly string[], id: string): boolean {
-  return globs.some((glob) => matchesPattern(glob, id));
+  return globs.some((glob) => matchesGlob(glob, id));
 }

@@ -1,6 +1,7 @@
 /** Configuration schema: models, their rules and video capabilities. */
 
 import { type TInteger, type TSchema, Type } from 'typebox';
+import { EFFORTS } from '../core/effort.ts';
 import type { ModelRules } from '../core/model.ts';
 import type { VideoAbilities } from '../core/video.ts';
 
@@ -9,14 +10,13 @@ type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
   : Name;
 
 const MODALITIES = ['text', 'image', 'file', 'audio', 'video', 'embeddings'];
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 function flag(description: string): TSchema {
   return Type.Boolean({ description });
 }
 
-function oneOf(values: string[], description: string): TSchema {
-  return Type.Unsafe<string>({ type: 'string', enum: values, description });
+function oneOf(values: readonly string[], description: string): TSchema {
+  return Type.Unsafe<string>({ type: 'string', enum: [...values], description });
 }
 
 function count(description: string): TInteger {

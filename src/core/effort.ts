@@ -16,6 +16,12 @@ const SHARES: readonly (readonly [Effort, number])[] = [
 /** From `none` to `max`. */
 export const EFFORTS: readonly Effort[] = SHARES.map(([effort]) => effort);
 
+/** The highest allowed effort up to `wanted`, else the lowest; `none` only if wanted. Undefined without such an effort. */
+export function nearestEffort(wanted: Effort, allowed: readonly Effort[]): Effort | undefined {
+  const usable = EFFORTS.filter((effort) => allowed.includes(effort) && (effort !== 'none' || wanted === 'none'));
+  return usable.findLast((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(wanted)) ?? usable[0];
+}
+
 /** The lowest effort that covers `budget` tokens. */
 export function effortOf(budget: number, largestOutput: number): Effort {
   return SHARES.find(([, share]) => budget <= share * largestOutput)?.[0] ?? 'max';

@@ -133,9 +133,19 @@ function logCall(
 function factsOf({ call, route, costOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
   const { status, usage, facts, error, milliseconds, firstByte } = outcome;
   return {
-    ...{ protocol: call.protocol.id, operation: call.operation.telemetryName, stream: call.stream, model: route.model },
-    ...{ status, usage, milliseconds, firstByte, cost: costOf(outcome), error: error?.code },
-    ...{ attempts: outcome.attempts.map(attemptFacts), finish: facts?.finish, responseModel: facts?.model },
+    protocol: call.protocol.id,
+    operation: call.operation.telemetryName,
+    stream: call.stream,
+    model: route.model,
+    status,
+    usage,
+    milliseconds,
+    firstByte,
+    cost: costOf(outcome),
+    error: error?.code,
+    attempts: outcome.attempts.map(attemptFacts),
+    finish: facts?.finish,
+    responseModel: facts?.model,
   };
 }
 

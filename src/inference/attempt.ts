@@ -91,9 +91,15 @@ export function runAttempt(
       } else dispatch(authorized);
     };
     const hides = planned.request?.reasoning?.visible === false;
-    const assembler = planned.upstream === call.protocol ? undefined : createResponseAssembler(planned);
+    const assembler = planned.path === 'translated' ? createResponseAssembler(planned) : undefined;
     const receiver = respond({
-      ...{ ...carried, memory, pictures, keepAlive, timer, assembler, share },
+      ...carried,
+      memory,
+      pictures,
+      keepAlive,
+      timer,
+      assembler,
+      share,
       resolve(result) {
         carried.reply.onDone(share.close);
         resolve(result);

@@ -233,7 +233,10 @@ function begin(
     record.milliseconds = options.timer.now() - began;
   };
   const carried: AttemptContext = {
-    ...{ call, endpoint, planned, reply },
+    call,
+    endpoint,
+    planned,
+    reply,
     routingHeaders() {
       elapse();
       return routingHeadersOf(call, { route, attempts });

@@ -2,8 +2,8 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { matchesGlob } from '../core/glob.ts';
 import type { KeySettings } from '../records/key-settings.ts';
-import { matchesGlob } from './glob.ts';
 
 /** Prefix of every key, which makes leaked keys recognisable. */
 const KEY_PREFIX = 'sk-pg-';

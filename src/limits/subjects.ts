@@ -1,6 +1,6 @@
 /** Subjects of limits: the key, and its models with their own limits. */
 
-import { matchesGlob } from '../keys/glob.ts';
+import { matchesGlob } from '../core/glob.ts';
 import type { KeySettings, Limits } from '../records/key-settings.ts';
 
 export interface LimitSubject {

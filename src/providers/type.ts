@@ -25,8 +25,20 @@ export interface Description
 }
 
 export function providerType(description: Description): ProviderType {
-  const { credential, keyPair, headers, platform, version, chatBase, family, video, ...others } = description;
-  const { billsReportedCost, dialects, protocolsOf, ...about } = others;
+  const {
+    credential,
+    keyPair,
+    headers,
+    platform,
+    version,
+    chatBase,
+    family,
+    billsReportedCost,
+    video,
+    dialects,
+    protocolsOf,
+    ...about
+  } = description;
   return {
     ...about,
     protocols: dialects.map(({ protocol }) => protocol),

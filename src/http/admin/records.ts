@@ -62,15 +62,16 @@ export function createRecordHandlers({ store, now, replay }: AdminOptions): Reco
 /** With the addresses that were dialled, which only the operator may know. */
 function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
   return {
-    ...{
-      ...view,
-      task_id: taskId,
-      created_at: iso(createdAt),
-      settled_at: iso(settledAt),
-      next_attempt_at: iso(nextDueAt),
-    },
+    ...view,
+    task_id: taskId,
+    created_at: iso(createdAt),
+    settled_at: iso(settledAt),
+    next_attempt_at: iso(nextDueAt),
     attempts: attempts.map(({ startedAt, endedAt, nextDueAt: next, retryAfter, ...attempt }) => ({
-      ...{ ...attempt, started_at: iso(startedAt), ended_at: iso(endedAt), next_attempt_at: iso(next) },
+      ...attempt,
+      started_at: iso(startedAt),
+      ended_at: iso(endedAt),
+      next_attempt_at: iso(next),
       ...(retryAfter !== undefined && { retry_after_ms: retryAfter }),
     })),
   };

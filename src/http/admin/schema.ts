@@ -52,8 +52,11 @@ export const creation = Type.Object({ name, ...budget, expires_at: maybe(moment)
 
 export const change = Type.Object(
   {
-    ...{ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()) },
-    ...{ ...budget, expires_at: maybe(moment), ...settings },
+    name: Type.Optional(name),
+    disabled: Type.Optional(Type.Boolean()),
+    ...budget,
+    expires_at: maybe(moment),
+    ...settings,
   },
   closed,
 );

@@ -20,7 +20,11 @@ export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending
     if (!isRange(range)) throw invalid(`cidrs[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
   }
   return defined({
-    ...{ models, surfaces, readOnly, cidrs, budgets: budgetsPatch(body, spending) },
+    models,
+    surfaces,
+    readOnly,
+    cidrs,
+    budgets: budgetsPatch(body, spending),
     limits: limits && limitsPatch(limits),
     modelLimits:
       modelLimits &&

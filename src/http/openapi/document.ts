@@ -64,7 +64,10 @@ function encode(operation: ApiOperation): Json {
   const content: Json = { [answer.type]: { schema: reference(answer.schema) } };
   if (streamType) content[streamType] = { schema: { type: 'string' } };
   return {
-    ...{ operationId: id, summary, tags: [tag], security: SECURITY[access] },
+    operationId: id,
+    summary,
+    tags: [tag],
+    security: SECURITY[access],
     ...parametersOf(operation),
     ...(body && {
       requestBody: {
@@ -78,10 +81,16 @@ function encode(operation: ApiOperation): Json {
 
 function parametersOf({ path, query = [], headers = [] }: ApiOperation): Json {
   const variable = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
   }));
   const optional = (place: string) => (parameter: Parameter) => ({
-    ...{ name: parameter.name, in: place, description: parameter.description, schema: plain(parameter.schema) },
+    name: parameter.name,
+    in: place,
+    description: parameter.description,
+    schema: plain(parameter.schema),
   });
   const parameters = [...variable, ...query.map(optional('query')), ...headers.map(optional('header'))];
   return parameters.length > 0 ? { parameters } : {};

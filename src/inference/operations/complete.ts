@@ -20,7 +20,7 @@ export const complete: OperationHandler = {
   translate: planTranslation,
   readWhole({ bytes, json }, context) {
     const { call, planned } = context;
-    if (planned.upstream === call.protocol && !call.stream) {
+    if (planned.path !== 'translated' && !call.stream) {
       learnState(context, json);
       return relayAnswer(bytes, json, context);
     }

@@ -15,7 +15,7 @@ export const countTokens: OperationHandler = {
     const tokens = planned.upstream.operations['count-tokens']?.decodeCount(json);
     if (tokens === undefined)
       throw new GatewayError('upstream_error', 'The upstream did not say how many tokens it counted.');
-    if (planned.upstream === call.protocol) return { body: bytes };
+    if (planned.path !== 'translated') return { body: bytes };
     return { body: Buffer.from(JSON.stringify(call.protocol.operations['count-tokens']?.encodeCount(tokens))) };
   },
 };

@@ -57,7 +57,7 @@ export const embed: OperationHandler = {
     const charged = (counted: Usage): Cost | undefined => costOf(counted, facts.finish, context);
     const decoded = wire.decodeResponse(json);
     assertComplete(decoded, client.decodeRequest(call.body));
-    const asIs = planned.upstream === call.protocol && client.isAsAsked(json, call.body);
+    const asIs = planned.path !== 'translated' && client.isAsAsked(json, call.body);
     const body = asIs
       ? nameModel(bytes, client, model)
       : Buffer.from(JSON.stringify(client.encodeResponse({ ...decoded, usage }, call.body, model)));

@@ -6,6 +6,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { RequestPath } from '../../routing/attempt.ts';
 
 export interface Plan {
+  /** `translated` unless the upstream speaks the client's protocol. */
   path: RequestPath;
   upstream: Protocol;
   /** The upstream protocol; the client's on passthrough and patched paths. */

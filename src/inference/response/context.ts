@@ -32,7 +32,7 @@ export interface ResponseContext {
   planned: Plan;
   reply: Reply;
   options: EncoderOptions;
-  /** Absent where the upstream speaks the client's protocol. */
+  /** Absent unless the request is translated. */
   assembler?: ResponseAssembler;
   memory: StateMemory;
   /** Keeps pictures that the client's protocol has no place for; absent where none are kept. */

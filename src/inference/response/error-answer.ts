@@ -24,9 +24,9 @@ export function readErrorAnswer(
   context: ResponseContext,
   { status, headers, onError }: ErrorAnswer,
 ): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
-  const { call, planned, abortUpstream } = context;
+  const { planned, abortUpstream } = context;
   const collector = createByteCollector();
-  const relayed = planned.upstream === call.protocol;
+  const relayed = planned.path !== 'translated';
   const { platform } = context.endpoint.provider;
   const end = (): void => onError(errorOf({ status, headers, bytes: collector.take(), relayed, platform }, planned));
   return {

@@ -1,7 +1,7 @@
 /** Reasoning effort of chat completions, which has no token budgets. */
 
 import type { ChatRequest, Effort } from '../../core/chat.ts';
-import { EFFORTS, effortOf } from '../../core/effort.ts';
+import { EFFORTS, effortOf, nearestEffort } from '../../core/effort.ts';
 import type { ModelRules } from '../../core/model.ts';
 
 const DEFAULT_OUTPUT_TOKENS = 65_536;
@@ -19,7 +19,7 @@ export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: S
     if ((requested === 'none') !== (rules.reasoning === 'none')) dropped.add('reasoning');
     return undefined;
   }
-  return nearest(requested, rules);
+  return nearestEffort(requested, supportedEfforts(rules)) ?? requested;
 }
 
 /** A model with effort `none` does not reason by default, so an automatic budget becomes an explicit effort. */
@@ -29,9 +29,7 @@ function effortFor(budget: number | undefined, rules: ModelRules): Effort | unde
   return rules.efforts?.includes('none') ? 'medium' : undefined;
 }
 
-/** The highest supported effort up to the requested one, else the lowest; `none` only if requested. */
-function nearest(requested: Effort, { efforts, reasoningOff }: ModelRules): Effort {
-  const known = EFFORTS.filter((effort) => (efforts ?? EFFORTS).includes(effort));
-  const usable = known.filter((effort) => effort !== 'none' || (requested === 'none' && reasoningOff !== false));
-  return usable.findLast((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(requested)) ?? usable[0] ?? requested;
+function supportedEfforts({ efforts, reasoningOff }: ModelRules): readonly Effort[] {
+  const known = efforts ?? EFFORTS;
+  return reasoningOff === false ? known.filter((effort) => effort !== 'none') : known;
 }

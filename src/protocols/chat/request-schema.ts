@@ -1,6 +1,7 @@
 /** Request schema of chat completions. Unknown fields pass, because dialects add many fields. */
 
 import { type TSchema, Type } from 'typebox';
+import { EFFORTS } from '../../core/effort.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid, problems } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -94,8 +95,6 @@ const Function_ = Type.Object({
   strict: OptionalBoolean,
 });
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default'];
-
 function between(minimum: number, maximum: number) {
   return Type.Optional(Type.Number({ minimum, maximum }));
 }
@@ -128,10 +127,10 @@ const Body = Type.Object({
   functions: Type.Optional(Type.Array(Function_)),
   function_call: Type.Optional(Type.Union([Type.Enum(['none', 'auto']), Named])),
   response_format: Type.Optional(ResponseFormat),
-  reasoning_effort: Type.Optional(Type.Enum(EFFORTS)),
+  reasoning_effort: Type.Optional(Type.Enum([...EFFORTS, 'default'])),
   reasoning: Type.Optional(
     Type.Object({
-      effort: Type.Optional(Type.Enum(EFFORTS)),
+      effort: Type.Optional(Type.Enum([...EFFORTS, 'default'])),
       max_tokens: integer(0),
       enabled: OptionalBoolean,
       exclude: OptionalBoolean,

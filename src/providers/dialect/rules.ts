@@ -1,6 +1,6 @@
 /** Model rules for chat completions: renames or drops the fields that a model does not accept. */
 
-import type { Effort } from '../../core/chat.ts';
+import { EFFORTS, nearestEffort } from '../../core/effort.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { Adaptation } from '../../core/provider.ts';
@@ -34,8 +34,6 @@ function nameTokenField(body: Json, rules: ModelRules, result: Adaptation): void
   removeField(body, other, result);
 }
 
-const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
 function applyEffort(body: Json, rules: ModelRules, result: Adaptation): void {
   if (rules.toolsNeedNoReasoning && hasFunctions(body) && body.reasoning_effort !== 'none') {
     if ((body.reasoning_effort ?? null) !== null) markDropped('reasoning_effort', result);
@@ -47,16 +45,8 @@ function applyEffort(body: Json, rules: ModelRules, result: Adaptation): void {
   else if (rules.reasoning === 'none' || rules.reasoning === 'always') dropField(body, 'reasoning_effort', result);
   else if (effort === 'none' && rules.reasoningOff) return;
   else if (rules.efforts?.length && EFFORTS.includes(effort)) {
-    setField(body, 'reasoning_effort', nearestEffort(effort, rules.efforts), result);
+    setField(body, 'reasoning_effort', nearestEffort(effort, rules.efforts) ?? 'none', result);
   }
-}
-
-/** The highest allowed effort up to the wanted one, else the lowest; `none` only if wanted. */
-function nearestEffort(wanted: Effort, allowed: readonly Effort[]): Effort {
-  if (allowed.includes(wanted)) return wanted;
-  const candidates = EFFORTS.filter((effort) => effort !== 'none' && allowed.includes(effort));
-  const notAbove = candidates.filter((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(wanted));
-  return notAbove.at(-1) ?? candidates[0] ?? 'none';
 }
 
 function hasFunctions(body: Json): boolean {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 import type { Effort } from '../../core/chat.ts';
+import { EFFORTS } from '../../core/effort.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { readBody, yieldIfLarge } from '../../core/json/body.ts';
 import { assertValid } from '../../core/json/check.ts';
@@ -54,8 +55,7 @@ export interface SandboxRequest {
   showReasoning: boolean;
 }
 
-const Efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-const EffortName = Type.Union(Efforts.map((effort) => Type.Literal(effort)));
+const EffortName = Type.Union(EFFORTS.map((effort) => Type.Literal(effort)));
 
 const ToolName = Type.Object({ name: Type.String({ minLength: 1 }) });
 const FunctionTool = Type.Object({

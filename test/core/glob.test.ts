@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { matchesGlob } from '../../src/keys/glob.ts';
+import { matchesGlob } from '../../src/core/glob.ts';
 
 test('a star stands for any characters, everything else for itself', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '*', '/', '.', '?') });

@@ -1,6 +1,6 @@
-/** Glob patterns of model ids, in which `*` matches any characters. */
+/** Globs of model ids: `*` matches any characters, everything else matches literally. */
 
-/** Linear in the length of the text, whatever the pattern. */
+/** Takes time linear in the length of the text, whatever the glob. */
 export function matchesGlob(glob: string, text: string): boolean {
   const [first = '', ...others] = glob.split('*');
   const last = others.pop();
