@@ -1,0 +1,113 @@
+/** Processes of the benchmark: started with a folder of their own, ended with it, also where it is killed. */
+
+import { type ChildProcess, type Serializable, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const START_TIMEOUT_MS = 60_000;
+/** The kernel kills the child when its parent dies. */
+const SETPRIV = '/usr/bin/setpriv';
+
+const running = new Set<ChildProcess>();
+const folders = new Set<string>();
+
+export interface Child {
+  pid: number;
+  /** Resolves with the first message, which is a program's sign that it listens. */
+  firstMessage(): Promise<Serializable>;
+  /** Resolves with the first output that matches. */
+  output(pattern: RegExp): Promise<RegExpExecArray>;
+  ask(question: string): Promise<Serializable>;
+  stop(): Promise<void>;
+}
+
+export interface ChildOptions {
+  folder: string;
+  env?: Record<string, string>;
+  /** Opens a channel for messages, for programs in Node. */
+  withChannel?: boolean;
+}
+
+export function startChild(program: string, args: readonly string[], options: ChildOptions): Child {
+  const log = openSync(join(options.folder, 'log'), 'a');
+  const [file = '', ...rest] = [
+    ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : []),
+    ...[program, ...args],
+  ];
+  const child = spawn(file, rest, {
+    cwd: options.folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, LC_ALL: 'C.UTF-8', ...options.env },
+    stdio: ['ignore', 'pipe', log, ...(options.withChannel ? (['ipc'] as const) : [])],
+  });
+  closeSync(log);
+  running.add(child);
+  const ended = once(child, 'exit').then(() => void running.delete(child));
+  let text = '';
+  const listeners = new Set<() => void>();
+  child.stdout?.setEncoding('utf8').on('data', (part: string) => {
+    text = (text + part).slice(-100_000);
+    for (const listener of listeners) listener();
+  });
+  const failed = (): Error =>
+    new Error(`${program} did not start:\n${text}\n${readFileSync(join(options.folder, 'log'), 'utf8').slice(-2000)}`);
+
+  function started<Value>(value: Promise<Value>): Promise<Value> {
+    return Promise.race([value, Promise.race([ended, delay(START_TIMEOUT_MS)]).then(() => Promise.reject(failed()))]);
+  }
+
+  return {
+    pid: child.pid ?? 0,
+    firstMessage: () => started(once(child, 'message').then(([message]) => message)),
+    output: (pattern) =>
+      started(
+        new Promise((resolve) => {
+          const look = () => {
+            const match = pattern.exec(text);
+            if (match) resolve(match);
+          };
+          listeners.add(look);
+          look();
+        }),
+      ),
+    async ask(question) {
+      const answer = once(child, 'message');
+      child.send(question);
+      return (await answer)[0];
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGTERM');
+      await Promise.race([ended, delay(3000)]);
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** A temporary folder, removed at the end of the benchmark. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-bench-'));
+  folders.add(folder);
+  return folder;
+}
+
+export function endEverything(): void {
+  for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref());
+}

@@ -1,0 +1,33 @@
+/** Streams with a frame each 10 ms: processor time per frame, requests included. */
+
+import type { Figure } from '../figure.ts';
+import { alternate, type Entry, warmUp } from '../measure.ts';
+import { FRAMES_PER_STREAM } from '../programs/answers.ts';
+import { frames, translatedFrames, type Workload } from '../workload.ts';
+import { costFigures, type Row, type Run } from './row.ts';
+
+const STREAMS = 64;
+const STREAMS_EACH = 2;
+const WARM_STREAMS_EACH = 6;
+const ROUNDS = 4;
+
+export const frameRows: readonly Row[] = [frames, translatedFrames].map((workload) => ({
+  id: workload.id,
+  title: workload.title,
+  run: (run) => measureFrames(run, workload),
+}));
+
+async function measureFrames(run: Run, workload: Workload): Promise<Figure[]> {
+  const entries = [...run.references, run.strict].map((subject): Entry => ({ subject, workload }));
+  run.say('warming up');
+  for (const entry of entries) {
+    const requests = STREAMS * Math.max(2, Math.round(WARM_STREAMS_EACH * run.scale));
+    await warmUp(entry, { connections: STREAMS, requests });
+  }
+  run.say('windows');
+  const costs = await alternate(entries, {
+    ...{ rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections: STREAMS, requests: STREAMS * STREAMS_EACH },
+  });
+  const perFrame = costs.map((cost) => ({ ...cost, answersPerSecond: cost.answersPerSecond * FRAMES_PER_STREAM }));
+  return costFigures(workload.id, 'cpu warm', perFrame, FRAMES_PER_STREAM);
+}

@@ -1,0 +1,37 @@
+/** Row of the benchmark: what it measures, and what it needs from a run. */
+
+import { type Figure, figure } from '../figure.ts';
+import type { Cost } from '../measure.ts';
+import type { Subject, Upstreams } from '../subjects/subject.ts';
+
+export interface Row {
+  id: string;
+  title: string;
+  /** Only with `--long`. */
+  isLong?: boolean;
+  run(run: Run): Promise<Figure[]>;
+}
+
+/** What rows share: references and gateways that stay warm from row to row. */
+export interface Run {
+  upstreams: Upstreams;
+  /** nginx, where it is installed, and the bare relay. */
+  references: readonly Subject[];
+  strict: Subject;
+  /** Starts at the first use. */
+  batched(): Promise<Subject>;
+  /** Starters of other gateways that are installed. */
+  peers: readonly { name: string; start(): Promise<Subject> }[];
+  /** Shortens times, rounds and counts: 1, or less with `--quick`. */
+  scale: number;
+  say(text: string): void;
+}
+
+export function costFigures(row: string, metric: string, costs: readonly Cost[], divisor = 1): Figure[] {
+  return costs.map(({ entry, cpu, toNginx, toBare, answersPerSecond, warmth, failure }) =>
+    figure({
+      ...{ row, subject: entry.subject.name, metric, value: cpu / divisor, unit: 'us', toNginx, toBare },
+      ...{ answersPerSecond, after: warmth, note: failure },
+    }),
+  );
+}

@@ -1,0 +1,97 @@
+/** Whole answers of about 1.2 kB: processor time per answer, cold and warm, for each path of a request. */
+
+import { type Figure, figure } from '../figure.ts';
+import { alternate, type Entry, measureWindow, warmUp } from '../measure.ts';
+import { startBare } from '../subjects/bare.ts';
+import { hasNginx, startNginx } from '../subjects/nginx.ts';
+import { startPolygate } from '../subjects/polygate.ts';
+import type { Subject } from '../subjects/subject.ts';
+import { chatToMessages, messagesToChat, passthrough, patched, type Workload } from '../workload.ts';
+import { costFigures, type Row, type Run } from './row.ts';
+
+const CONNECTIONS = 32;
+/** Answers after a start that count as cold. */
+const COLD_REQUESTS = 4000;
+const COLD_SECONDS = 12;
+const WARM_REQUESTS = 40_000;
+const WARM_SECONDS = 25;
+const WINDOW_SECONDS = 1.5;
+const ROUNDS = 5;
+
+export const wholeRows: readonly Row[] = [passthrough, patched, messagesToChat, chatToMessages].map((workload) => ({
+  id: workload.id,
+  title: workload.title,
+  run: (run) => measureWhole(run, workload),
+}));
+
+async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
+  const isFirst = workload === passthrough;
+  const cold = await measureCold(run, workload);
+  const peers: Subject[] = [];
+  try {
+    if (isFirst) for (const peer of run.peers) peers.push(await peer.start());
+    const subjects = [...run.references, run.strict, ...(isFirst ? [await run.batched(), ...peers] : [])];
+    const entries = subjects.map((subject): Entry => ({ subject, workload }));
+    await warm(run, entries, isFirst ? 1 : 0.25);
+    run.say('warm windows');
+    const costs = await alternate(entries, {
+      ...{ rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections: CONNECTIONS, seconds: WINDOW_SECONDS },
+    });
+    return [...cold, ...costFigures(workload.id, 'cpu warm', costs)];
+  } finally {
+    for (const peer of peers) await peer.stop();
+  }
+}
+
+/** Each in a process of its own, from its start. */
+async function measureCold({ upstreams, peers, scale, say }: Run, workload: Workload): Promise<Figure[]> {
+  const starters: { name: string; start(): Promise<Subject> }[] = [
+    ...(hasNginx ? [{ name: 'nginx', start: () => startNginx(upstreams) }] : []),
+    { name: 'bare', start: () => startBare(upstreams) },
+    { name: 'strict', start: () => startPolygate({ name: 'strict', upstreams }) },
+    ...(workload === passthrough
+      ? [
+          {
+            name: 'batched',
+            start: () => startPolygate({ name: 'batched', upstreams, durability: 'batched' as const }),
+          },
+          ...peers,
+        ]
+      : []),
+  ];
+  const measured: { name: string; cpu: number; rate: number; count: number }[] = [];
+  for (const { name, start } of starters) {
+    say(`${name}, cold`);
+    const subject = await start();
+    try {
+      const target = subject.target(workload);
+      const load = { connections: CONNECTIONS, requests: COLD_REQUESTS, seconds: COLD_SECONDS * Math.max(0.5, scale) };
+      const window = target && (await measureWindow(subject, target, load));
+      if (window) measured.push({ name, cpu: window.cpu, rate: window.rate, count: window.ok });
+    } finally {
+      await subject.stop();
+    }
+  }
+  const costOf = (name: string) => measured.find((one) => one.name === name)?.cpu;
+  return measured.map(({ name, cpu, rate, count }) => {
+    const [nginx, bare] = [costOf('nginx'), costOf('bare')];
+    return figure({
+      ...{ row: workload.id, subject: name, metric: 'cpu cold', value: cpu, unit: 'us', answersPerSecond: rate },
+      ...(nginx !== undefined && { toNginx: cpu / nginx }),
+      ...(bare !== undefined && { toBare: cpu / bare }),
+      ...(count < COLD_REQUESTS && { note: `the first ${count} answers` }),
+    });
+  });
+}
+
+async function warm(run: Run, entries: readonly Entry[], share: number): Promise<void> {
+  for (const entry of entries) {
+    run.say(`${entry.subject.name}, warming up`);
+    const load = {
+      connections: CONNECTIONS,
+      requests: WARM_REQUESTS * share,
+      seconds: WARM_SECONDS * share * run.scale,
+    };
+    await warmUp(entry, load);
+  }
+}

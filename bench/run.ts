@@ -1,0 +1,36 @@
+/** One run: starts what rows share, measures them in order, and stops it. */
+
+import type { Figure } from './figure.ts';
+import type { Row, Run } from './rows/row.ts';
+import { startBare } from './subjects/bare.ts';
+import { hasNginx, startNginx } from './subjects/nginx.ts';
+import { startPolygate } from './subjects/polygate.ts';
+import type { Subject } from './subjects/subject.ts';
+import { startUpstreams } from './subjects/upstreams.ts';
+
+export interface RunOptions {
+  scale: number;
+  say(text: string): void;
+}
+
+export async function measureRows(rows: readonly Row[], { scale, say }: RunOptions): Promise<Figure[]> {
+  const upstreams = await startUpstreams();
+  const references = [...(hasNginx ? [await startNginx(upstreams)] : []), await startBare(upstreams)];
+  const strict = await startPolygate({ name: 'strict', upstreams });
+  let batched: Promise<Subject> | undefined;
+  const run: Run = {
+    ...{ upstreams, references, strict, scale, peers: [], say },
+    batched() {
+      batched ??= startPolygate({ name: 'batched', upstreams, durability: 'batched' });
+      return batched;
+    },
+  };
+  const figures: Figure[] = [];
+  for (const row of rows) {
+    say(row.title);
+    figures.push(...(await row.run({ ...run, say: (text) => say(`${row.title}: ${text}`) })));
+  }
+  for (const subject of [...references, strict, await batched]) await subject?.stop();
+  await upstreams.stop();
+  return figures;
+}

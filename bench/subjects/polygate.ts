@@ -1,0 +1,76 @@
+/** Polygate as a subject: the program as it runs in production, with a configuration file, a log and a store on disk. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { startChild, temporaryFolder } from '../host/children.ts';
+import { requestBytes } from '../load/connection.ts';
+import { KEY, type Subject, type Upstreams } from './subject.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const SLOW_US = 'BENCH_SLOW_US';
+
+export interface PolygateOptions {
+  name: string;
+  upstreams: Upstreams;
+  durability?: 'strict' | 'batched';
+  /** URL of a PostgreSQL database instead of the embedded store. */
+  database?: string;
+  /** The probe is absent where the start is measured. */
+  withProbe?: boolean;
+  /** More options of `serve`. */
+  options?: readonly string[];
+}
+
+export async function startPolygate(settings: PolygateOptions): Promise<Subject> {
+  const { name, withProbe = true, options = [] } = settings;
+  const folder = temporaryFolder();
+  const file = join(folder, 'polygate.yaml');
+  writeFileSync(file, configuration(folder, settings));
+  const preloads = [...(withProbe ? ['probe'] : []), ...(process.env[SLOW_US] ? ['slow'] : [])].flatMap((program) => [
+    '--import',
+    pathToFileURL(join(import.meta.dirname, `../programs/${program}.ts`)).href,
+  ]);
+  const args = [...preloads, MAIN, 'serve', '--config', file, '--port', '0', ...options];
+  const began = performance.now();
+  const child = startChild(process.execPath, args, {
+    folder,
+    withChannel: withProbe,
+    env: Object.fromEntries(
+      ['NODE_COMPILE_CACHE', SLOW_US].flatMap((variable) => {
+        const value = process.env[variable];
+        return value === undefined ? [] : [[variable, value]];
+      }),
+    ),
+  });
+  const [, url = ''] = await child.output(/listens on (http:\S+)\n/);
+  const readyAfter = performance.now() - began;
+  const port = Number(new URL(url).port);
+  return {
+    ...{ name, pid: child.pid, readyAfter, answered: 0 },
+    target({ path, model, body }) {
+      const headers = { authorization: `Bearer ${KEY}`, 'anthropic-version': '2023-06-01' };
+      return { port, bytes: requestBytes(path, { headers, body: body(model) }) };
+    },
+    ...(withProbe && { probe: (question) => child.ask(question) }),
+    stop: () => child.stop(),
+  };
+}
+
+function configuration(folder: string, { upstreams, durability = 'strict', database }: PolygateOptions): string {
+  const provider = (type: string, address: string) =>
+    `{ type: ${type}, base_url: "${address}", api_key: none, models: [{ id: m }] }`;
+  return `
+data: ${JSON.stringify(database ?? join(folder, 'data'))}
+server: { connections_per_address: 20000 }
+keys: [{ name: bench, key: ${KEY} }]
+usage: { durability: ${durability} }
+providers:
+  instant: ${provider('openai-compatible', `${upstreams.instant}/instant/v1`)}
+  patched: ${provider('openai', `${upstreams.instant}/instant/v1`)}
+  messages: ${provider('anthropic', `${upstreams.instant}/instant`)}
+  large: ${provider('openai-compatible', `${upstreams.other}/large/v1`)}
+  frames: ${provider('openai-compatible', `${upstreams.other}/frames/v1`)}
+  slow: ${provider('openai-compatible', `${upstreams.other}/slow/v1`)}
+`;
+}
