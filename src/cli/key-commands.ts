@@ -85,7 +85,7 @@ function withSettings(command: Command): Command {
   return command
     .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
     .option('--models <globs>', 'models it may use, e.g. openai/*,sandbox/* (default: all)')
-    .option('--surfaces <names>', 'what it may call: chat, messages, generate, videos (default: all)')
+    .option('--surfaces <names>', 'surfaces it may use, e.g. chat,videos (default: all)')
     .option('--read-only', 'it may look at its own use and tasks, and start nothing')
     .option('--cidrs <ranges>', 'addresses that may use it (default: all)')
     .option('--rpm <number>', 'requests a minute')

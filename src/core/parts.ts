@@ -37,7 +37,7 @@ interface OpenCall {
 }
 
 /** Open part of one candidate, and queued parts that wait for an incomplete call: other calls, then texts. */
-interface Lane {
+interface CandidateState {
   text?: { type: TextType; index: number };
   call?: OpenCall;
   waiting: Map<string | number, CallDelta>;
@@ -46,34 +46,34 @@ interface Lane {
 }
 
 export function createPartWriter(): PartWriter {
-  const lanes: Lane[] = [];
+  const states: CandidateState[] = [];
   let count = 0;
 
-  function laneOf(candidate: number): Lane {
-    lanes[candidate] ??= { waiting: new Map(), held: [], closed: new Set() };
-    return lanes[candidate];
+  function stateOf(candidate: number): CandidateState {
+    states[candidate] ??= { waiting: new Map(), held: [], closed: new Set() };
+    return states[candidate];
   }
 
-  function closeText(lane: Lane): ChatEvent[] {
-    if (!lane.text) return [];
-    const { index } = lane.text;
-    lane.text = undefined;
+  function closeText(state: CandidateState): ChatEvent[] {
+    if (!state.text) return [];
+    const { index } = state.text;
+    state.text = undefined;
     return [{ type: 'part-end', index }];
   }
 
-  function closeCall(lane: Lane): ChatEvent[] {
-    if (!lane.call) return [];
-    const { index } = lane.call;
-    lane.closed.add(lane.call.key);
-    lane.call = undefined;
+  function closeCall(state: CandidateState): ChatEvent[] {
+    if (!state.call) return [];
+    const { index } = state.call;
+    state.closed.add(state.call.key);
+    state.call = undefined;
     return [{ type: 'part-end', index }];
   }
 
-  function openCall(lane: Lane, candidate: number, key: string | number, delta: CallDelta): ChatEvent[] {
+  function openCall(state: CandidateState, candidate: number, key: string | number, delta: CallDelta): ChatEvent[] {
     const index = count++;
     const { id = '', name = '', args = '', custom, opaque } = delta;
-    lane.call = { key, index, args: createBalance() };
-    lane.call.args.add(args);
+    state.call = { key, index, args: createBalance() };
+    state.call.args.add(args);
     const part: CallPart = { type: 'call', id, name, args: '', ...(custom && { custom }), ...(opaque && { opaque }) };
     const events: ChatEvent[] = [{ type: 'part-start', index, candidate, part }];
     if (args !== '') events.push({ type: 'part-delta', index, text: args });
@@ -81,78 +81,78 @@ export function createPartWriter(): PartWriter {
   }
 
   /** Opens queued calls while the open one is complete; all of them at the end of the stream. */
-  function advance(lane: Lane, candidate: number, final: boolean): ChatEvent[] {
+  function advance(state: CandidateState, candidate: number, final: boolean): ChatEvent[] {
     const events: ChatEvent[] = [];
-    for (const [key, delta] of lane.waiting) {
-      if (lane.call && !final && !lane.call.args.closed()) break;
-      events.push(...closeCall(lane));
-      lane.waiting.delete(key);
-      events.push(...openCall(lane, candidate, key, delta));
+    for (const [key, delta] of state.waiting) {
+      if (state.call && !final && !state.call.args.closed()) break;
+      events.push(...closeCall(state));
+      state.waiting.delete(key);
+      events.push(...openCall(state, candidate, key, delta));
     }
     return events;
   }
 
-  function writeText(lane: Lane, candidate: number, type: TextType, delta: TextDelta): ChatEvent[] {
+  function writeText(state: CandidateState, candidate: number, type: TextType, delta: TextDelta): ChatEvent[] {
     const events: ChatEvent[] = [];
-    if (lane.text?.type !== type) {
-      events.push(...closeText(lane), ...closeCall(lane));
+    if (state.text?.type !== type) {
+      events.push(...closeText(state), ...closeCall(state));
       const index = count++;
-      lane.text = { type, index };
+      state.text = { type, index };
       events.push({ type: 'part-start', index, candidate, part: { type, text: '' } });
     }
-    const { index } = lane.text as { index: number };
+    const { index } = state.text as { index: number };
     if (delta.text || delta.opaque || delta.citation || delta.logprobs)
       events.push({ type: 'part-delta', index, ...delta });
     return events;
   }
 
-  function release(lane: Lane, candidate: number): ChatEvent[] {
-    return lane.held.splice(0).flatMap(({ type, delta }) => writeText(lane, candidate, type, delta));
+  function release(state: CandidateState, candidate: number): ChatEvent[] {
+    return state.held.splice(0).flatMap(({ type, delta }) => writeText(state, candidate, type, delta));
   }
 
-  function settle(lane: Lane, candidate: number): ChatEvent[] {
-    const calls = [...closeText(lane), ...advance(lane, candidate, true), ...closeCall(lane)];
-    return [...calls, ...release(lane, candidate), ...closeText(lane)];
+  function settle(state: CandidateState, candidate: number): ChatEvent[] {
+    const calls = [...closeText(state), ...advance(state, candidate, true), ...closeCall(state)];
+    return [...calls, ...release(state, candidate), ...closeText(state)];
   }
 
   return {
     text(candidate, type, delta) {
-      const lane = laneOf(candidate);
-      if (!isBusy(lane)) return writeText(lane, candidate, type, delta);
-      lane.held.push({ type, delta });
+      const state = stateOf(candidate);
+      if (!isBusy(state)) return writeText(state, candidate, type, delta);
+      state.held.push({ type, delta });
       return [];
     },
 
     call(candidate, key, delta) {
-      const lane = laneOf(candidate);
-      if (lane.closed.has(key)) return [];
-      const events = closeText(lane);
-      if (lane.call?.key === key) {
-        const { index, args } = lane.call;
+      const state = stateOf(candidate);
+      if (state.closed.has(key)) return [];
+      const events = closeText(state);
+      if (state.call?.key === key) {
+        const { index, args } = state.call;
         args.add(delta.args ?? '');
         if (delta.args || delta.opaque) {
           events.push({ type: 'part-delta', index, text: delta.args, opaque: delta.opaque });
         }
       } else {
-        const waiting = lane.waiting.get(key);
-        lane.waiting.set(key, waiting ? joined(waiting, delta) : delta);
+        const waiting = state.waiting.get(key);
+        state.waiting.set(key, waiting ? joined(waiting, delta) : delta);
       }
-      events.push(...advance(lane, candidate, false));
-      return lane.held.length === 0 || isBusy(lane) ? events : [...events, ...release(lane, candidate)];
+      events.push(...advance(state, candidate, false));
+      return state.held.length === 0 || isBusy(state) ? events : [...events, ...release(state, candidate)];
     },
 
     whole(candidate, part) {
-      const settled = settle(laneOf(candidate), candidate);
+      const settled = settle(stateOf(candidate), candidate);
       const index = count++;
       return [...settled, { type: 'part-start', index, candidate, part }, { type: 'part-end', index }];
     },
 
-    close: (candidate) => settle(laneOf(candidate), candidate),
+    close: (candidate) => settle(stateOf(candidate), candidate),
   };
 }
 
 /** Whether fragments of calls may follow, so that no other part can begin. */
-function isBusy({ call, waiting }: Lane): boolean {
+function isBusy({ call, waiting }: CandidateState): boolean {
   return waiting.size > 0 || (call !== undefined && !call.args.closed());
 }
 

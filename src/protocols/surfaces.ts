@@ -2,5 +2,8 @@
 
 import { protocols } from './index.ts';
 
-/** The ids of the protocols, and the video tasks. */
-export const SURFACES: readonly string[] = [...protocols.map(({ id }) => id), 'videos'];
+/** Surface of the video tasks, which have no protocol of their own. */
+export const VIDEO_SURFACE = 'videos';
+
+/** The id of each protocol, and the video tasks. */
+export const SURFACES: readonly string[] = [...protocols.map(({ id }) => id), VIDEO_SURFACE];

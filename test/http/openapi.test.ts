@@ -12,6 +12,7 @@ import { createDocument, operationsOfRoutes } from '../../src/http/openapi/docum
 import { createRouteTable } from '../../src/http/route-table.ts';
 import { createRoutes } from '../../src/http/routes/index.ts';
 import { protocolOf, protocols } from '../../src/protocols/index.ts';
+import { SURFACES } from '../../src/protocols/surfaces.ts';
 import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
 
 const prefixes = { messages: 'anthropic', generate: 'gemini' };
@@ -43,6 +44,10 @@ test('it is a valid document of OpenAPI 3.1', async () => {
   const result = await validator.validate(structuredClone(document));
   assert.ok(result.valid, JSON.stringify(result.errors, null, 2));
   assert.equal(validator.version, '3.1');
+});
+
+test('a key can be scoped to every surface that a route has', () => {
+  assert.deepEqual(new Set(table.routes.flatMap(({ surface }) => surface ?? [])), new Set(SURFACES));
 });
 
 test('every operation has a name of its own', () => {

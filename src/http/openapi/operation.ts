@@ -38,6 +38,14 @@ export const EVENTS = 'text/event-stream';
 /** What is described in the documents of its protocol, not here. */
 export const anyObject: TSchema = Type.Object({});
 
+/** JSON answer of a route that reports a current state. */
+export const CURRENT_STATE: ApiOperation['answer'] = {
+  status: 200,
+  description: 'As it is now.',
+  type: JSON_TYPE,
+  schema: anyObject,
+};
+
 export function isNamed(schema: Named | TSchema): schema is Named {
   return 'name' in schema && 'schema' in schema;
 }

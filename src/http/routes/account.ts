@@ -2,7 +2,7 @@
 
 import type { Protocol } from '../../core/protocol.ts';
 import { type AccountRouteOptions, credits, generation, keyFacts, type ReadAccount, usage } from '../account.ts';
-import { ACCOUNT_DESCRIPTIONS } from '../openapi/pages.ts';
+import { ACCOUNT_DESCRIPTIONS } from '../openapi/account.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { matchExactly, type Route } from '../route-table.ts';
 

@@ -6,7 +6,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { Store } from '../../store/store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Recorder } from '../../usage/recorder.ts';
-import { SYSTEM_DESCRIPTIONS } from '../openapi/pages.ts';
+import { SYSTEM_DESCRIPTIONS } from '../openapi/system.ts';
 import { createReadiness } from '../readiness.ts';
 import type { RequestContext } from '../request-context.ts';
 import { matchExactly, type Route } from '../route-table.ts';

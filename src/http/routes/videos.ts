@@ -1,6 +1,7 @@
 /** Routes of video tasks, below `/v1/videos`, and of mirrored pictures. */
 
 import type { Protocol } from '../../core/protocol.ts';
+import { VIDEO_SURFACE } from '../../protocols/surfaces.ts';
 import { VIDEO_DESCRIPTIONS, type VideoAction } from '../openapi/videos.ts';
 import type { RequestContext } from '../request-context.ts';
 import { literalStart, type Route } from '../route-table.ts';
@@ -80,7 +81,7 @@ export function videoRoutes(protocol: Protocol, handlers: VideoHandlers): Route<
       },
       templates: [{ path: template }],
       protocol,
-      surface: 'videos',
+      surface: VIDEO_SURFACE,
       access: anyone ? 'anyone' : 'key',
       changes: method !== 'GET',
       limited: action === 'create',

@@ -5,29 +5,22 @@ import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import type { StreamDecoder, Target } from '../../core/operation.ts';
-import { type CallDelta, createPartWriter } from '../../core/parts.ts';
+import { createPartWriter } from '../../core/parts.ts';
 import { answer, MAX_CANDIDATES } from './answer-shape.ts';
+import { type CallSlots, callDelta, createCallSlots, generatedCallId } from './call-slots.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish, settleFinish } from './finish.ts';
+import { decodeLogprobs } from './logprobs.ts';
 import { mediaAt, thinkingText } from './media.ts';
 import { callSignature, decodeDetail } from './reasoning.ts';
 import { usageOf } from './usage.ts';
 
-interface Slot {
-  key: string;
-  id?: string;
-}
-
 /** State of one candidate. */
-interface Lane {
+interface CandidateState {
   finish?: Finish;
   seen: { calls: boolean; refusal: boolean };
-  /** Calls by their index, with the id they began with; a server without indexes gets the order of appearance. */
-  slots: Map<number, Slot>;
-  /** The same calls by the ids that they came with, and the latest of them. */
-  named: Map<string, Slot>;
-  latest?: Slot;
+  calls: CallSlots;
   cited: Set<string>;
   audio?: MediaPart;
 }
@@ -84,19 +77,18 @@ function parse(data: string): Json {
 /** Throws for an error inside a chunk. `whole` means that the one chunk is a whole answer; some servers send both forms at once. */
 export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDecoder {
   const writer = createPartWriter();
-  const lanes: Lane[] = [];
+  const candidates: CandidateState[] = [];
   let id: string | undefined;
   let usage: Usage | undefined;
   let sources: Citation[] = [];
 
-  function laneOf(candidate: number): Lane {
-    lanes[candidate] ??= {
+  function stateOf(candidate: number): CandidateState {
+    candidates[candidate] ??= {
       seen: { calls: false, refusal: false },
-      slots: new Map(),
-      named: new Map(),
+      calls: createCallSlots((position) => generatedCallId(target.answerId ?? id ?? '', `${candidate}_${position}`)),
       cited: new Set(),
     };
-    return lanes[candidate];
+    return candidates[candidate];
   }
 
   /** Chunks without content, such as prompt filter results, don't start the message. */
@@ -127,7 +119,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   function decodeChoice(choice: Json, candidate: number): ChatEvent[] {
     const failed = errorIn(choice);
     if (failed) throw failed;
-    const lane = laneOf(candidate);
+    const state = stateOf(candidate);
     const sides = whole ? [choice.message, choice.delta] : [choice.delta, choice.message];
     const delta = sides.find(isObject) ?? { content: choice.text };
     const events = [
@@ -138,7 +130,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
       ...decodeMedia(delta, candidate),
       ...cite(decodeAnnotations(delta.annotations), candidate),
     ];
-    lane.finish = decodeFinish(choice, whole) ?? lane.finish;
+    state.finish = decodeFinish(choice, whole) ?? state.finish;
     return events;
   }
 
@@ -183,25 +175,25 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
 
   function decodeRefusal(refusal: Json, candidate: number): ChatEvent[] {
     if (!refusal) return [];
-    laneOf(candidate).seen.refusal = true;
+    stateOf(candidate).seen.refusal = true;
     return writer.text(candidate, 'refusal', { text: refusal });
   }
 
   function decodeCalls(delta: Json, candidate: number): ChatEvent[] {
-    const lane = laneOf(candidate);
+    const state = stateOf(candidate);
     const calls: Json[] = delta.tool_calls ?? [];
-    const state = signatureOf(delta);
+    const signature = signatureOf(delta);
     const events = calls.flatMap((call, position) => {
-      const { key, id } = slotOf(lane, call, candidate);
-      const opaque = signatureOf(call) ?? (position === 0 ? state : undefined);
+      const { key, id } = state.calls.slotOf(call);
+      const opaque = signatureOf(call) ?? (position === 0 ? signature : undefined);
       return writer.call(candidate, key, { id, ...callDelta(call), opaque });
     });
     const legacy = delta.function_call;
     if (legacy?.name || legacy?.arguments) {
-      const { key, id } = slotOf(lane, { index: MAX_CANDIDATES }, candidate);
+      const { key, id } = state.calls.slotOf({ index: MAX_CANDIDATES });
       events.push(...writer.call(candidate, key, { id, ...callDelta({ function: legacy }) }));
     }
-    if (events.length > 0) lane.seen.calls = true;
+    if (events.length > 0) state.seen.calls = true;
     return events;
   }
 
@@ -210,29 +202,14 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return value === undefined ? undefined : { kind: 'signature', value, origin: target.origin };
   }
 
-  /** The call that a fragment belongs to. Servers repeat an index for several calls, send none, or send no id. */
-  function slotOf(lane: Lane, call: Json, candidate: number): Slot {
-    const { size } = lane.slots;
-    const isNew = Boolean(call.function?.name || call.custom?.name || call.id);
-    const named = typeof call.index === 'number' ? lane.slots.get(call.index) : lane.named.get(call.id);
-    const known = named ?? (isNew || typeof call.index === 'number' ? undefined : lane.latest);
-    if (known && !(call.id && known.id && call.id !== known.id)) return { key: known.key };
-    const index = call.index ?? -1 - size;
-    const slot: Slot = { key: `${index}/${call.id || size}`, id: call.id || undefined };
-    lane.slots.set(index, slot);
-    lane.latest = slot;
-    if (slot.id) lane.named.set(slot.id, slot);
-    return { key: slot.key, id: slot.id ?? inventedId(target.answerId ?? id ?? '', `${candidate}_${size}`) };
-  }
-
   function decodeMedia(delta: Json, candidate: number): ChatEvent[] {
-    const lane = laneOf(candidate);
+    const state = stateOf(candidate);
     const { audio } = delta;
     if (audio?.id || audio?.data || audio?.transcript) {
-      lane.audio ??= { type: 'media', kind: 'audio', data: '' };
-      lane.audio.fileId = audio.id || lane.audio.fileId;
-      lane.audio.data += audio.data ?? '';
-      lane.audio.transcript = (lane.audio.transcript ?? '') + (audio.transcript ?? '');
+      state.audio ??= { type: 'media', kind: 'audio', data: '' };
+      state.audio.fileId = audio.id || state.audio.fileId;
+      state.audio.data += audio.data ?? '';
+      state.audio.transcript = (state.audio.transcript ?? '') + (audio.transcript ?? '');
     }
     const images: Json[] = delta.images ?? [];
     return images
@@ -242,33 +219,33 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   }
 
   function cite(citations: Citation[], candidate: number): ChatEvent[] {
-    const { cited } = laneOf(candidate);
+    const { cited } = stateOf(candidate);
     return citations.flatMap((citation) => {
       cited.add(citation.url ?? '');
       return writer.text(candidate, 'text', { citation });
     });
   }
 
-  function endLane(lane: Lane, candidate: number): ChatEvent[] {
-    const rest = candidate === 0 ? sources.filter((source) => !lane.cited.has(source.url ?? '')) : [];
-    const finish = settleFinish(lane.finish ?? { reason: 'stop' }, lane.seen);
+  function endCandidate(state: CandidateState, candidate: number): ChatEvent[] {
+    const rest = candidate === 0 ? sources.filter((source) => !state.cited.has(source.url ?? '')) : [];
+    const finish = settleFinish(state.finish ?? { reason: 'stop' }, state.seen);
     return [
       ...cite(rest, candidate),
-      ...(lane.audio ? writer.whole(candidate, withMime(lane.audio)) : []),
+      ...(state.audio ? writer.whole(candidate, withMime(state.audio)) : []),
       ...writer.close(candidate),
       { type: 'candidate-end', candidate, finish },
     ];
   }
 
   function end(complete: boolean): ChatEvent[] {
-    const unfinished = [...lanes].some((lane) => lane?.finish === undefined);
-    if (lanes.length === 0 && complete) {
+    const unfinished = [...candidates].some((state) => state?.finish === undefined);
+    if (candidates.length === 0 && complete) {
       throw new GatewayError('upstream_error', 'The upstream answered without any choice.');
     }
-    if (lanes.length === 0 || (unfinished && !complete)) {
+    if (candidates.length === 0 || (unfinished && !complete)) {
       throw new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
     }
-    const events = [...lanes].flatMap((_, candidate) => endLane(laneOf(candidate), candidate));
+    const events = [...candidates].flatMap((_, candidate) => endCandidate(stateOf(candidate), candidate));
     return [...events, { type: 'message-end', usage }];
   }
 
@@ -279,37 +256,4 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
 function withMime(audio: MediaPart): MediaPart {
   const mime = sniffBase64(audio.data ?? '');
   return mime ? { ...audio, mime } : audio;
-}
-
-function callDelta(call: Json): CallDelta {
-  if (call.type === 'custom' || (call.custom && !call.function)) {
-    return { name: call.custom?.name, args: call.custom?.input ?? '', custom: true };
-  }
-  const { name, arguments: args } = call.function ?? {};
-  return { name, args: isObject(args) ? JSON.stringify(args) : (args ?? '') };
-}
-
-/** Generated id of a call without one: unique in a conversation, because the answer's id is. */
-function inventedId(message: string, call: string): string {
-  return `call_${message
-    .replace(/^chatcmpl-/, '')
-    .replace(/[^a-zA-Z0-9]/g, '')
-    .slice(-24)}_${call}`;
-}
-
-function decodeLogprobs(logprobs: Json): TokenLogprob[] | undefined {
-  const tokens: Json[] = logprobs?.content ?? [];
-  if (tokens.length === 0) return undefined;
-  return tokens.map(({ token, logprob = 0, bytes, top_logprobs }) => ({
-    token,
-    logprob,
-    ...(bytes !== undefined && { bytes }),
-    ...(top_logprobs?.length && {
-      top: top_logprobs.map((other: Json) => ({
-        token: other.token,
-        logprob: other.logprob ?? 0,
-        ...(other.bytes !== undefined && { bytes: other.bytes }),
-      })),
-    }),
-  }));
 }

@@ -13,7 +13,7 @@ export const KEEP_ALIVE = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
 
 /** State of one choice. `details` and `images` count what was sent: official SDKs put lists together by `index`. */
-interface Lane {
+interface CandidateState {
   index: number;
   started: boolean;
   /** Length of the content sent, in UTF-16 units. */
@@ -30,7 +30,7 @@ interface Lane {
  * `reasoning_details`, once it has one; `from` is where a text begins in its content.
  */
 interface Open {
-  lane: Lane;
+  state: CandidateState;
   part: OpenPart;
   order: number;
   detail?: number;
@@ -41,7 +41,7 @@ interface Open {
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
 
 export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
-  const lanes = new Map<number, Lane>();
+  const states = new Map<number, CandidateState>();
   const parts = new Map<number, Open>();
   let head = { id: answerId(''), object: 'chat.completion.chunk', created: options.created, model: options.model };
   let usage: Usage | undefined;
@@ -53,32 +53,32 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   }
 
   /** One delta of a choice; its first one carries the role. */
-  function say(lane: Lane, delta: Json, more: Json = {}): string {
-    const role = lane.started ? {} : { role: 'assistant' };
-    lane.started = true;
-    return chunk([{ index: lane.index, delta: { ...role, ...delta }, ...more, finish_reason: null }]);
+  function say(state: CandidateState, delta: Json, more: Json = {}): string {
+    const role = state.started ? {} : { role: 'assistant' };
+    state.started = true;
+    return chunk([{ index: state.index, delta: { ...role, ...delta }, ...more, finish_reason: null }]);
   }
 
-  function laneOf(index: number): Lane {
-    let lane = lanes.get(index);
-    if (!lane) {
-      lane = { index, started: false, sent: 0, calls: [], details: 0, images: 0, refused: false, cited: [] };
-      lanes.set(index, lane);
+  function stateOf(index: number): CandidateState {
+    let state = states.get(index);
+    if (!state) {
+      state = { index, started: false, sent: 0, calls: [], details: 0, images: 0, refused: false, cited: [] };
+      states.set(index, state);
     }
-    return lane;
+    return state;
   }
 
   function startMessage(event: Extract<ChatEvent, { type: 'message-start' }>): string {
     head = { ...head, id: answerId(event.id), created: event.created ?? options.created };
     usage = event.usage;
-    return say(laneOf(0), { content: '' });
+    return say(stateOf(0), { content: '' });
   }
 
   function startPart(index: number, candidate: number, given: OpenPart): string {
-    const lane = laneOf(candidate);
-    const first = lane.started ? '' : say(lane, { content: '' });
+    const state = stateOf(candidate);
+    const first = state.started ? '' : say(state, { content: '' });
     const part = { ...given };
-    const open: Open = { lane, part, order: 0, from: lane.sent, length: 0 };
+    const open: Open = { state, part, order: 0, from: state.sent, length: 0 };
     parts.set(index, open);
     switch (part.type) {
       case 'text':
@@ -86,9 +86,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'reasoning':
         return first + (part.text === '' ? '' : growText(open, part.text)) + carryState(open);
       case 'call': {
-        open.order = lane.calls.push(part) - 1;
-        const details = part.opaque ? stateDetails(lane, part.opaque, part.id) : {};
-        return first + say(lane, { tool_calls: [{ index: open.order, ...encodeCall(part) }], ...details });
+        open.order = state.calls.push(part) - 1;
+        const details = part.opaque ? stateDetails(state, part.opaque, part.id) : {};
+        return first + say(state, { tool_calls: [{ index: open.order, ...encodeCall(part) }], ...details });
       }
       case 'media':
       case 'native':
@@ -104,44 +104,44 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   }
 
   function detailOf(open: Open): number {
-    open.detail ??= open.lane.details++;
+    open.detail ??= open.state.details++;
     return open.detail;
   }
 
   /** State of a part other than reasoning. */
-  function stateDetails(lane: Lane, opaque: Opaque, id: string): Json {
-    return { reasoning_details: [encodeStateDetail(opaque, id, lane.details++)] };
+  function stateDetails(state: CandidateState, opaque: Opaque, id: string): Json {
+    return { reasoning_details: [encodeStateDetail(opaque, id, state.details++)] };
   }
 
   function growPart({ index, text, opaque, citation, logprobs }: Delta): string {
     const open = parts.get(index);
     if (!open) return '';
-    const { lane } = open;
+    const { state } = open;
     let output = text ? growText(open, text, logprobs && { logprobs: encodeLogprobs(logprobs) }) : '';
-    if (!text && logprobs) output += say(lane, { content: '' }, { logprobs: encodeLogprobs(logprobs) });
-    if (citation) lane.cited.push({ citation, from: open.from, part: index });
+    if (!text && logprobs) output += say(state, { content: '' }, { logprobs: encodeLogprobs(logprobs) });
+    if (citation) state.cited.push({ citation, from: open.from, part: index });
     return opaque ? output + growState(open, opaque) : output;
   }
 
   function growText(open: Open, text: string, more?: Json): string {
-    const { lane, part, order } = open;
+    const { state, part, order } = open;
     open.length += text.length;
     switch (part.type) {
       case 'text':
-        lane.sent += text.length;
-        return say(lane, { content: text }, more);
+        state.sent += text.length;
+        return say(state, { content: text }, more);
       case 'refusal':
-        lane.refused = true;
-        return say(lane, { refusal: text });
+        state.refused = true;
+        return say(state, { refusal: text });
       case 'reasoning': {
         if (options.hideReasoning) return '';
         const details = [{ type: 'reasoning.text', text, index: detailOf(open) }];
-        return say(lane, { reasoning: text, reasoning_content: text, reasoning_details: details });
+        return say(state, { reasoning: text, reasoning_content: text, reasoning_details: details });
       }
       case 'call': {
         part.args += text;
         const kind = part.custom ? { custom: { input: text } } : { function: { arguments: text } };
-        return say(lane, { tool_calls: [{ index: order, ...kind }] });
+        return say(state, { tool_calls: [{ index: order, ...kind }] });
       }
       case 'media':
         part.data = (part.data ?? '') + text;
@@ -153,18 +153,18 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   /** A signature without its text is unusable: it isn't sent with hidden text, unless there was no text. */
   function growState(open: Open, opaque: Opaque): string {
-    const { lane, part, order, length } = open;
+    const { state, part, order, length } = open;
     switch (part.type) {
       case 'reasoning':
         if (options.hideReasoning && length > 0 && opaque.kind === 'signature') return '';
-        return say(lane, { reasoning_details: [encodeDetail(opaque, detailOf(open), length === 0 ? '' : undefined)] });
+        return say(state, { reasoning_details: [encodeDetail(opaque, detailOf(open), length === 0 ? '' : undefined)] });
       case 'call':
-        return say(lane, {
+        return say(state, {
           tool_calls: [{ index: order, ...encodeCallState(opaque) }],
-          ...stateDetails(lane, opaque, part.id),
+          ...stateDetails(state, opaque, part.id),
         });
       case 'text':
-        return say(lane, stateDetails(lane, opaque, TEXT_STATE));
+        return say(state, stateDetails(state, opaque, TEXT_STATE));
       case 'media':
       case 'refusal':
       case 'native':
@@ -175,28 +175,28 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function endPart(index: number): string {
     const open = parts.get(index);
     if (!open) return '';
-    if (open.part.type === 'media') return sayMedia(open.lane, open.part);
+    if (open.part.type === 'media') return sayMedia(open.state, open.part);
     if (open.part.type !== 'call') return '';
     return open.part.custom || !isBlank(open.part.args) ? '' : growText(open, '{}');
   }
 
-  function sayMedia(lane: Lane, part: MediaPart): string {
+  function sayMedia(state: CandidateState, part: MediaPart): string {
     const delta = encodeMedia(part);
-    if (delta.images) delta.images = delta.images.map((image: Json) => ({ ...image, index: lane.images++ }));
-    return Object.keys(delta).length > 0 ? say(lane, delta) : '';
+    if (delta.images) delta.images = delta.images.map((image: Json) => ({ ...image, index: state.images++ }));
+    return Object.keys(delta).length > 0 ? say(state, delta) : '';
   }
 
   /** All annotations in one late delta: some clients keep only the last one. */
   function endCandidate(candidate: number, finish: Finish): string {
-    const lane = laneOf(candidate);
-    const entries = lane.cited.map(({ citation, from, part }) => ({
+    const state = stateOf(candidate);
+    const entries = state.cited.map(({ citation, from, part }) => ({
       citation,
       text: { start: from, length: parts.get(part)?.length ?? 0 },
     }));
-    const ending = encodeFinish(finish, lane.calls);
+    const ending = encodeFinish(finish, state.calls);
     const late = encodeCitations(entries);
-    if (finish.reason === 'refused' && finish.explanation && !lane.refused) late.refusal = finish.explanation;
-    const first = lane.started && Object.keys(late).length === 0 ? '' : say(lane, late);
+    if (finish.reason === 'refused' && finish.explanation && !state.refused) late.refusal = finish.explanation;
+    const first = state.started && Object.keys(late).length === 0 ? '' : say(state, late);
     return first + chunk([{ index: candidate, delta: {}, ...ending }]);
   }
 

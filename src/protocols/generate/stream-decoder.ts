@@ -25,7 +25,7 @@ const NATIVE = [
 ];
 
 /** State of one candidate. */
-interface Lane {
+interface CandidateState {
   /** Visible text so far, which citations count in, and where its last part begins. */
   text: string;
   partStart: number;
@@ -70,7 +70,7 @@ export interface GenerateChunkDecoder {
 
 export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   const writer = createPartWriter();
-  const lanes: Lane[] = [];
+  const states: CandidateState[] = [];
   let responseId = '';
   let started = false;
   let failed = false;
@@ -120,71 +120,71 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return events;
   }
 
-  function laneOf(candidate: number): Lane {
-    lanes[candidate] ??= { text: '', partStart: 0, inText: false, called: false, last: {} };
-    return lanes[candidate];
+  function stateOf(candidate: number): CandidateState {
+    states[candidate] ??= { text: '', partStart: 0, inText: false, called: false, last: {} };
+    return states[candidate];
   }
 
   function decodeCandidate(candidate: Json, index: number): ChatEvent[] {
-    const lane = laneOf(index);
-    for (const name of WHOLE) if (candidate[name] !== undefined) lane.last[name] = candidate[name];
+    const state = stateOf(index);
+    for (const name of WHOLE) if (candidate[name] !== undefined) state.last[name] = candidate[name];
     const { groundingMetadata, logprobsResult } = candidate;
-    if (groundingMetadata?.groundingChunks) lane.last.groundingMetadata = groundingMetadata;
+    if (groundingMetadata?.groundingChunks) state.last.groundingMetadata = groundingMetadata;
     searches = Math.max(searches, groundingMetadata?.webSearchQueries?.length ?? 0);
     const parts: Json[] = candidate.content?.parts ?? [];
-    const events = parts.flatMap((part) => decodePart(part, lane, index));
+    const events = parts.flatMap((part) => decodePart(part, state, index));
     const logprobs = decodeLogprobs(logprobsResult);
-    return logprobs ? [...events, ...visible(lane, index, { logprobs })] : events;
+    return logprobs ? [...events, ...visible(state, index, { logprobs })] : events;
   }
 
-  function decodePart(part: Json, lane: Lane, index: number): ChatEvent[] {
-    const opaque = stateOf(part);
-    if (part.functionCall) return decodeCall(part.functionCall, opaque, lane, index);
-    const events = flush(lane, index);
+  function decodePart(part: Json, state: CandidateState, index: number): ChatEvent[] {
+    const opaque = signatureOf(part);
+    if (part.functionCall) return decodeCall(part.functionCall, opaque, state, index);
+    const events = flush(state, index);
     const text: string = typeof part.text === 'string' ? part.text : '';
     if (part.thought === true) {
       if (text === '' && !opaque) return events;
-      lane.inText = false;
+      state.inText = false;
       return [...events, ...writer.text(index, 'reasoning', { text, opaque })];
     }
-    if (part.inlineData) return [...events, ...whole(lane, index, { ...decodeBlob(part.inlineData), opaque })];
-    if (part.fileData) return [...events, ...whole(lane, index, { ...decodeFile(part.fileData), opaque })];
+    if (part.inlineData) return [...events, ...whole(state, index, { ...decodeBlob(part.inlineData), opaque })];
+    if (part.fileData) return [...events, ...whole(state, index, { ...decodeFile(part.fileData), opaque })];
     if (NATIVE.some((name) => part[name])) {
-      return [...events, ...whole(lane, index, { type: 'native', protocol: 'generate', value: part })];
+      return [...events, ...whole(state, index, { type: 'native', protocol: 'generate', value: part })];
     }
-    return text === '' && !opaque ? events : [...events, ...visible(lane, index, { text, opaque })];
+    return text === '' && !opaque ? events : [...events, ...visible(state, index, { text, opaque })];
   }
 
-  function stateOf({ thoughtSignature }: Json): Opaque | undefined {
+  function signatureOf({ thoughtSignature }: Json): Opaque | undefined {
     if (typeof thoughtSignature !== 'string' || thoughtSignature === '') return undefined;
     return { kind: 'signature', value: thoughtSignature, origin: target.origin };
   }
 
-  function visible(lane: Lane, index: number, delta: Parameters<typeof writer.text>[2]): ChatEvent[] {
-    if (!lane.inText) lane.partStart = lane.text.length;
-    lane.inText = true;
-    lane.text += delta.text ?? '';
+  function visible(state: CandidateState, index: number, delta: Parameters<typeof writer.text>[2]): ChatEvent[] {
+    if (!state.inText) state.partStart = state.text.length;
+    state.inText = true;
+    state.text += delta.text ?? '';
     return writer.text(index, 'text', delta);
   }
 
-  function whole(lane: Lane, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
-    lane.inText = false;
+  function whole(state: CandidateState, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
+    state.inText = false;
     return writer.whole(index, part);
   }
 
-  function decodeCall(call: Json, opaque: Opaque | undefined, lane: Lane, index: number): ChatEvent[] {
-    const events = call.name ? flush(lane, index) : [];
+  function decodeCall(call: Json, opaque: Opaque | undefined, state: CandidateState, index: number): ChatEvent[] {
+    const events = call.name ? flush(state, index) : [];
     if (call.name) {
-      lane.called = true;
+      state.called = true;
       const id = call.id || idOf(call);
       const part = { type: 'call', id, name: call.name, ...(opaque && { opaque }) } as const;
       if (!call.partialArgs && !call.willContinue) {
-        return [...events, ...whole(lane, index, { ...part, args: JSON.stringify(call.args ?? {}) })];
+        return [...events, ...whole(state, index, { ...part, args: JSON.stringify(call.args ?? {}) })];
       }
-      lane.partial = createPartialCall(part);
+      state.partial = createPartialCall(part);
     }
-    lane.partial?.add(call.partialArgs);
-    return call.willContinue ? events : [...events, ...flush(lane, index)];
+    state.partial?.add(call.partialArgs);
+    return call.willContinue ? events : [...events, ...flush(state, index)];
   }
 
   /** Generated call id, for servers without ids; stable and unique per answer. */
@@ -195,36 +195,36 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   /** A partial call ends at its end mark, or when another part begins. */
-  function flush(lane: Lane, index: number): ChatEvent[] {
-    if (!lane.partial) return [];
-    const part: CallPart = { ...lane.partial.call, args: lane.partial.args() };
-    lane.partial = undefined;
-    return whole(lane, index, part);
+  function flush(state: CandidateState, index: number): ChatEvent[] {
+    if (!state.partial) return [];
+    const part: CallPart = { ...state.partial.call, args: state.partial.args() };
+    state.partial = undefined;
+    return whole(state, index, part);
   }
 
-  function endCandidate(lane: Lane, index: number): ChatEvent[] {
-    const events = flush(lane, index);
-    for (const citation of decodeCitations(lane.last, lane.text)) {
-      const offset = lane.inText ? lane.partStart : lane.text.length;
+  function endCandidate(state: CandidateState, index: number): ChatEvent[] {
+    const events = flush(state, index);
+    for (const citation of decodeCitations(state.last, state.text)) {
+      const offset = state.inText ? state.partStart : state.text.length;
       const { start, end, ...source } = citation;
       const inside = start !== undefined && end !== undefined && start >= offset;
       const placed = inside ? { ...source, start: start - offset, end: end - offset } : source;
-      events.push(...visible(lane, index, { citation: placed }));
+      events.push(...visible(state, index, { citation: placed }));
     }
     events.push(...writer.close(index));
-    events.push({ type: 'candidate-end', candidate: index, finish: decodeFinish(lane.last, lane.called) });
+    events.push({ type: 'candidate-end', candidate: index, finish: decodeFinish(state.last, state.called) });
     return events;
   }
 
   function end(): ChatEvent[] {
     if (failed) return [];
-    const known = lanes.filter((lane) => lane !== undefined);
+    const known = states.filter((state) => state !== undefined);
     const finished = known.length > 0 && known.every(({ last }) => last.finishReason !== undefined);
     if (!finished && !blocked) {
       return fail(new GatewayError('upstream_error', 'The upstream closed its answer before the end.'));
     }
     const events: ChatEvent[] = finished
-      ? [...lanes].flatMap((lane, index) => (lane ? endCandidate(lane, index) : [absent(index)]))
+      ? [...states].flatMap((state, index) => (state ? endCandidate(state, index) : [absent(index)]))
       : [...writer.close(0), { type: 'candidate-end', candidate: 0, finish: decodeBlock(blocked) }];
     const counted: Usage | undefined = usage && searches > 0 ? { ...usage, searches } : usage;
     return [...events, { type: 'message-end', ...(counted && { usage: counted }) }];

@@ -23,7 +23,7 @@ interface OpenBlock {
   held: string;
 }
 
-interface Lane {
+interface CandidateState {
   text: string;
   citations: PlacedCitation[];
   /** A call with incomplete arguments: an error, unless it was truncated by the output limit. */
@@ -45,7 +45,7 @@ const BROKEN_OFF = ': incomplete';
 
 export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   const blocks = new Map<number, OpenBlock>();
-  const lanes: Lane[] = [];
+  const states: CandidateState[] = [];
   let id = '';
   let usage: Usage | undefined;
   let first = true;
@@ -66,9 +66,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return { modelVersion: options.model, ...(id !== '' && { responseId: id }) };
   }
 
-  function laneOf(candidate: number): Lane {
-    lanes[candidate] ??= { text: '', citations: [] };
-    return lanes[candidate];
+  function stateOf(candidate: number): CandidateState {
+    states[candidate] ??= { text: '', citations: [] };
+    return states[candidate];
   }
 
   /** In an array the first element is sent immediately, so that all later ones begin with a comma. */
@@ -83,7 +83,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const block: OpenBlock = {
       candidate,
       part: { ...event.part },
-      offset: laneOf(candidate).text.length,
+      offset: stateOf(candidate).text.length,
       citations: [],
       held: '',
     };
@@ -125,7 +125,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       block.held = text;
       return released;
     }
-    laneOf(candidate).text += text;
+    stateOf(candidate).text += text;
     if (text === '' && !logprobs) return '';
     return chunk(candidate, [{ text }], logprobs && { logprobsResult: encodeLogprobs(logprobs) });
   }
@@ -143,9 +143,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     if (!block) return '';
     blocks.delete(index);
     const { candidate, part, offset, citations } = block;
-    const lane = laneOf(candidate);
-    const length = lane.text.length - offset;
-    lane.citations.push(...citations.map((citation) => ({ citation, offset, length })));
+    const state = stateOf(candidate);
+    const length = state.text.length - offset;
+    state.citations.push(...citations.map((citation) => ({ citation, offset, length })));
     switch (part.type) {
       case 'reasoning':
         return release(block, part.opaque);
@@ -155,7 +155,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return '';
       default: {
         if (isCutOff(part, { reason: 'length' })) {
-          lane.broken ??= part;
+          state.broken ??= part;
           return '';
         }
         const encoded = encodePart(part, options);
@@ -165,9 +165,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   }
 
   function endCandidate(candidate: number, finish: Finish): string {
-    const lane = laneOf(candidate);
-    lane.finish = finish;
-    if (lane.broken && !isCutOff(lane.broken, finish)) encodePart(lane.broken, options);
+    const state = stateOf(candidate);
+    state.finish = finish;
+    if (state.broken && !isCutOff(state.broken, finish)) encodePart(state.broken, options);
     return '';
   }
 
@@ -175,13 +175,13 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function endMessage(total: Usage | undefined): string {
     const counts = total ?? usage;
     const metadata = { ...(counts && { usageMetadata: encodeUsage(counts) }), ...named() };
-    const blocked = lanes[0]?.finish;
+    const blocked = states[0]?.finish;
     if (blocked?.reason === 'blocked') return send({ promptFeedback: encodeBlock(blocked), ...metadata });
-    const candidates = [...lanes.entries()].map(([index, lane]) => {
-      const grounding = lane && encodeCitations(lane.citations, lane.text);
+    const candidates = [...states.entries()].map(([index, state]) => {
+      const grounding = state && encodeCitations(state.citations, state.text);
       return {
         content: { role: 'model', parts: [{ text: '' }] },
-        ...encodeFinish(lane?.finish ?? { reason: 'other' }),
+        ...encodeFinish(state?.finish ?? { reason: 'other' }),
         index,
         ...(grounding && { groundingMetadata: grounding }),
       };
