@@ -24,7 +24,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   keys: ['net', 'records', 'security', 'store'],
   jobs: ['store'],
   limits: ['keys', 'records', 'store'],
-  usage: ['catalog', 'records', 'store'],
+  usage: ['catalog', 'records', 'security', 'store'],
   webhooks: ['jobs', 'net', 'records', 'security', 'store', 'telemetry'],
   inference: ['catalog', 'net', 'protocols', 'routing', 'transport', 'usage'],
   videos: [

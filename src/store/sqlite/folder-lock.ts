@@ -15,20 +15,33 @@ export interface FolderLock {
 
 /** Throws `unavailable` if another gateway holds the lock or the folder is not writable. */
 export function lockFolder(folder: string): FolderLock {
+  const lock = tryLockFolder(folder);
+  if (!lock) throw lockFailure(folder, SQLITE_BUSY);
+  return lock;
+}
+
+/** Undefined if another process holds the lock. Throws `unavailable` if the folder is not writable. */
+export function tryLockFolder(folder: string): FolderLock | undefined {
   let lock: DatabaseSync | undefined;
   try {
     lock = connect(join(folder, 'lock.db'), { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    throw new GatewayError('unavailable', lockFailure(folder, error as { errcode?: number; message: string }));
+    const { errcode = 0, message } = error as { errcode?: number; message: string };
+    if ((errcode & 0xff) === SQLITE_BUSY) return undefined;
+    throw lockFailure(folder, errcode & 0xff, message);
   }
   const acquired = lock;
   return { release: () => acquired.close() };
 }
 
-function lockFailure(folder: string, { errcode = 0, message }: { errcode?: number; message: string }): string {
-  switch (errcode & 0xff) {
+function lockFailure(folder: string, code: number, message = ''): GatewayError {
+  return new GatewayError('unavailable', lockMessage(folder, code, message));
+}
+
+function lockMessage(folder: string, code: number, message: string): string {
+  switch (code) {
     case SQLITE_BUSY:
       return `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`;
     case SQLITE_NOTADB:

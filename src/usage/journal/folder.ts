@@ -1,0 +1,38 @@
+/** Folder of a journal: one process at a time writes it, and the operating system ends its lock when the process dies. */
+
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { GatewayError } from '../../core/errors.ts';
+import { tryLockFolder } from '../../store/sqlite/folder-lock.ts';
+import { createPrivateFolder } from './disk.ts';
+
+export interface JournalFolder {
+  path: string;
+  release(): void;
+}
+
+/** Journals in one folder; more processes do not share a data folder. */
+const MAX_JOURNALS = 1000;
+const JOURNAL_NAME = /^\d{1,4}$/;
+
+/** Locks the first journal that no other process has, or a new one. */
+export function takeJournalFolder(root: string): JournalFolder {
+  createPrivateFolder(root);
+  for (let number = 1; number <= MAX_JOURNALS; number++) {
+    const folder = lockJournal(join(root, String(number)));
+    if (folder) return folder;
+  }
+  throw new GatewayError('unavailable', `All journals in ${root} are in use.`);
+}
+
+/** Locks every other journal whose process is gone. */
+export function takeAbandonedFolders(root: string): JournalFolder[] {
+  const names = readdirSync(root).filter((name) => JOURNAL_NAME.test(name));
+  return names.flatMap((name) => lockJournal(join(root, name)) ?? []);
+}
+
+function lockJournal(path: string): JournalFolder | undefined {
+  createPrivateFolder(path);
+  const lock = tryLockFolder(path);
+  return lock && { path, release: lock.release };
+}

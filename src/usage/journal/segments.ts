@@ -1,0 +1,116 @@
+/** Segment files of a journal: opened for synced writes, allocated ahead of need and used again. */
+
+import { constants } from 'node:fs';
+import { join } from 'node:path';
+import { allocateFile, HAS_SYNCED_WRITES, type JournalDisk, segmentName } from './disk.ts';
+
+export interface SegmentFile {
+  name: string;
+  fd: number;
+  /** Each write needs a flush after it, because the file system has no synced writes. */
+  needsSync: boolean;
+}
+
+export interface SegmentPoolOptions {
+  disk: JournalDisk;
+  folder: string;
+  segmentBytes: number;
+  /** Whether a finished write must survive a power cut. */
+  sync: boolean;
+  /** Names of all segment files. */
+  names: readonly string[];
+  /** Names of those without records that are needed. */
+  free: readonly string[];
+  onProblem(error: Error): void;
+}
+
+export interface SegmentPool {
+  /** An open file to write to, or undefined if there is none yet; it is being made then, and `onAvailable` follows. */
+  take(onAvailable: () => void): SegmentFile | undefined;
+  /** Makes a file for the next `take` if there is none. */
+  prepare(): void;
+  /** Gives back the file of a segment whose records are no longer needed. */
+  release(name: string): void;
+}
+
+/** Files kept for later use; more are removed. */
+const MAX_FREE_FILES = 2;
+const MIN_RETRY_DELAY_MS = 100;
+const MAX_RETRY_DELAY_MS = 5_000;
+
+export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
+  const { disk, folder, segmentBytes, sync, onProblem } = options;
+  const free = [...options.free];
+  let lastNumber = Math.max(0, ...options.names.map((name) => Number.parseInt(name, 10)));
+  let ready: SegmentFile | undefined;
+  let preparing = false;
+  let waiting: (() => void) | undefined;
+  let retryDelayMs = MIN_RETRY_DELAY_MS;
+
+  function prepare(): void {
+    if (ready || preparing) return;
+    preparing = true;
+    const name = free.shift();
+    if (name === undefined) allocate();
+    else open(name);
+  }
+
+  function allocate(): void {
+    lastNumber += 1;
+    const fresh = segmentName(lastNumber);
+    allocateFile(disk, folder, fresh, segmentBytes, (error) => {
+      if (error) failed(error);
+      else open(fresh);
+    });
+  }
+
+  function open(name: string): void {
+    const flags = sync && HAS_SYNCED_WRITES ? constants.O_WRONLY | constants.O_DSYNC : constants.O_WRONLY;
+    disk.open(join(folder, name), flags, (error, fd) => {
+      if (!error) return opened({ name, fd, needsSync: sync && !HAS_SYNCED_WRITES });
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || !sync) {
+        free.push(name);
+        return failed(error);
+      }
+      // The file system has no synced writes.
+      disk.open(join(folder, name), constants.O_WRONLY, (failure, plain) => {
+        if (failure) failed(failure);
+        else opened({ name, fd: plain, needsSync: true });
+      });
+    });
+  }
+
+  function opened(file: SegmentFile): void {
+    preparing = false;
+    retryDelayMs = MIN_RETRY_DELAY_MS;
+    ready = file;
+    const notify = waiting;
+    waiting = undefined;
+    notify?.();
+  }
+
+  function failed(error: Error): void {
+    preparing = false;
+    onProblem(error);
+    if (!waiting) return;
+    setTimeout(prepare, retryDelayMs).unref();
+    retryDelayMs = Math.min(2 * retryDelayMs, MAX_RETRY_DELAY_MS);
+  }
+
+  return {
+    take(onAvailable) {
+      const file = ready;
+      ready = undefined;
+      if (!file) {
+        waiting = onAvailable;
+        prepare();
+      }
+      return file;
+    },
+    prepare,
+    release(name) {
+      if (free.length < MAX_FREE_FILES) free.push(name);
+      else disk.remove(join(folder, name), () => undefined);
+    },
+  };
+}

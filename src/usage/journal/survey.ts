@@ -1,0 +1,132 @@
+/** Survey of a journal folder: its segments in their order, and what is missing of them. */
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { listSegmentNames, readSegmentFile } from './disk.ts';
+import { HEADER_BYTES, type Position, RECORD_KINDS, readHeader, type SegmentHeader, scanSegment } from './format.ts';
+import { newJournalId } from './journal.ts';
+
+interface FoundSegment extends SegmentHeader {
+  name: string;
+}
+
+export interface JournalSurvey {
+  folder: string;
+  id: string;
+  /** Names of all segment files. */
+  names: string[];
+  /** Names of those that were never used. */
+  blank: string[];
+  /** Used segments in their order. */
+  segments: FoundSegment[];
+  /** Names of segments of another journal. */
+  foreign: string[];
+}
+
+/** Reads the headers of all segments. */
+export function surveyJournal(folder: string, segmentBytes: number): JournalSurvey {
+  const names = listSegmentNames(folder);
+  const found = names.flatMap((name): FoundSegment[] => {
+    const header = headerOf(join(folder, name));
+    return header ? [{ ...header, name }] : [];
+  });
+  const newest = found.toSorted((one, other) => other.sequence - one.sequence)[0];
+  const id = newest?.journal ?? newJournalId();
+  const segments = found
+    .filter(({ journal }) => journal === id)
+    .toSorted((one, other) => one.sequence - other.sequence);
+  const foreign = found.filter(({ journal }) => journal !== id).map(({ name }) => name);
+  const used = new Set(found.map(({ name }) => name));
+  const blank = names.filter((name) => !used.has(name) && statSync(join(folder, name)).size === segmentBytes);
+  return { folder, id, names, blank, segments, foreign };
+}
+
+function headerOf(path: string): SegmentHeader | undefined {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  const fd = openSync(path, 'r');
+  try {
+    return readSync(fd, bytes) === HEADER_BYTES ? readHeader(bytes) : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export interface StoredPosition extends Position {
+  /** Sequence number of the first segment that is still needed. */
+  oldest: number;
+}
+
+/** A record that a replay found. */
+export interface FoundRecord extends Position {
+  /** JSON. */
+  payload: string;
+}
+
+export interface ReplayHandler {
+  /** An `end` that is not in the store; awaited. */
+  onEnd(record: FoundRecord): Promise<void> | undefined;
+  /** Records are missing. */
+  onLoss(loss: { segments: number[]; bytes: number }): void;
+}
+
+export interface Replay {
+  /** Payloads of requests that have begun and not ended, by request id, with the segments that hold them. */
+  open: Map<string, FoundRecord>;
+  /** Where new records go. */
+  next: { sequence: number; previousEnd: number };
+}
+
+/** Reads all records that are needed: begins from the oldest segment on, ends after the stored position. */
+export async function replayJournal(
+  { folder, segments }: JournalSurvey,
+  stored: StoredPosition | undefined,
+  { onEnd, onLoss }: ReplayHandler,
+): Promise<Replay> {
+  const first = stored?.oldest ?? segments[0]?.sequence ?? 1;
+  const needed = segments.filter(({ sequence }) => sequence >= first);
+  const last = Math.max(needed.at(-1)?.sequence ?? first - 1, stored?.segment ?? 0);
+  const present = new Map(needed.map((segment) => [segment.sequence, segment]));
+  const missing: number[] = [];
+  const open: Replay['open'] = new Map();
+  let damagedBytes = 0;
+  let previousEnd = HEADER_BYTES;
+  for (let sequence = first; sequence <= last; sequence++) {
+    const segment = present.get(sequence);
+    if (!segment) {
+      // A position at the very start of a segment is stored before its file is written.
+      if (!(stored && sequence === stored.segment && stored.offset <= HEADER_BYTES)) missing.push(sequence);
+      continue;
+    }
+    const ends: FoundRecord[] = [];
+    const end = present.get(sequence + 1)?.previousEnd;
+    const scanned = scanSegment(
+      readSegmentFile(folder, segment.name),
+      { seed: segment.seed, ...(end === undefined ? {} : { end }) },
+      (kind, bytes, offset) => {
+        const record = { payload: bytes.toString('utf8'), segment: sequence, offset };
+        const id = idOf(record.payload);
+        if (kind === RECORD_KINDS.begin) open.set(id, record);
+        else open.delete(id);
+        if (kind === RECORD_KINDS.end && isAfter(record, stored)) ends.push(record);
+      },
+    );
+    for (const record of ends) await onEnd(record);
+    damagedBytes += scanned.damaged;
+    previousEnd = scanned.end;
+    if (end === undefined && stored?.segment === sequence && scanned.end < stored.offset) {
+      damagedBytes += stored.offset - scanned.end;
+    }
+  }
+  if (missing.length > 0 || damagedBytes > 0) onLoss({ segments: missing, bytes: damagedBytes });
+  return { open, next: { sequence: last + 1, previousEnd } };
+}
+
+function isAfter({ segment, offset }: Position, stored: Position | undefined): boolean {
+  if (!stored) return true;
+  return segment > stored.segment || (segment === stored.segment && offset > stored.offset);
+}
+
+/** The first element of a payload, as it is written. */
+function idOf(payload: string): string {
+  return payload.slice(2, payload.indexOf('"', 2));
+}

@@ -1,0 +1,194 @@
+/** The journal: what is durable is found again, whatever happens to what is not. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { tryLockFolder } from '../../../src/store/sqlite/folder-lock.ts';
+import { nodeDisk } from '../../../src/usage/journal/disk.ts';
+import { takeAbandonedFolders, takeJournalFolder } from '../../../src/usage/journal/folder.ts';
+import { RECORD_KINDS } from '../../../src/usage/journal/format.ts';
+import { surveyJournal } from '../../../src/usage/journal/survey.ts';
+import { breakableDisk } from './disks.ts';
+import { type Appended, append, close, ids, openJournal, SEGMENT_BYTES, temporaryFolder } from './journals.ts';
+
+const WINDOWS = process.platform === 'win32';
+
+test('records are found again in their order, and what began without an end is open', async (context) => {
+  const folder = temporaryFolder(context);
+  const { journal } = await openJournal(folder);
+  const { begin, end, withdrawn } = RECORD_KINDS;
+  for (const id of ['a', 'b', 'c', 'd']) await append(journal, begin, id);
+  await append(journal, end, 'b', 'é\u0000"');
+  await append(journal, withdrawn, 'c');
+  await append(journal, end, 'a');
+  await close(journal);
+  const found = await openJournal(folder);
+  assert.deepEqual(ids(found.ends), ['b', 'a']);
+  assert.equal(JSON.parse(found.ends[0]?.payload ?? '')[1], 'é\u0000"');
+  assert.deepEqual([...found.open.keys()], ['d']);
+  assert.deepEqual(found.losses, []);
+});
+
+test('records that come during a write form one group', async (context) => {
+  const disk = breakableDisk();
+  const { journal } = await openJournal(temporaryFolder(context), { disk });
+  await append(journal, RECORD_KINDS.begin, 'first');
+  let writes = 0;
+  disk.onWrite = () => {
+    writes += 1;
+  };
+  disk.held = true;
+  const all = ['a', 'b', 'c', 'd', 'e'].map((id) => append(journal, RECORD_KINDS.begin, id));
+  await new Promise(setImmediate);
+  all.push(append(journal, RECORD_KINDS.end, 'a'), append(journal, RECORD_KINDS.end, 'b'));
+  assert.equal(journal.waiting, 7);
+  disk.letThrough();
+  await Promise.all(all);
+  assert.deepEqual([writes, journal.waiting], [2, 0]);
+  await close(journal);
+});
+
+test('files are private, preallocated, and used again', { skip: WINDOWS }, async (context) => {
+  const folder = temporaryFolder(context);
+  const { journal } = await openJournal(folder);
+  for (let index = 0; index < 300; index++) {
+    await append(journal, RECORD_KINDS.end, `r${index}`, 'x'.repeat(100));
+    journal.releaseBefore(journal.position.segment);
+  }
+  await close(journal);
+  const names = readdirSync(folder);
+  assert.ok(names.length <= 4, names.join());
+  for (const name of names) {
+    const { mode, size } = statSync(join(folder, name));
+    assert.deepEqual([mode & 0o777, size], [0o600, SEGMENT_BYTES]);
+  }
+  const { position } = journal;
+  assert.ok(position.segment > 8, 'segments are numbered on');
+  const found = await openJournal(folder, { stored: { ...position, oldest: position.segment } });
+  assert.deepEqual([found.ends, found.losses], [[], []]);
+});
+
+test('the files that a journal has no use for any more are removed', async (context) => {
+  const folder = temporaryFolder(context);
+  const { journal } = await openJournal(folder);
+  for (let index = 0; index < 300; index++) await append(journal, RECORD_KINDS.end, `r${index}`, 'x'.repeat(100));
+  assert.ok(readdirSync(folder).length > 8);
+  journal.releaseBefore(journal.position.segment);
+  await close(journal);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(readdirSync(folder).length <= 4, readdirSync(folder).join());
+});
+
+test('a lost segment and damage are reported, and the rest is read', async (context) => {
+  const folder = temporaryFolder(context);
+  const { journal } = await openJournal(folder);
+  const places: Appended[] = [];
+  for (let index = 0; index < 120; index++) {
+    places.push(await append(journal, RECORD_KINDS.end, `r${index}`, 'x'.repeat(100)));
+  }
+  await close(journal);
+  const { segments } = surveyJournal(folder, SEGMENT_BYTES);
+  assert.ok(segments.length >= 4);
+  const [, second, third] = segments;
+  rmSync(join(folder, second?.name ?? ''));
+  const path = join(folder, third?.name ?? '');
+  const bytes = readFileSync(path);
+  const broken = places.findIndex(({ segment }) => segment === third?.sequence) + 1;
+  const from = places[broken - 1]?.end ?? 0;
+  bytes[from + 20] = (bytes[from + 20] ?? 0) ^ 0xff;
+  writeFileSync(path, bytes);
+  const found = await openJournal(folder);
+  const expected = places.flatMap(({ segment }, index) =>
+    segment === second?.sequence || index === broken ? [] : [`r${index}`],
+  );
+  assert.deepEqual(ids(found.ends), expected);
+  assert.deepEqual(found.losses, [{ segments: [second?.sequence], bytes: (places[broken]?.end ?? 0) - from }]);
+});
+
+test('a segment that is lost at the end is noticed by the stored position', async (context) => {
+  const folder = temporaryFolder(context);
+  const { journal } = await openJournal(folder);
+  for (let index = 0; index < 60; index++) await append(journal, RECORD_KINDS.end, `r${index}`, 'x'.repeat(100));
+  const stored = { ...journal.position, oldest: 1 };
+  await close(journal);
+  const last = surveyJournal(folder, SEGMENT_BYTES).segments.at(-1);
+  rmSync(join(folder, last?.name ?? ''));
+  const found = await openJournal(folder, { stored });
+  assert.deepEqual(found.losses, [{ segments: [last?.sequence], bytes: 0 }]);
+  await append(found.journal, RECORD_KINDS.end, 'next');
+  assert.equal(found.journal.position.segment, stored.segment + 1);
+  await close(found.journal);
+});
+
+test('a full disk delays records, and nothing is lost', async (context) => {
+  const folder = temporaryFolder(context);
+  const disk = breakableDisk();
+  const { journal, failures } = await openJournal(folder, { disk });
+  await append(journal, RECORD_KINDS.begin, 'a');
+  disk.fail = 'ENOSPC';
+  const end = append(journal, RECORD_KINDS.end, 'a');
+  while (failures.length === 0) await new Promise(setImmediate);
+  assert.equal(journal.waiting, 1);
+  delete disk.fail;
+  await end;
+  assert.deepEqual(failures, ['ENOSPC', 'recovered']);
+  await close(journal);
+  assert.deepEqual(ids((await openJournal(folder)).ends), ['a']);
+});
+
+test('a journal whose first segment cannot be made waits for it', async (context) => {
+  const folder = temporaryFolder(context);
+  const disk = breakableDisk();
+  disk.fail = 'ENOSPC';
+  const { journal, failures } = await openJournal(folder, { disk });
+  const begin = append(journal, RECORD_KINDS.begin, 'a');
+  while (failures.length === 0) await new Promise(setImmediate);
+  delete disk.fail;
+  await begin;
+  assert.deepEqual(failures.slice(-1), ['recovered']);
+  await close(journal);
+});
+
+test('a stalled disk is noticed', async (context) => {
+  const disk = breakableDisk();
+  const { journal } = await openJournal(temporaryFolder(context), { disk });
+  await append(journal, RECORD_KINDS.begin, 'a');
+  disk.held = true;
+  const end = append(journal, RECORD_KINDS.end, 'a');
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual([journal.isStalled(1), journal.isStalled(60_000)], [true, false]);
+  disk.letThrough();
+  await end;
+  assert.equal(journal.isStalled(0), false);
+  await close(journal);
+});
+
+test('two processes never write one journal', (context) => {
+  const root = temporaryFolder(context);
+  const [first, second] = [takeJournalFolder(root), takeJournalFolder(root)];
+  assert.notEqual(first.path, second.path);
+  assert.equal(tryLockFolder(first.path), undefined);
+  assert.deepEqual(takeAbandonedFolders(root), []);
+  first.release();
+  const abandoned = takeAbandonedFolders(root);
+  assert.deepEqual(
+    abandoned.map(({ path }) => path),
+    [first.path],
+  );
+  abandoned[0]?.release();
+  second.release();
+});
+
+test('the disk of Node writes at an offset and flushes', async (context) => {
+  const folder = temporaryFolder(context);
+  writeFileSync(join(folder, 'file'), 'abcdef');
+  const written = await new Promise((resolve) =>
+    nodeDisk.open(join(folder, 'file'), 2, (_error, fd) =>
+      nodeDisk.write(fd, Buffer.from('-XY-'), { from: 1, length: 2, at: 3 }, () =>
+        nodeDisk.sync(fd, () => nodeDisk.close(fd, () => resolve(readFileSync(join(folder, 'file'), 'latin1')))),
+      ),
+    ),
+  );
+  assert.equal(written, 'abcXYf');
+});
