@@ -1,4 +1,4 @@
-/** What the holder of a key reads of its account: its use, one of its requests, and what it may still use. */
+/** Account routes of a key: usage reports, single usage records, limits and remaining budget. */
 
 import { requestIdOf } from '../core/answer-id.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -31,7 +31,7 @@ export async function usage(
 export async function generation(key: Key, query: URLSearchParams, { store }: AccountRouteOptions): Promise<object> {
   const id = query.get('id');
   if (!id) throw new GatewayError('invalid_request', 'id is required: that of a request.', { param: 'id' });
-  // No database text holds a NUL, and neither does an id.
+  // PostgreSQL text cannot contain NUL, and no id does.
   const names = id.includes('\0') ? [] : [id, requestIdOf(id)].filter((name) => name !== undefined);
   for (const name of names) {
     const found = await store.call('usageRecord', { id: name, keyId: key.id });
@@ -42,7 +42,7 @@ export async function generation(key: Key, query: URLSearchParams, { store }: Ac
   });
 }
 
-/** OpenRouter's shape, which knows one limit: of several budgets the one of which least is left. */
+/** Key object in OpenRouter's format, which has one limit: of several budgets, the one with the least left. */
 export async function keyFacts(
   key: Key,
   _query: URLSearchParams,
@@ -64,15 +64,15 @@ export async function keyFacts(
       budgets,
       limits,
       is_free_tier: false,
-      ...ELSEWHERE,
+      ...OPENROUTER_DEFAULTS,
       read_only: key.settings.readOnly ?? false,
       expires_at: key.expires === undefined ? null : new Date(key.expires).toISOString(),
     },
   };
 }
 
-/** What only OpenRouter's accounts have and its clients require. */
-const ELSEWHERE = {
+/** Members that only OpenRouter's accounts have and its clients require. */
+const OPENROUTER_DEFAULTS = {
   allowed_data_regions: ['global'],
   byok_usage: 0,
   byok_usage_daily: 0,
@@ -88,7 +88,7 @@ const ELSEWHERE = {
   rate_limit: { requests: -1, interval: '10s', note: 'See limits.' },
 };
 
-/** What the tightest budget of the key holds and how much of it is used, as OpenRouter says it of an account. */
+/** Credits in OpenRouter's format: the limit and the usage of the budget with the least left. */
 export async function credits(
   key: Key,
   _query: URLSearchParams,
@@ -105,7 +105,7 @@ function dollars(money: bigint): number {
   return Number(decimalOf(money));
 }
 
-/** A record may be of a protocol that this version no longer has. */
+/** A stored record can name a protocol that this version no longer has. */
 function apiTypeOf(protocol: string): string {
   return protocols.find(({ id }) => id === protocol)?.apiType ?? protocol;
 }

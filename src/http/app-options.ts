@@ -1,4 +1,4 @@
-/** Options of the gateway's server: the parts of the gateway that its routes use. */
+/** Options of the gateway's server: the dependencies of its routes. */
 
 import type { Logger } from 'pino';
 import type { AdmissionControl } from '../accounting/admission.ts';
@@ -19,14 +19,14 @@ export interface AppOptions {
   protocols: readonly Protocol[];
   prefixes: Prefixes;
   version: string;
-  /** Largest request body in bytes. */
+  /** Maximum size of a request body in bytes. */
   bodyLimit: number;
-  /** Of all bodies under way. */
+  /** Memory budget of all request bodies. */
   bodyBudget: BodyBudget;
-  /** Connections of one client address at once. */
+  /** Maximum number of concurrent connections per client address. */
   connectionsPerAddress: number;
   keys: Pick<KeyStore, 'authenticate'>;
-  /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
+  /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
   store: Pick<Store, 'health' | 'call'>;
   /** Reserves the limits of every call and opens its usage meter. */
@@ -35,11 +35,11 @@ export interface AppOptions {
   recorder?: Pick<Recorder, 'ready'>;
   models(): ModelDirectory;
   dispatch(): DispatchOptions;
-  /** Follows every request. */
+  /** Observes every request. */
   observer?: RequestObserver;
-  /** Figures in Prometheus's format. */
+  /** Metrics in Prometheus's text format. */
   metrics: Pick<Metrics, 'text' | 'contentType'>;
-  /** Who may read the operator's routes. */
+  /** Access to the routes for operators. */
   operator: Omit<OperatorAccess, 'log'>;
   videos: VideoOptions;
   log: Logger;

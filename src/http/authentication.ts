@@ -1,4 +1,4 @@
-/** Whose request it is, from its head alone: the body of a stranger is never read. */
+/** Authentication by the request head; the body of an unauthenticated request is never read. */
 
 import { GatewayError } from '../core/errors.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
@@ -9,25 +9,25 @@ import type { RequestContext } from './request-context.ts';
 
 export interface AuthenticationOptions {
   keys: Pick<KeyStore, 'authenticate'>;
-  /** Address ranges of the proxies whose `X-Forwarded-For` is believed. */
+  /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
 }
 
 /**
- * Throws `invalid_api_key`, `permission_denied`, `rate_limit_exceeded` for who presents too many wrong keys, and
- * `invalid_request` for headers of the protocol.
+ * Throws `invalid_api_key`, `permission_denied`, `rate_limit_exceeded` after too many wrong keys, and `invalid_request`
+ * for invalid protocol headers.
  */
 export type Authenticate = (
   context: Pick<RequestContext, 'protocol' | 'request' | 'query'>,
   access: Omit<Access, 'address'>,
 ) => Promise<Key>;
 
-/** Wrong keys that one address may present: so many at once, and as many a minute. */
-const WRONG_KEYS = 30;
+/** Wrong keys allowed per client address: burst, and number per minute. */
+const MAX_WRONG_KEYS = 30;
 
 export function createAuthentication({ keys, trustedProxies = [] }: AuthenticationOptions): Authenticate {
   const addressOf = createClientAddress(trustedProxies);
-  const wrongKey = createRate({ rate: WRONG_KEYS / 60, burst: WRONG_KEYS });
+  const wrongKey = createRate({ rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS });
 
   return async ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));
@@ -45,9 +45,9 @@ export function createAuthentication({ keys, trustedProxies = [] }: Authenticati
   };
 }
 
-/** The same for every key that cannot be used, whatever the reason. */
+/** The same error for every unusable key, whatever the reason. */
 function refusal(wait: number): GatewayError {
-  // Some clients know a wrong key by these words.
+  // Some clients recognise a wrong key by this wording.
   if (wait === 0) return new GatewayError('invalid_api_key', 'Incorrect API key provided.');
   return new GatewayError('rate_limit_exceeded', 'Too many incorrect API keys came from this address; wait a moment.', {
     retryAfter: wait,

@@ -1,32 +1,32 @@
-/** A budget of bytes for the request bodies that are held at once. */
+/** Body budget: memory for all request bodies in flight, shared fairly between owners. */
 
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
 export interface BodyBudget {
-  /** Reserves bytes for an owner, e.g. a key; undefined where there is no room for them now. */
+  /** Reserves bytes for an owner, e.g. a key; undefined if they exceed the budget. */
   open(owner: string, bytes: number): BodyReservation | undefined;
-  /** Bytes that are reserved. */
+  /** Reserved bytes. */
   readonly held: number;
 }
 
 export interface BodyReservation {
-  /** Raises the reservation; false, with nothing changed, where there is no room. */
+  /** Raises the reservation; false, without a change, if that exceeds the budget. */
   growTo(bytes: number): boolean;
   release(): void;
 }
 
-/** Share of the memory that bodies may take: parsed and written anew, each needs a multiple of its length. */
+/** Share of the process memory for bodies; parsing and serializing one needs a multiple of its size. */
 const MEMORY_SHARE = 1 / 8;
-/** Bodies of the largest size that there is room for in any case. */
+/** Minimum budget, in bodies of the maximum size. */
 const MIN_LARGEST_BODIES = 2;
 
-/** An owner may hold as much as was left free before its last body: one alone takes about half of it, two a third each. */
+/** An owner may hold as much as was free before its last body: one alone gets about half of the budget, two a third each. */
 export function createBodyBudget(limit: number): BodyBudget {
   const heldBy = new Map<string, number>();
   let total = 0;
 
-  /** Raises a reservation of an owner, as if all of it were asked for anew. */
+  /** Raises a reservation of an owner, by the same rule as a new one of that size. */
   function raise(owner: string, from: number, to: number): boolean {
     const own = (heldBy.get(owner) ?? 0) - from + to;
     if (own > limit - (total - from)) return false;
@@ -66,7 +66,7 @@ export function createBodyBudget(limit: number): BodyBudget {
   };
 }
 
-/** Bytes, as the heap and the memory of this process allow. */
+/** Default budget in bytes, from the heap limit and the memory of this process. */
 export function defaultBodyMemory(bodyLimit: number): number {
   const memory = Math.min(process.constrainedMemory() || totalmem(), totalmem());
   const share = Math.min(getHeapStatistics().heap_size_limit, memory) * MEMORY_SHARE;

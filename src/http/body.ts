@@ -1,4 +1,4 @@
-/** The body of a client's request, read within its limits of bytes and time. */
+/** Request body reader, with limits of size and time. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -7,19 +7,19 @@ import type { BodyReservation } from './body-budget.ts';
 
 export interface BodyOptions {
   headers: IncomingHttpHeaders;
-  /** Largest body in bytes. */
+  /** Maximum size in bytes. */
   limit: number;
   reservation: BodyReservation;
 }
 
-/** What a client must send on the average, from the grace on; a slower one would hold memory for nothing. */
+/** Minimum average rate after the grace period; a slower client would occupy memory. */
 const BODY_MIN_RATE_BYTES_PER_S = 4096;
 const BODY_GRACE_MS = 10_000;
 const BODY_CHECK_INTERVAL_MS = 2000;
-/** Milliseconds after which a client may find room. */
+/** Suggested delay before a retry while the body budget is exhausted. */
 const BUDGET_RETRY_MS = 1000;
 
-/** Bytes that the head announces: 0 where there is no body or nobody knows how long it is. */
+/** `Content-Length` in bytes; 0 without one. */
 export function announcedLength(headers: IncomingHttpHeaders): number {
   const length = Number(headers['content-length'] ?? 0);
   return Number.isSafeInteger(length) && length > 0 ? length : 0;
@@ -29,7 +29,7 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
   return announcedLength(headers) > 0 || headers['transfer-encoding'] !== undefined;
 }
 
-/** The error of a body that the budget has no room for now. */
+/** Error of a body that exceeds the body budget. */
 export function noRoom(): GatewayError {
   const message = 'The gateway holds as many request bodies as it can; try again in a moment.';
   return new GatewayError('unavailable', message, { retryAfter: BUDGET_RETRY_MS });
@@ -78,13 +78,13 @@ export function readBytes(payload: Readable, { headers, limit, reservation }: Bo
       payload.off('data', onData).off('end', onEnd).off('close', onBreak);
     }
 
-    // What comes after the end of reading concerns nobody.
+    // Errors after the body was read are ignored.
     payload.on('error', () => onBreak());
     payload.on('data', onData).on('end', onEnd).on('close', onBreak);
   });
 }
 
-/** Time in which this process stood still does not count: data may have been waiting. */
+/** Time in which the event loop was blocked does not count, because data may have been waiting. */
 function watchRate(received: () => number, onSlow: () => void): () => void {
   let started = performance.now();
   let due = started + BODY_GRACE_MS;

@@ -1,4 +1,4 @@
-/** The public model lists: every protocol's shape, paging, and 304 for who has the list already. */
+/** Model list routes: encoding in each protocol, paging, and 304 for an unchanged list. */
 
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -12,7 +12,7 @@ export function answerCatalog(
   asked: CatalogQuery,
   catalog: Catalog,
 ): unknown {
-  const { body, etag } = remembered(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => answerOf(asked));
+  const { body, etag } = cached(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => answerOf(asked));
   const headers = {
     'content-type': 'application/json',
     etag,
@@ -51,23 +51,23 @@ export function answerCatalog(
   }
 }
 
-interface Remembered {
+interface CachedList {
   body: Buffer;
   etag: string;
 }
 
-/** Lists are asked for far more often than they change. */
-const memory = new WeakMap<Catalog, Map<string, Remembered>>();
-const MEMORY_ENTRIES = 100;
+/** Encoded lists by query; lists are requested far more often than they change. */
+const cache = new WeakMap<Catalog, Map<string, CachedList>>();
+const MAX_CACHED_LISTS = 100;
 
-function remembered(catalog: Catalog, question: string, answer: () => Json): Remembered {
-  const answers = memory.get(catalog) ?? new Map<string, Remembered>();
-  memory.set(catalog, answers);
+function cached(catalog: Catalog, question: string, answer: () => Json): CachedList {
+  const answers = cache.get(catalog) ?? new Map<string, CachedList>();
+  cache.set(catalog, answers);
   const known = answers.get(question);
   if (known) return known;
   const body = Buffer.from(JSON.stringify(answer()));
   const entry = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` };
-  if (answers.size < MEMORY_ENTRIES) answers.set(question, entry);
+  if (answers.size < MAX_CACHED_LISTS) answers.set(question, entry);
   return entry;
 }
 

@@ -1,4 +1,4 @@
-/** Who is at the other end: the address of the socket, or what a proxy of the operator's says of it. */
+/** Client address: the socket's, or the one that a trusted proxy reports. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { isWithin, parseClientAddress } from '../keys/scopes.ts';
@@ -8,10 +8,10 @@ interface Arrival {
   headers: IncomingHttpHeaders;
 }
 
-/** Empty where it cannot be known. */
+/** Empty if unknown. */
 export type ClientAddress = (arrival: Arrival) => string;
 
-/** `X-Forwarded-For` is read from its end, as long as who wrote an entry is a trusted proxy. */
+/** Reads `X-Forwarded-For` from its end, as long as the sender of an entry is a trusted proxy. */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   return ({ socket, headers }) => {
     let client = socket.remoteAddress ?? '';
@@ -23,7 +23,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   };
 }
 
-/** Entries of some proxies have a port behind them. */
+/** Some proxies append a port to the address. */
 function hopsOf(headers: IncomingHttpHeaders): string[] {
   const text = [headers['x-forwarded-for'] ?? []].flat().join(',');
   if (text === '') return [];

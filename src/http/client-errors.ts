@@ -1,4 +1,4 @@
-/** Answers to what is no request at all, e.g. broken framing, oversized headers, or a head that never ends. */
+/** Responses to malformed requests, e.g. broken framing, oversized headers or an incomplete head. */
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,27 +16,27 @@ export interface ClientErrorOptions {
 
 export interface LastRequest {
   path: string;
-  /** Whether it can still be answered. */
+  /** No response was begun. */
   isOpen: boolean;
-  /** Whether it came in whole, so that its own answer is on the way. */
+  /** The request was received completely, so its handler will respond. */
   isComplete: boolean;
-  /** Whether its answer has begun and not ended. */
+  /** The response was begun and not ended. */
   isAnswering: boolean;
   refuse(error: GatewayError): void;
-  /** Closes the connection after its answer. */
+  /** Closes the connection after the response. */
   closeAfterwards(): void;
 }
 
 interface ClientError extends Error {
   code?: string;
-  /** A Buffer, whatever the types of the framework say. */
+  /** A Buffer, unlike in the framework's types. */
   rawPacket?: unknown;
 }
 
 export type AnswerClientError = (error: ClientError, socket: Socket) => void;
 
-/** Characters of a broken request in which its path is looked for. */
-const MAX_REQUEST_LINE = 4096;
+/** Bytes of a malformed request that are searched for its path. */
+const MAX_REQUEST_LINE_BYTES = 4096;
 
 /** The state of a request by its reply. */
 export function lastRequestOf(
@@ -103,6 +103,6 @@ function refusalOf(cause: ClientError): GatewayError {
 
 function pathIn(packet: unknown): string | undefined {
   if (!Buffer.isBuffer(packet)) return undefined;
-  const text = packet.subarray(0, MAX_REQUEST_LINE).toString('latin1');
+  const text = packet.subarray(0, MAX_REQUEST_LINE_BYTES).toString('latin1');
   return /^[A-Za-z]{1,20} (\/[^\s?#]*)/.exec(text)?.[1];
 }

@@ -1,4 +1,4 @@
-/** Bounds on the connections of a server: in all, and of each client address. */
+/** Connection limits of a server: in total, and per client address. */
 
 import type { Server, ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,26 +8,26 @@ import { maxConnections } from './open-files.ts';
 
 export interface ConnectionLimits {
   perAddress: number;
-  /** Address ranges of proxies, behind each of which there are many clients. */
+  /** Address ranges of proxies, which have no limit of their own because each serves many clients. */
   trustedProxies?: readonly string[];
-  /** In all; absent leaves it to the limit of open files. */
+  /** Maximum in total; by default derived from the open file limit. */
   total?: number;
   log: Pick<Logger, 'warn'>;
 }
 
-/** Milliseconds for the head of a request, and between two looks for those that take longer. */
+/** Timeout of a request head, and interval of the check for it. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 5_000;
-/** Of every server; a missing host is refused in a protocol's own shape instead. */
+/** Options of every server. A missing `Host` is refused later, with an error in the protocol's format. */
 export const HTTP_OPTIONS: ServerOptions = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
   requireHostHeader: false,
 };
 
-/** Milliseconds between two lines of the log about refused connections. */
+/** Minimum interval between two warnings about refused connections. */
 const WARN_INTERVAL_MS = 60_000;
-/** Bytes that tell networks apart: a site has 64 bits of an IPv6 address to itself. */
+/** Prefix of an IPv6 address that identifies a client's network. */
 const IPV6_NETWORK_BYTES = 8;
 
 export function limitConnections(
@@ -36,11 +36,11 @@ export function limitConnections(
 ): void {
   const open = new Map<string, number>();
   const max = total ?? maxConnections();
-  // One address does not take all connections.
+  // A single address cannot take all connections.
   const share = max === undefined ? perAddress : Math.max(1, Math.min(perAddress, Math.floor(max / 2)));
   const warn = createWarning(log);
   if (max !== undefined) server.maxConnections = max;
-  // An expectation that is not known may be ignored.
+  // An unknown `Expect` header is ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('drop', () =>
     warn(`connections are refused: ${max} are open, which the limit of open files leaves room for`),

@@ -1,12 +1,12 @@
-/** Ends connections when the server closes: Node waits for those on which nothing was asked yet, and for those that fall idle later. */
+/** Connection shutdown: closes unused and idle connections, for which Node's `server.close` would wait. */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Milliseconds between two looks for connections that have become idle. */
-const LOOK_INTERVAL = 50;
+/** Interval of the check for connections that became idle. */
+const IDLE_CHECK_INTERVAL_MS = 50;
 
-/** Watches a server; the function that comes back, called when it closes, ends each connection as soon as nothing runs on it. */
+/** Tracks the connections of a server. The returned function, called on close, closes each as soon as it is idle. */
 export function connectionEnder(server: Server): () => void {
   const unused = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -16,7 +16,7 @@ export function connectionEnder(server: Server): () => void {
   server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
   return () => {
     for (const socket of unused) socket.destroy();
-    const looking = setInterval(() => server.closeIdleConnections(), LOOK_INTERVAL);
+    const looking = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_INTERVAL_MS);
     server.once('close', () => clearInterval(looking));
   };
 }

@@ -1,4 +1,4 @@
-/** An error as the answer of the protocol that was spoken. */
+/** Error response in the format of the client's protocol. */
 
 import { GatewayError, redact } from '../core/errors.ts';
 import { MAX_FIELD_CHARACTERS, MAX_MESSAGE_CHARACTERS, shortened } from '../core/lengths.ts';
@@ -10,7 +10,7 @@ export interface ErrorAnswer {
   body: Buffer;
 }
 
-/** Official SDKs ignore longer waits, or obey them for hours. */
+/** Maximum `Retry-After`: official SDKs ignore longer delays, or wait for hours. */
 const MAX_RETRY_SECONDS = 60;
 
 export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: string): ErrorAnswer {
@@ -21,12 +21,12 @@ export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: 
     ...retryHeaders(error),
   };
   if (error.answer) return { ...error.answer, headers };
-  const { status, body } = protocol.encodeError(readable(error), requestId);
+  const { status, body } = protocol.encodeError(truncated(error), requestId);
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };
 }
 
-/** The error without more of the client's own text than anyone reads. */
-function readable(error: GatewayError): GatewayError {
+/** Truncates the message and the parameter, which can contain text of the client. */
+function truncated(error: GatewayError): GatewayError {
   const { message, param = '' } = error;
   if (message.length <= MAX_MESSAGE_CHARACTERS && param.length <= MAX_FIELD_CHARACTERS) return error;
   return new GatewayError(error.code, shortened(message, MAX_MESSAGE_CHARACTERS), {
@@ -36,13 +36,13 @@ function readable(error: GatewayError): GatewayError {
   });
 }
 
-/** What the operator may read of an error's cause: where a bug of ours is, or else the words, without secrets and addresses. */
+/** Cause of an error for the log: the stack of an internal error, else the message without secrets and addresses. */
 export function causeOf({ code, cause }: GatewayError): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   return code === 'internal_error' ? cause.stack : redact(cause.message);
 }
 
-/** SDKs retry 408, 409, 429 and every 5xx unless they are told not to. */
+/** SDKs retry 408, 409, 429 and every 5xx without `x-should-retry: false`. */
 function retryHeaders(error: GatewayError): Record<string, string> {
   if (!error.retryable) return { 'x-should-retry': 'false' };
   if (error.code !== 'rate_limit_exceeded' && error.retryAfter === undefined) return {};

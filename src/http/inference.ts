@@ -1,4 +1,4 @@
-/** A request for a model: credential, body, checks, relay. */
+/** Inference requests: body, routing decision, admission, dispatch and response. */
 
 import { GatewayError } from '../core/errors.ts';
 import { readBody, yieldIfLarge } from '../core/json/body.ts';
@@ -64,7 +64,7 @@ export async function answerInference(
   return undefined;
 }
 
-/** What a member could have an upstream do besides would be beyond the key's models or its budget. */
+/** Keys with limited models or budgets may not send members that let an upstream choose another model. */
 function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
   return models !== undefined || Object.keys(budgets).length > 0;
 }
@@ -113,7 +113,7 @@ async function readCall(
   return { call, model: match.model ?? body.model };
 }
 
-/** A list of models may stand for the model itself. */
+/** The first entry of `models`, which can replace `model`. */
 function firstOf(models: Json): string | undefined {
   return Array.isArray(models) && typeof models[0] === 'string' ? models[0] : undefined;
 }

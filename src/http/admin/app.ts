@@ -1,4 +1,4 @@
-/** The admin API: a server of its own, on which nothing is answered without the admin token. */
+/** Admin API server: a separate listener on which every request needs the admin token. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../core/errors.ts';
@@ -15,18 +15,18 @@ import { adminRoutes } from './routes.ts';
 
 const BODY_LIMIT_BYTES = 256 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Connections at once; they leave the rest of the open files to clients. */
+/** Maximum number of concurrent connections; the other open files are left to clients. */
 const MAX_CONNECTIONS = 32;
-/** Wrong tokens that one address may present: so many at once, and as many a minute. */
-const WRONG_TOKENS = 30;
-/** The owner of all bodies in the budget of bodies. */
+/** Wrong tokens allowed per client address: burst, and number per minute. */
+const MAX_WRONG_TOKENS = 30;
+/** Owner of all bodies of this server in the body budget. */
 const BODY_OWNER = 'admin';
 
 export function createAdminApp(options: AdminOptions): FastifyInstance {
   const { token, protocol, log, bodyBudget } = options;
   const handlers = { ...createKeyHandlers(options), ...createRecordHandlers(options) };
   const table = createRouteTable(adminRoutes(protocol, handlers), protocol);
-  const wrongToken = createRate({ rate: WRONG_TOKENS / 60, burst: WRONG_TOKENS });
+  const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS });
 
   function createContext(request: FastifyRequest, reply: FastifyReply): AdminContext {
     const { path, query } = splitUrl(request.originalUrl);
@@ -34,7 +34,7 @@ export function createAdminApp(options: AdminOptions): FastifyInstance {
     return { ...createHttpContext(request, reply, { path, query, protocol, log }), found, log };
   }
 
-  // By the socket alone: no header says who somebody is but the token.
+  // The address of the socket: no forwarding header is trusted here.
   function checkToken({ headers, socket }: FastifyRequest): void {
     const isRight = presentsToken(headers, token);
     if (isRight) return;
@@ -50,7 +50,7 @@ export function createAdminApp(options: AdminOptions): FastifyInstance {
     protocolOf: () => protocol,
     createContext,
     async admit({ request, found }) {
-      // First of all: a stranger does not learn which routes there are.
+      // Before anything else, so that an unauthorized client does not learn which routes exist.
       checkToken(request);
       if (!found.route) throw found.error;
       return BODY_OWNER;

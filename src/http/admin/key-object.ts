@@ -1,4 +1,4 @@
-/** A key as the admin API shows it: OpenRouter's members, and behind them ours. */
+/** Key object of the admin API: OpenRouter's members, followed by additional ones. */
 
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
@@ -25,7 +25,7 @@ export function encodeKey(key: Key, { spent, period, limit, left }: Spending, no
   };
 }
 
-/** What a key is, wherever it is shown to programs. */
+/** Facts of a key, for the admin API and the JSON output of the command line. */
 export function encodeFacts(key: Key, now: number): Json {
   return {
     name: key.name,

@@ -1,4 +1,4 @@
-/** Keys over the admin API: listed, made, changed, rotated and revoked. */
+/** Key handlers of the admin API: list, create, change, rotate and revoke. */
 
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
@@ -31,7 +31,7 @@ const PAGE = 100;
 export function createKeyHandlers({ keys, secrets, store, now }: AdminOptions): KeyHandlers {
   const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
 
-  /** By its id alone, for a name may be another key's tomorrow. */
+  /** Finds a key by its id only, because a name can be reused by another key. */
   async function named({ parameters }: AdminRequest): Promise<Key> {
     const key = (await keys.list()).find(({ id }) => id === parameters.hash);
     if (!key) throw new GatewayError('not_found', 'There is no key with this hash.');
@@ -80,7 +80,7 @@ export function createKeyHandlers({ keys, secrets, store, now }: AdminOptions): 
     return { deleted: true };
   }
 
-  /** For keys that were found where they should not be; texts that are no keys are counted and not repeated. */
+  /** Revokes leaked keys. Texts that are not keys are counted, not returned. */
   async function revokeLeaked({ body, author }: AdminRequest): Promise<Json> {
     assertValid(leak, body);
     const found = await Promise.all((body.keys as string[]).map((text) => keys.identify(text)));

@@ -1,4 +1,4 @@
-/** Parameters behind the question mark, checked. */
+/** Query parameters of the admin API. */
 
 import { GatewayError } from '../../core/errors.ts';
 

@@ -1,4 +1,4 @@
-/** What the operator may look up: who changed what, what was used, and what became of webhooks. */
+/** Read handlers of the admin API: audit log, usage reports and webhook deliveries. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -59,7 +59,7 @@ export function createRecordHandlers({ store, now, replay }: AdminOptions): Reco
   return { Audit: audit, Usage: usage, KeyDeliveries: deliveries, Delivery: delivery, Replay: sendAgain };
 }
 
-/** With the addresses that were dialled, which only the operator may know. */
+/** Delivery with the resolved addresses, which only the operator may see. */
 function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
   return {
     ...view,

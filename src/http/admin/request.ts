@@ -1,4 +1,4 @@
-/** Requests of the admin API, as its server and its handlers see them. */
+/** Requests of the admin API, as its handlers receive them. */
 
 import type { Logger } from 'pino';
 import type { Json } from '../../core/json/json.ts';
@@ -17,22 +17,22 @@ export interface AdminOptions {
   keys: KeyStore;
   secrets: WebhookSecrets;
   store: Pick<Store, 'call'>;
-  /** Sends the webhook of a task once more. Throws `not_found` and `delivery_in_flight`. */
+  /** Sends the webhook of a task again. Throws `not_found` and `delivery_in_flight`. */
   replay(owner: string, taskId: string): Promise<void>;
-  /** In whose shape errors are told. */
+  /** Error format. */
   protocol: Protocol;
-  /** Of all bodies under way, those of clients included. */
+  /** Shared with the gateway's server. */
   bodyBudget: BodyBudget;
   log: Logger;
   /** Unix milliseconds. */
   now(): number;
 }
 
-/** A request of the operator's. */
+/** Authorized request of the operator. */
 export interface AdminRequest {
   parameters: Partial<Record<string, string>>;
   query: URLSearchParams;
-  /** An empty object where there is none. */
+  /** Empty object without a body. */
   body: Json;
   author: Author;
 }

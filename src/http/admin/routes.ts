@@ -1,4 +1,4 @@
-/** Routes of the admin API: the table that its server, and the description of the API, read. */
+/** Routes of the admin API, used by its server and by the OpenAPI description. */
 
 import { type TSchema, Type } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
@@ -11,7 +11,7 @@ import { change, creation, leak, rotation, secretRotation } from './schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
   body?: TSchema;
-  /** The body may be left out. */
+  /** The body is optional. */
   optional?: true;
   /** 200 if absent. */
   status?: number;
@@ -78,7 +78,7 @@ type AdminRouteName = keyof typeof ROUTES;
 
 export type AdminHandlers = Readonly<Record<AdminRouteName, (request: AdminRequest) => Promise<Json>>>;
 
-/** The routes as the description of the API needs them. */
+/** Routes in the form of the OpenAPI description. */
 export const adminDescriptions = Object.entries<AdminRoute>(ROUTES).map(([name, route]) => ({
   method: route.method,
   templates: [{ path: route.path }],

@@ -1,4 +1,4 @@
-/** What the admin API takes, field by field: anything else is refused by name. */
+/** Request schemas of the admin API; unknown fields are refused by name. */
 
 import { type Static, type TSchema, Type } from 'typebox';
 import { SURFACES } from '../../protocols/surfaces.ts';
@@ -6,7 +6,7 @@ import { PERIODS } from '../../records/key-settings.ts';
 
 const closed = { additionalProperties: false };
 
-/** Absent, or null for what is taken back. */
+/** Optional field; null removes the setting. */
 function maybe<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
@@ -36,7 +36,7 @@ const settings = {
   budgets: maybe(budgets),
 };
 
-/** OpenRouter's way to say one budget. */
+/** OpenRouter's fields for one budget. */
 const budget = {
   limit: maybe(Type.Number({ minimum: 0, maximum: 999_999 })),
   limit_reset: maybe(Type.Unsafe<string>({ type: 'string', enum: ['daily', 'weekly', 'monthly'] })),
@@ -61,7 +61,7 @@ export const change = Type.Object(
   closed,
 );
 
-/** Seconds, at most thirty days. */
+/** Seconds, up to thirty days. */
 const seconds = Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * 24 * 3600 }));
 
 export const rotation = Type.Object({ overlap: seconds }, closed);

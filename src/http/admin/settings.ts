@@ -1,4 +1,4 @@
-/** What a key may do, between the spelling of the API and ours. */
+/** Key settings: conversion between the fields of the API and the stored form. */
 
 import { defined } from '../../core/defined.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -13,7 +13,7 @@ export const RESETS: Record<Period, string | null> = { day: 'daily', week: 'week
 
 const NO_BUDGETS = { day: null, week: null, month: null, total: null };
 
-/** As a patch of the settings: null takes something back. `spending` is that of the key as it is. Throws `invalid_request`. */
+/** Patch of the stored settings; null removes one. `spending` is the current spending of the key. Throws `invalid_request`. */
 export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending): Json {
   const { models, surfaces, read_only: readOnly, cidrs, limits, model_limits: modelLimits } = body;
   for (const [index, range] of (cidrs ?? []).entries()) {
@@ -45,7 +45,7 @@ export function encodeSettings({ models, surfaces, readOnly, cidrs, limits, mode
   };
 }
 
-/** `limit` stands for all budgets there are; several at once are said with `budgets`. */
+/** `limit` replaces all budgets; `budgets` sets several. */
 function budgetsPatch(body: KeyCreation | KeyChange, spending: Spending | undefined): Json {
   const { budgets, limit, limit_reset: reset } = body;
   if (limit === undefined && reset === undefined) return budgets;
