@@ -1,5 +1,7 @@
 /** Job queue interfaces: jobs, their handlers and the scheduler. */
 
+import type { LaneRates } from '../store/operations/jobs.ts';
+
 /** A job claimed by this gateway until its lease expires. `id` and `lease` guard every write made for it. */
 export interface Job {
   id: string;
@@ -21,6 +23,13 @@ export interface JobHandler {
   readonly kind: string;
   /** Concurrency limits for jobs of this kind: in total, per lane, per owner, and in total for jobs marked late. */
   readonly limits: { total: number; lane: number; owner?: number; late?: number };
+  /** Rate limits of lanes. */
+  readonly rates?: {
+    /** Read before each claim. */
+    limits(now: number): LaneRates;
+    /** A job was claimed, of any lane. */
+    onClaimed(job: Job, now: number): void;
+  };
   /** Expected upper bound of one run. The lease lasts longer, and is renewed while `run` is running. */
   readonly maxRunMs: number;
   /**

@@ -95,9 +95,13 @@ export function createWorker(options: WorkerOptions): Worker {
       maxPerLane: limits.lane,
       maxPerOwner: limits.owner ?? limits.total,
       cursors,
+      rates: handler.rates?.limits(now),
     });
     cursors = claimed.cursors;
-    for (const job of claimed.jobs) startRun(job, now + leaseMs);
+    for (const job of claimed.jobs) {
+      handler.rates?.onClaimed(job, now);
+      startRun(job, now + leaseMs);
+    }
   }
 
   function startRun(job: ClaimedJob, leaseUntil: number): void {

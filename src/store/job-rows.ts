@@ -68,10 +68,15 @@ export async function recordLaneReachability(
   await transaction.run(sql, { kind: lane.kind, lane: lane.lane });
 }
 
-/** Makes a waiting job due immediately. The holder of a leased job sees the change itself. */
-export async function makeJobDue(transaction: Transaction, kind: string, ref: string, now: number): Promise<void> {
-  const sql = 'UPDATE job SET due_at = :now WHERE kind = :kind AND ref = :ref AND due_at > :now';
-  await transaction.run(sql, { kind, ref, now });
+/** Moves a job to a lane and makes it due immediately if it waits. The holder of a leased job sees the change itself. */
+export async function makeJobDue(
+  transaction: Transaction,
+  { kind, ref, lane }: Pick<NewJob, 'kind' | 'ref' | 'lane'>,
+  now: number,
+): Promise<void> {
+  const sql = `UPDATE job SET lane = :lane, due_at = CASE WHEN due_at > :now THEN :now ELSE due_at END
+    WHERE kind = :kind AND ref = :ref`;
+  await transaction.run(sql, { kind, ref, lane, now });
 }
 
 export async function removeJob(transaction: Transaction, kind: string, ref: string): Promise<void> {

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
-import { targetOf, type VideoContext } from './context.ts';
+import { jobLaneOf, targetOf, type VideoContext } from './context.ts';
 import { failure, settle } from './settle.ts';
 
 /** Does not change a terminal task. Throws `cancel_not_possible`, unless `abandon` ends the task without the upstream. */
@@ -24,7 +24,7 @@ function decideCancellation(context: VideoContext, loaded: LoadedVideo, abandon:
   const cancels = targetOf(context, attempt)?.video.cancel !== undefined;
   const possible = cancels && task.phase !== 'finalizing' && !task.memory.cancellation;
   if (possible && task.cancelRequested) return undefined;
-  if (possible) return requestCancellation(context, task);
+  if (possible) return requestCancellation(context, loaded);
   if (abandon) {
     const { charge } = task.memory;
     return settle(context, loaded, { status: 'cancelled', error: failure('abandoned'), charge, reconcileCost: true });
@@ -37,7 +37,8 @@ function decideCancellation(context: VideoContext, loaded: LoadedVideo, abandon:
   );
 }
 
-function requestCancellation({ clock }: VideoContext, task: VideoTask): VideoChange {
+function requestCancellation({ clock }: VideoContext, { task: before, attempt }: LoadedVideo): VideoChange {
   const now = clock.now();
-  return { task: { ...task, cancelRequested: true, updatedAt: now }, job: { hasten: now } };
+  const task = { ...before, cancelRequested: true, updatedAt: now };
+  return { task, job: { hasten: now, lane: jobLaneOf({ task, attempt }) } };
 }

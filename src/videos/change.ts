@@ -4,7 +4,7 @@ import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { isTerminal, type VideoAttempt, type VideoTask } from '../records/video-task.ts';
 import type { Lease } from '../store/job-rows.ts';
 import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
-import { laneOf, type VideoContext } from './context.ts';
+import { jobLaneOf, type VideoContext } from './context.ts';
 
 export type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 
@@ -68,10 +68,12 @@ export interface NextRun {
 }
 
 export function rescheduledChange({ task, attempt }: LoadedVideo, lease: Lease, next: NextRun): VideoChange {
+  const changedTask = { ...task, ...next.task };
   const changedAttempt = next.attempt && { ...attempt, ...next.attempt };
+  const lane = jobLaneOf({ task: changedTask, attempt: changedAttempt ?? attempt });
   return {
-    task: { ...task, ...next.task },
+    task: changedTask,
     ...(changedAttempt && { attempt: changedAttempt }),
-    job: { lease, dueAt: next.dueAt, lane: laneOf(changedAttempt ?? attempt) },
+    job: { lease, dueAt: next.dueAt, lane },
   };
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Provider } from '../core/provider.ts';
 import type { VideoApi } from '../core/video.ts';
 import type { FetchBytes } from '../net/guarded-client.ts';
-import type { VideoAttempt } from '../records/video-task.ts';
+import type { VideoAttempt, VideoTask } from '../records/video-task.ts';
 import type { ActiveProvider } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -61,6 +61,25 @@ export function targetOf(context: VideoContext, attempt: VideoAttempt): VideoTar
   const credential = active?.credentials.find(attempt.credential);
   if (!active?.provider.video || !credential) return undefined;
   return { provider: active.provider, video: active.provider.video, credential, headers: active.headers };
+}
+
+/** Prefix of the lanes of jobs that only poll; their rate is limited. */
+export const POLL_LANE_PREFIX = 'poll:';
+
+export function pollLaneOf(attempt: Pick<VideoAttempt, 'provider' | 'credential'>): string {
+  return POLL_LANE_PREFIX + laneOf(attempt);
+}
+
+/** Lane of a task's job. A cancellation that was not sent yet does not wait for the polls of others. */
+export function jobLaneOf({
+  task,
+  attempt,
+}: {
+  task: Pick<VideoTask, 'phase' | 'cancelRequested' | 'memory'>;
+  attempt: VideoAttempt;
+}): string {
+  const isCancelling = task.cancelRequested && !task.memory.cancellation;
+  return task.phase === 'polling' && !isCancelling ? pollLaneOf(attempt) : laneOf(attempt);
 }
 
 export function laneOf({ provider, credential }: Pick<VideoAttempt, 'provider' | 'credential'>): string {

@@ -2,7 +2,7 @@
 
 import type { JobHandler } from '../jobs/job.ts';
 import { isTerminal } from '../records/video-task.ts';
-import type { VideoContext } from './context.ts';
+import { POLL_LANE_PREFIX, type VideoContext } from './context.ts';
 import { finalize } from './finalize.ts';
 import { poll } from './poll.ts';
 import { submit } from './submit.ts';
@@ -15,11 +15,17 @@ const MAX_STEPS = 10;
 
 /** Finishes the job of a terminal or deleted task without a step. */
 export function createVideoHandler(context: VideoContext): JobHandler {
-  const { store } = context;
+  const { store, pollBudget } = context;
   return {
     kind: 'video',
     limits: { total: 256, lane: 64, owner: 128 },
     maxRunMs: MAX_RUN_MS,
+    rates: {
+      limits: (now) => ({ prefix: POLL_LANE_PREFIX, ...pollBudget.free(now) }),
+      onClaimed(job, now) {
+        if (job.lane.startsWith(POLL_LANE_PREFIX)) pollBudget.take(job.lane, job.ref, now);
+      },
+    },
     async run(job, signal) {
       for (let steps = 0; steps < MAX_STEPS; steps++) {
         const loaded = await store.call('loadVideo', { id: job.ref });

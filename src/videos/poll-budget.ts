@@ -11,12 +11,18 @@ export interface PollBudgetOptions {
 export interface PollBudget {
   /** Unix milliseconds at which the task may be polled: `now`, or the slot reserved for it. */
   reserve(lane: string, task: string, now: number): number;
+  /** Number of free slots by lane, and of a lane without any reservation so far. */
+  free(now: number): { lanes: Record<string, number>; unlisted: number };
+  /** Takes a slot for a task that is going to be polled; its next reservation gives `now`. */
+  take(lane: string, task: string, now: number): void;
 }
 
 interface Lane {
   /** Time of the last reserved slot, without the shift. */
   next: number;
   reserved: Map<string, number>;
+  /** Time at which a slot was taken for a task that was not polled yet. */
+  taken: Map<string, number>;
   /** Delay of all slots because some were missed: missed slots are not made up for in a burst. */
   shift: number;
 }
@@ -29,7 +35,7 @@ export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudget
   function laneOf(name: string): Lane {
     const known = lanes.get(name);
     if (known) return known;
-    const fresh = { next: 0, reserved: new Map<string, number>(), shift: 0 };
+    const fresh = { next: 0, reserved: new Map<string, number>(), taken: new Map<string, number>(), shift: 0 };
     lanes.set(name, fresh);
     return fresh;
   }
@@ -39,14 +45,32 @@ export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudget
     return lane.next;
   }
 
+  function freeSlots({ next, shift }: Pick<Lane, 'next' | 'shift'>, now: number): number {
+    return Math.max(0, Math.floor((now - shift - Math.max(next, now - shift - slack)) / (interval * gateways())));
+  }
+
   return {
+    free: (now) => ({
+      lanes: Object.fromEntries([...lanes].map(([name, lane]) => [name, freeSlots(lane, now)])),
+      unlisted: freeSlots({ next: 0, shift: 0 }, now),
+    }),
+    take(name, task, now) {
+      const lane = laneOf(name);
+      if (!lane.reserved.has(task) && !lane.taken.has(task)) nextSlot(lane, now);
+      lane.taken.set(task, now);
+      dropStale(lane.taken, now);
+    },
     reserve(name, task, now) {
       const lane = laneOf(name);
+      if (lane.taken.delete(task)) {
+        lane.reserved.delete(task);
+        return now;
+      }
       const reserved = lane.reserved.get(task) ?? nextSlot(lane, now);
       const moment = Math.ceil(reserved + lane.shift);
       if (moment > now) {
         lane.reserved.set(task, reserved);
-        dropStale(lane, now);
+        dropStale(lane.reserved, now - lane.shift);
         return moment;
       }
       lane.reserved.delete(task);
@@ -56,10 +80,13 @@ export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudget
   };
 }
 
+/** Age from which the slot of a task that was not polled is dropped. */
+const STALE_SLOT_MS = 600_000;
+
 /** Drops the slots of ended tasks. Slots are in order, so the scan stops at the first recent one. */
-function dropStale(lane: Lane, now: number): void {
-  for (const [task, moment] of lane.reserved) {
-    if (moment + lane.shift > now - 600_000) return;
-    lane.reserved.delete(task);
+function dropStale(slots: Map<string, number>, now: number): void {
+  for (const [task, moment] of slots) {
+    if (moment > now - STALE_SLOT_MS) return;
+    slots.delete(task);
   }
 }

@@ -7,7 +7,7 @@ import { defined } from '../core/defined.ts';
 import type { CancelResult, PollResult, VideoAsset } from '../core/video.ts';
 import type { TaskMemory, VideoTask } from '../records/video-task.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
-import { laneOf, targetOf, type VideoContext } from './context.ts';
+import { pollLaneOf, targetOf, type VideoContext } from './context.ts';
 import { pollDelay } from './delay.ts';
 import { finalize } from './finalize.ts';
 import { failure, settle } from './settle.ts';
@@ -26,7 +26,7 @@ export async function poll(step: TaskStep): Promise<StepResult> {
   const { task, attempt } = loaded;
   if (!hasUnsentCancel(step)) {
     const now = context.clock.now();
-    const moment = context.pollBudget.reserve(laneOf(attempt), task.id, now);
+    const moment = context.pollBudget.reserve(pollLaneOf(attempt), task.id, now);
     if (moment > now) return saveChange(step, (fresh) => reschedule(step, fresh, { dueAt: moment }), loaded);
   }
   const cancellation = hasUnsentCancel(step) ? await sendCancel(step) : undefined;

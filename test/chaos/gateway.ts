@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pause, type Stage } from './stage.ts';
@@ -136,14 +136,30 @@ export async function ask(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
+/** Milliseconds of processor time that each thread of a process has used, by thread id; Linux only. */
+export function threadUsageOf(pid: number): Map<number, number> {
+  const times = new Map<number, number>();
+  for (const id of readdirSync(`/proc/${pid}/task`).map(Number)) {
+    try {
+      times.set(id, processorTimeOf(readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8')));
+    } catch {
+      // The thread has ended meanwhile.
+    }
+  }
+  return times;
+}
+
+function processorTimeOf(stat: string): number {
+  const times = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(times[11]) + Number(times[12])) * 10;
+}
+
 /** Bytes that a process holds in memory, and milliseconds of processor time that it has used; Linux only. */
 export function usageOf(pid: number): { memory: number; processor: number } | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const times = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ticks = Number(times[11]) + Number(times[12]);
-    return { memory: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, processor: ticks * 10 };
+    return { memory: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, processor: processorTimeOf(stat) };
   } catch {
     return undefined;
   }

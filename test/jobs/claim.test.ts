@@ -10,9 +10,13 @@ import { type JobStore, jobs, openJobStore } from './rig.ts';
 const NOW = 1_000_000;
 
 function claim(store: Pick<JobStore, 'call'>, over: Partial<Claim> = {}): Promise<Claimed> {
+  return store.call('claimJobs', claimOf(over));
+}
+
+function claimOf(over: Partial<Claim> = {}): Claim {
   const limits = { slots: 256, lateSlots: 256, maxPerLane: 8, maxPerOwner: 32 };
   const times = { now: NOW, until: NOW + 1000, leaseUntil: NOW + 30_000 };
-  return store.call('claimJobs', { kind: 'test', lease: randomUUID(), ...times, ...limits, ...over });
+  return { kind: 'test', lease: randomUUID(), ...times, ...limits, ...over };
 }
 
 const lanesOf = ({ jobs }: Claimed) => jobs.map(({ lane }) => lane);
@@ -122,6 +126,38 @@ forEachStore((name, open) => {
     const claimed = await claim(store, { maxPerLane: 2 });
     const served = claimed.jobs.filter(({ lane }) => lane === 'busy').map(({ owner }) => owner);
     assert.deepEqual(served, ['f', 'e']);
+  });
+
+  test(`lanes with a rate give no more jobs than it allows now (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const rates = { prefix: 'r:', lanes: { 'r:a': 3, 'r:b': 0 }, unlisted: 2 };
+    const count = ({ jobs }: Claimed) =>
+      Object.entries(Object.groupBy(jobs, ({ lane }) => lane)).map(([lane, all]) => `${lane} ${all?.length}`);
+    for (const due of [20, 200]) {
+      for (const lane of ['plain', 'r:a', 'r:b', 'r:c']) {
+        for (const owner of ['x', 'y']) {
+          const batch = jobs(due / 2, { lane, owner, dueAt: NOW - 1000 });
+          await store.do('addJobs', { jobs: batch.map((job) => ({ ...job, ref: `${due}/${job.ref}` })) });
+        }
+      }
+      const claimed = await claim(store, { rates, maxPerLane: 8 });
+      assert.deepEqual(count(claimed).sort(), ['plain 8', 'r:a 3', 'r:c 2']);
+      assert.deepEqual(count(await claim(store, { rates: { ...rates, lanes: { 'r:a': 0 }, unlisted: 0 } })), []);
+      for (const { id, lease } of claimed.jobs) await store.do('finish', { id, lease });
+    }
+  });
+
+  test(`a claim skips the queues of full lanes (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const rates = { prefix: 'r:', lanes: { 'r:a': 0 }, unlisted: 0 };
+    for (let part = 0; part < 2; part++) {
+      const due = jobs(1_000, { lane: 'r:a', dueAt: NOW - 1000 });
+      const owned = due.map((job, index) => ({ ...job, ref: `${part}/${index}`, owner: `${part}/${index}` }));
+      await store.do('addJobs', { jobs: owned });
+      // Due jobs are read up to a limit of 500, and of the full lane one queue.
+      const rows = await store.do('rowsOfClaim', claimOf({ rates }));
+      assert.ok(rows <= 510, `${rows} rows beside ${1_000 * (part + 1)} queues`);
+    }
   });
 
   test(`writes with a lost lease are rejected (${name})`, async (context) => {

@@ -2,8 +2,9 @@
 
 import { addDelivery, type NewDelivery } from '../../src/store/delivery-rows.ts';
 import { addJob, finishJob, type Lease, type NewJob, rescheduleJob } from '../../src/store/job-rows.ts';
-import { reading, writing } from '../../src/store/operation.ts';
+import { type Row, reading, writing } from '../../src/store/operation.ts';
 import { operations as all } from '../../src/store/operations/index.ts';
+import type { Claim } from '../../src/store/operations/jobs.ts';
 
 export const operations = {
   ...all,
@@ -38,6 +39,17 @@ export const operations = {
   keepsBody: reading<{ taskId: string }, boolean>('state', async (transaction, values) => {
     const [row] = await transaction.all('SELECT body FROM delivery WHERE task_id = :taskId', values);
     return row?.body !== null;
+  }),
+  /** Claims, and returns the number of rows that were read. */
+  rowsOfClaim: writing<Claim, number>('state', async (transaction, claim) => {
+    let rows = 0;
+    async function count(sql: string, values?: Row): Promise<Row[]> {
+      const found = await transaction.all(sql, values);
+      rows += found.length;
+      return found;
+    }
+    await all.claimJobs.run({ ...transaction, all: count }, claim);
+    return rows;
   }),
   listJobs: reading<{ kind: string }, Record<string, number | string>[]>('state', async (transaction, values) => {
     const rows = await transaction.all('SELECT * FROM job WHERE kind = :kind ORDER BY ref', values);

@@ -112,6 +112,20 @@ test('the poll budget gives each task its own slot within the rate', () => {
   assert.equal(budget.reserve('b', '0', 1_000_000), 1_000_000, 'another key has its own');
 });
 
+test('a slot that was taken for a task is used by its next reservation', () => {
+  const budget = createPollBudget({ rate: 10, burst: 2 });
+  assert.deepEqual(budget.free(1_000_000), { lanes: {}, unlisted: 2 });
+  budget.take('a', '1', 1_000_000);
+  assert.deepEqual(budget.free(1_000_000).lanes, { a: 1 });
+  budget.take('a', '2', 1_000_000);
+  budget.take('a', '2', 1_000_000);
+  assert.deepEqual(budget.free(1_000_000).lanes, { a: 0 });
+  assert.equal(budget.reserve('a', '1', 1_000_900), 1_000_900);
+  assert.equal(budget.reserve('a', '3', 1_000_000), 1_000_100, 'the burst is used up');
+  assert.deepEqual(budget.free(1_000_200).lanes, { a: 1 });
+  assert.deepEqual(budget.free(1_009_000).lanes, { a: 2 });
+});
+
 test('gateways that share a store share the poll rate', () => {
   const budget = createPollBudget({ rate: 10, burst: 2, gateways: () => 4 });
   const moments = Array.from({ length: 50 }, (_, index) => budget.reserve('a', `${index}`, 1_000_000));

@@ -25,6 +25,8 @@ export interface JobSearch {
 const MAX_SCANNED_JOBS = 500;
 /** Queues visited by one walk. */
 const MAX_WALK_STEPS = 500;
+/** Full lanes whose other queues a walk skips. */
+const MAX_SKIPPED_LANES = 32;
 
 /** All due jobs, oldest first; undefined if there are too many. */
 export async function dueJobs(transaction: Transaction, search: JobSearch): Promise<JobCandidate[] | undefined> {
@@ -43,8 +45,14 @@ function firstJobSql(condition: string): string {
     ORDER BY lane, owner, due_at LIMIT 1)`;
 }
 
+const SKIPPED_LANES = Array.from({ length: MAX_SKIPPED_LANES }, (_, index) => `skipped${index}`);
+
+/** First job of the next queue: of the same lane unless it is skipped, else of the next lane. */
 function nextJobSql(lane: string, owner: string): string {
-  return `coalesce(${firstJobSql(`lane = ${lane} AND owner > ${owner}`)}, ${firstJobSql(`lane > ${lane}`)})`;
+  const skipped = SKIPPED_LANES.map((name) => `:${name}`).join(', ');
+  return `coalesce(
+    CASE WHEN ${lane} IN (${skipped}) THEN NULL ELSE ${firstJobSql(`lane = ${lane} AND owner > ${owner}`)} END,
+    ${firstJobSql(`lane > ${lane}`)})`;
 }
 
 function walkSql(start: string): string {
@@ -67,20 +75,33 @@ function walkSql(start: string): string {
 const WALK_FROM_START = walkSql(firstJobSql('1 = 1'));
 const WALK_FROM_CURSOR = walkSql(nextJobSql(':lane', ':owner'));
 
+export interface WalkOptions {
+  /** Queue after which the walk begins; the first queue if absent. */
+  cursor?: Queue | undefined;
+  /** Lanes of which at most one queue is visited. */
+  fullLanes: readonly string[];
+}
+
 /** Visits queues after a keyset cursor. `end` is the next cursor, undefined after the last queue. */
 export async function walkQueues(
   transaction: Transaction,
   search: JobSearch,
-  cursor: Queue | undefined,
+  { cursor, fullLanes }: WalkOptions,
 ): Promise<{ heads: JobCandidate[]; end: Queue | undefined }> {
   const steps = await transaction.all(cursor ? WALK_FROM_CURSOR : WALK_FROM_START, {
     ...search,
     ...cursor,
+    ...skippedLanes(fullLanes),
     steps: MAX_WALK_STEPS,
   });
   const last = steps.length < MAX_WALK_STEPS ? undefined : steps.at(-1);
   const heads = steps.filter((step) => step.id !== null).map(jobCandidate);
   return { heads, end: last && queueOf(last) };
+}
+
+/** Unused names get the first full lane, or NULL, which is no lane. */
+function skippedLanes(lanes: readonly string[]): Row {
+  return Object.fromEntries(SKIPPED_LANES.map((name, index) => [name, lanes[index] ?? lanes[0] ?? null]));
 }
 
 function jobCandidate(row: Row): JobCandidate {

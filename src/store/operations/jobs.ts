@@ -20,6 +20,16 @@ export interface Claim {
   maxPerOwner: number;
   /** Keyset cursors of the last claim in a backlog, for normal and low-priority jobs. */
   cursors?: QueueCursors;
+  /** Rate limits of lanes. */
+  rates?: LaneRates;
+}
+
+/** Number of jobs that may be claimed now from each lane whose name starts with the prefix. */
+export interface LaneRates {
+  prefix: string;
+  lanes: Record<string, number>;
+  /** Limit of a lane with the prefix that is not in `lanes`. */
+  unlisted: number;
 }
 
 export interface QueueCursors {
@@ -57,22 +67,22 @@ const MAX_WALKS = 16;
  */
 export const claimJobs = writing<Claim, Claimed>('state', async (transaction, claim) => {
   await lockJobKind(transaction, claim.kind);
-  const reserve = await capacityFor(transaction, claim);
+  const capacity = await capacityFor(transaction, claim);
   const early = await claimTier(transaction, claim, {
     late: 0,
     slots: claim.slots,
-    reserve,
+    capacity,
     cursor: claim.cursors?.early,
   });
   const slots = Math.min(claim.slots - early.jobs.length, claim.lateSlots);
-  const late = await claimTier(transaction, claim, { late: 1, slots, reserve, cursor: claim.cursors?.late });
+  const late = await claimTier(transaction, claim, { late: 1, slots, capacity, cursor: claim.cursors?.late });
   return { jobs: [...early.jobs, ...late.jobs], cursors: { early: early.cursor, late: late.cursor } };
 });
 
 interface Tier {
   late: 0 | 1;
   slots: number;
-  reserve: ReserveCapacity;
+  capacity: Capacity;
   cursor?: Queue;
 }
 
@@ -86,7 +96,7 @@ async function claimTier(transaction: Transaction, claim: Claim, tier: Tier): Pr
   const { kind, now, until } = claim;
   const due = await dueJobs(transaction, { kind, now, until, late: tier.late });
   if (due === undefined) return claimBacklog(transaction, claim, tier);
-  return { jobs: await leaseJobs(transaction, claim, selectFairly(due, tier.reserve, tier.slots)) };
+  return { jobs: await leaseJobs(transaction, claim, selectFairly(due, tier.capacity, tier.slots)) };
 }
 
 /** Leases one job of each queue in turn until the limits are reached. */
@@ -97,8 +107,8 @@ async function claimBacklog(transaction: Transaction, claim: Claim, tier: Tier):
   let { cursor } = tier;
   let walkedInVain = cursor === undefined;
   for (let walks = 0; walks < MAX_WALKS && jobs.length < tier.slots; walks++) {
-    const { heads, end } = await walkQueues(transaction, search, cursor);
-    const chosen = selectFairly(heads, tier.reserve, tier.slots - jobs.length);
+    const { heads, end } = await walkQueues(transaction, search, { cursor, fullLanes: tier.capacity.fullLanes() });
+    const chosen = selectFairly(heads, tier.capacity, tier.slots - jobs.length);
     jobs.push(...(await leaseJobs(transaction, claim, chosen)));
     if (chosen.length > 0) walkedInVain = false;
     if (end === undefined && walkedInVain) return { jobs };
@@ -123,13 +133,17 @@ async function lockJobKind(transaction: Transaction, kind: string): Promise<void
   await transaction.all(lock, { kind });
 }
 
-/** Reserves capacity for a job; false if a limit is reached. */
-type ReserveCapacity = (job: JobCandidate) => boolean;
+interface Capacity {
+  /** Reserves capacity for a job; false if a limit is reached. */
+  reserve(job: JobCandidate): boolean;
+  /** Lanes from which no job can be claimed now. */
+  fullLanes(): string[];
+}
 
 async function capacityFor(
   transaction: Transaction,
-  { kind, now, maxPerLane, maxPerOwner }: Claim,
-): Promise<ReserveCapacity> {
+  { kind, now, maxPerLane, maxPerOwner, rates }: Claim,
+): Promise<Capacity> {
   const held = await transaction.all(
     `SELECT lane, owner, count(*) AS n FROM job
      WHERE kind = :kind AND lease <> '' AND lease_until > :now GROUP BY lane, owner`,
@@ -150,17 +164,30 @@ async function capacityFor(
     add(lanes, String(row.lane), Number(row.n));
     add(owners, String(row.owner), Number(row.n));
   }
-  return (job) => {
-    const maxInLane = unreachable.has(job.lane) ? 1 : maxPerLane;
-    if ((lanes.get(job.lane) ?? 0) >= maxInLane || (owners.get(job.owner) ?? 0) >= maxPerOwner) return false;
-    add(lanes, job.lane, 1);
-    add(owners, job.owner, 1);
-    return true;
+  const claimed = new Map<string, number>();
+  function isFull(lane: string): boolean {
+    const maxInLane = unreachable.has(lane) ? 1 : maxPerLane;
+    return (lanes.get(lane) ?? 0) >= maxInLane || (claimed.get(lane) ?? 0) >= rateLimitOf(rates, lane);
+  }
+  return {
+    reserve({ lane, owner }) {
+      if (isFull(lane) || (owners.get(owner) ?? 0) >= maxPerOwner) return false;
+      add(lanes, lane, 1);
+      add(claimed, lane, 1);
+      add(owners, owner, 1);
+      return true;
+    },
+    fullLanes: () => [...new Set([...lanes.keys(), ...Object.keys(rates?.lanes ?? {})])].filter(isFull),
   };
 }
 
+function rateLimitOf(rates: LaneRates | undefined, lane: string): number {
+  if (!rates || !lane.startsWith(rates.prefix)) return Number.POSITIVE_INFINITY;
+  return rates.lanes[lane] ?? rates.unlisted;
+}
+
 /** Round-robin over lanes; within a lane oldest first. */
-function selectFairly(candidates: readonly JobCandidate[], reserve: ReserveCapacity, slots: number): string[] {
+function selectFairly(candidates: readonly JobCandidate[], { reserve }: Capacity, slots: number): string[] {
   const lanes = Map.groupBy(candidates, ({ lane }) => lane);
   const ranked = [...lanes.values()].flatMap((jobs) =>
     jobs.sort((one, other) => one.dueAt - other.dueAt).map((job, rank) => ({ job, rank })),

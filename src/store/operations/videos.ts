@@ -150,7 +150,7 @@ export interface VideoChange {
   task: VideoTask;
   attempt?: VideoAttempt;
   /** For an open task: the lease holder reschedules the job, or another caller makes it due. */
-  job?: { lease: Lease; dueAt: number; lane: string } | { hasten: number };
+  job?: { lease: Lease; dueAt: number; lane: string } | { hasten: number; lane: string };
   /** For a terminal status: rows written in the same transaction. */
   settlement?: { ledger: LedgerEntry; delivery?: NewDelivery; reconciliation?: NewJob };
 }
@@ -175,7 +175,7 @@ export const saveVideo = writing<VideoChange, boolean>('state', async (transacti
     if (settlement.delivery) await addDelivery(transaction, settlement.delivery);
     if (settlement.reconciliation) await addJob(transaction, settlement.reconciliation);
   } else if (job && 'hasten' in job) {
-    await makeJobDue(transaction, 'video', task.id, job.hasten);
+    await makeJobDue(transaction, { kind: 'video', ref: task.id, lane: job.lane }, job.hasten);
   } else if (job) {
     const sql = 'UPDATE job SET lane = :lane WHERE id = :id AND lease = :lease';
     await transaction.run(sql, { ...job.lease, lane: job.lane });

@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { keyCredential } from '../../../src/core/credential.ts';
 import { createCredentials } from '../../../src/transport/credentials.ts';
-import { atMost, noted, percentile } from '../figures.ts';
+import { atLeast, atMost, noted, percentile } from '../figures.ts';
 import { startFilms } from '../film-upstream.ts';
-import { ask, startGateway } from '../gateway.ts';
+import { ask, startGateway, threadUsageOf, usageOf } from '../gateway.ts';
 import { pause, type Scenario, within } from '../stage.ts';
 import { openData } from '../store.ts';
 
-const TASKS = 10_000;
+const TASKS = 100_000;
 const SECONDS = 20;
 const CHUNK = 1000;
 /** Polls of one key in a second, and at once after a rest. */
@@ -18,7 +18,7 @@ const BURST = 20;
 
 export const manyOpenTasks: Scenario = {
   id: 'many-open-tasks',
-  title: 'A restart with 10,000 open tasks',
+  title: 'A restart with 100,000 open tasks',
   how: `${TASKS.toLocaleString('en-US')} tasks of one provider key are due when the gateway starts. For ${SECONDS} s the upstream counts polls.`,
   async run(stage) {
     const upstream = await startFilms(stage, {});
@@ -28,6 +28,8 @@ export const manyOpenTasks: Scenario = {
     const gateway = await startGateway(stage, { folder, yaml: upstream.yaml });
     const answer = await ask(`${gateway.url}/v1/videos?limit=1`);
     await within(5000, () => upstream.polls() > 0);
+    const before = threadUsageOf(gateway.pid);
+    const began = performance.now();
     const seconds: number[] = [];
     for (let second = 0; second < SECONDS; second++) {
       const before = upstream.polls();
@@ -35,6 +37,11 @@ export const manyOpenTasks: Scenario = {
       seconds.push(upstream.polls() - before);
       stage.say(`${seconds.at(-1)} polls in the last second`);
     }
+    const elapsed = performance.now() - began;
+    // The main thread has the id of the process. Of the others, the writer of the state works most.
+    const others = [...threadUsageOf(gateway.pid)].filter(([id]) => id !== gateway.pid);
+    const busiest = Math.max(...others.map(([id, time]) => time - (before.get(id) ?? 0)));
+    const memory = usageOf(gateway.pid)?.memory ?? 0;
     await gateway.kill();
     return [
       noted('until it listened', gateway.startedIn / 1000, 's'),
@@ -42,6 +49,9 @@ export const manyOpenTasks: Scenario = {
       atMost('polls in the busiest second', Math.max(...seconds), BURST + RATE + 1),
       noted('in the median second', percentile(seconds, 0.5)),
       atMost('polls in all', upstream.polls(), BURST + RATE * (SECONDS + 2)),
+      atLeast('polls in all, at least', upstream.polls(), RATE * SECONDS),
+      atMost('processor of the writer, of one core', (busiest / elapsed) * 100, 20, '%'),
+      noted('memory', memory / 2 ** 20, 'MiB'),
     ];
   },
 };
@@ -56,7 +66,7 @@ async function fill(folder: string): Promise<void> {
     ...{ version: 1, created_at: now, updated_at: now, deadline_at: now + 86_400_000 },
   };
   const attempt = { provider: 'up', credential, state: 'accepted', created_at: now, accepted_at: now };
-  const job = { kind: 'video', lane: `up/${credential}`, owner, due_at: now };
+  const job = { kind: 'video', lane: `poll:up/${credential}`, owner, due_at: now };
   for (let start = 0; start < TASKS; start += CHUNK) {
     const ids = Array.from({ length: CHUNK }, () => randomUUID());
     const insert = (table: string, row: (id: string) => Record<string, string | number>) =>
