@@ -1,8 +1,9 @@
 /**
- * Benchmark `npm run bench [-- --quick | --long] [--only ROW]...`: what a request costs, in alternation with nginx and a bare
+ * Benchmark `npm run bench [-- --quick | --long] [--only ROW]... [--against FOLDER]`: what a request costs, in alternation with nginx and a bare
  * relay, on the loopback interface. Progress on standard error, the table on standard output, and a file in `bench/results`.
  */
 
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { endEverything } from './host/children.ts';
 import { describeMachine } from './report/machine.ts';
@@ -21,6 +22,8 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
+    /** Folder of another checkout. */
+    against: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -45,10 +48,14 @@ if (chosen.length === 0 || values.only.some((id) => !rows.some((row) => row.id =
 if (!hasNginx) process.stderr.write('\nNGINX IS NOT INSTALLED: all ratios are to the bare relay alone.\n\n');
 
 const machine = describeMachine(hasNginx);
-const figures = await measureRows(chosen, { scale: values.quick ? QUICK_SCALE : 1, say });
+const figures = await measureRows(chosen, {
+  scale: values.quick ? QUICK_SCALE : 1,
+  against: values.against && resolve(values.against),
+  say,
+});
 const results = { date: new Date().toISOString().slice(0, 10), commit: commitOf(), mode, machine, figures };
 process.stdout.write(`${terminalTable(figures, rows)}`);
-if (values.only.length === 0 && !values.keep) say(`written: ${writeResults(results)}`);
+if (values.only.length === 0 && !values.keep && values.against === undefined) say(`written: ${writeResults(results)}`);
 process.exit(0);
 
 function say(text: string): void {

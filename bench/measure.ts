@@ -89,6 +89,18 @@ export async function warmUp({ subject, workload }: Entry, load: ClosedLoopOptio
   if (target) subject.answered += (await closedLoop(target, load)).ok;
 }
 
+/** Warms up those that have not answered so many requests yet. */
+export async function warmTo(
+  count: number,
+  entries: readonly Entry[],
+  load: { connections: number; seconds: number },
+): Promise<void> {
+  for (const entry of entries) {
+    const missing = count - entry.subject.answered;
+    if (missing > 0) await warmUp(entry, { ...load, requests: missing });
+  }
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;

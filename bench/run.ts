@@ -10,16 +10,19 @@ import { startUpstreams } from './subjects/upstreams.ts';
 
 export interface RunOptions {
   scale: number;
+  /** Folder of another checkout. */
+  against?: string | undefined;
   say(text: string): void;
 }
 
-export async function measureRows(rows: readonly Row[], { scale, say }: RunOptions): Promise<Figure[]> {
+export async function measureRows(rows: readonly Row[], { scale, against: root, say }: RunOptions): Promise<Figure[]> {
   const upstreams = await startUpstreams();
   const references = [...(hasNginx ? [await startNginx(upstreams)] : []), await startBare(upstreams)];
   const strict = await startPolygate({ name: 'strict', upstreams });
+  const against = root === undefined ? [] : [await startPolygate({ name: 'against', upstreams, root })];
   let batched: Promise<Subject> | undefined;
   const run: Run = {
-    ...{ upstreams, references, strict, scale, peers: [], say },
+    ...{ upstreams, references, strict, against, scale, peers: [], say },
     batched() {
       batched ??= startPolygate({ name: 'batched', upstreams, durability: 'batched' });
       return batched;
@@ -30,7 +33,7 @@ export async function measureRows(rows: readonly Row[], { scale, say }: RunOptio
     say(row.title);
     figures.push(...(await row.run({ ...run, say: (text) => say(`${row.title}: ${text}`) })));
   }
-  for (const subject of [...references, strict, await batched]) await subject?.stop();
+  for (const subject of [...references, strict, ...against, await batched]) await subject?.stop();
   await upstreams.stop();
   return figures;
 }

@@ -33,6 +33,10 @@ export function residentMemory(pid: number): number {
   return treeOf(pid).reduce((sum, one) => sum + fieldOf(read(`/proc/${one}/status`), /VmRSS:\s+(\d+)/) * 1024, 0);
 }
 
+export function parentOf(pid: number): number {
+  return fieldOf(read(`/proc/${pid}/status`), /^PPid:\s+(\d+)/m);
+}
+
 /** Bytes that a process tree has caused to be written to disk. */
 export function bytesWritten(pid: number): number {
   return treeOf(pid).reduce((sum, one) => sum + fieldOf(read(`/proc/${one}/io`), /^write_bytes: (\d+)/m), 0);

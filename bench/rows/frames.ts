@@ -18,7 +18,7 @@ export const frameRows: readonly Row[] = [frames, translatedFrames].map((workloa
 }));
 
 async function measureFrames(run: Run, workload: Workload): Promise<Figure[]> {
-  const entries = [...run.references, run.strict].map((subject): Entry => ({ subject, workload }));
+  const entries = [...run.references, run.strict, ...run.against].map((subject): Entry => ({ subject, workload }));
   run.say('warming up');
   for (const entry of entries) {
     const requests = STREAMS * Math.max(2, Math.round(WARM_STREAMS_EACH * run.scale));

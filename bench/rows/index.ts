@@ -2,7 +2,23 @@
 
 import { frameRows } from './frames.ts';
 import { largeRows } from './large.ts';
+import { memoryRow } from './memory.ts';
+import { postgresRow } from './postgres.ts';
+import { rateRows } from './rate.ts';
 import type { Row } from './row.ts';
+import { saturationRow } from './saturation.ts';
+import { startRow } from './start.ts';
+import { streamsRow } from './streams.ts';
 import { wholeRows } from './whole.ts';
 
-export const rows: readonly Row[] = [...wholeRows, ...largeRows, ...frameRows];
+export const rows: readonly Row[] = [
+  ...wholeRows,
+  ...rateRows,
+  saturationRow,
+  postgresRow,
+  ...largeRows,
+  ...frameRows,
+  memoryRow,
+  streamsRow,
+  startRow,
+];

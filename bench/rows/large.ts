@@ -2,6 +2,7 @@
 
 import { type Figure, figure } from '../figure.ts';
 import { alternate, type Entry, median, warmUp } from '../measure.ts';
+import type { Subject } from '../subjects/subject.ts';
 import { large, medium, type Workload } from '../workload.ts';
 import { costFigures, type Row, type Run } from './row.ts';
 
@@ -18,29 +19,37 @@ export const largeRows: readonly Row[] = [medium, large].map((workload) => ({
 
 async function measureLarge(run: Run, workload: Workload): Promise<Figure[]> {
   const connections = CONNECTIONS[workload.id] ?? 1;
-  const blocks: number[] = [];
-  const { strict } = run;
-  const entries: Entry[] = [
-    ...run.references.map((subject) => ({ subject, workload })),
-    {
-      ...{ subject: strict, workload },
-      onWindow: {
-        begin: async () => void (await strict.probe?.('begin')),
-        async end() {
-          const delays = (await strict.probe?.('end')) as { max: number } | undefined;
-          if (delays) blocks.push(delays.max);
-        },
-      },
-    },
-  ];
+  const entries = [...run.references, run.strict, ...run.against].map((subject) => observed(subject, workload));
   run.say('warming up');
-  for (const entry of entries) await warmUp(entry, { connections, seconds: WARM_SECONDS * run.scale });
+  for (const { entry } of entries) await warmUp(entry, { connections, seconds: WARM_SECONDS * run.scale });
   run.say('windows');
-  const costs = await alternate(entries, {
-    ...{ rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections, seconds: WINDOW_SECONDS },
-  });
-  return [
-    ...costFigures(workload.id, 'cpu warm', costs),
-    figure({ row: workload.id, subject: 'strict', metric: 'longest block', value: median(blocks), unit: 'ms' }),
-  ];
+  const costs = await alternate(
+    entries.map(({ entry }) => entry),
+    { rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections, seconds: WINDOW_SECONDS },
+  );
+  const blocks = entries.flatMap(({ entry: { subject }, longest }) =>
+    longest.length === 0
+      ? []
+      : [
+          figure({
+            row: workload.id,
+            subject: subject.name,
+            metric: 'longest block',
+            value: median(longest),
+            unit: 'ms',
+          }),
+        ],
+  );
+  return [...costFigures(workload.id, 'cpu warm', costs), ...blocks];
+}
+
+/** With the longest block of the event loop in each window, where the subject has a probe. */
+function observed(subject: Subject, workload: Workload): { entry: Entry; longest: number[] } {
+  const longest: number[] = [];
+  const { probe } = subject;
+  const onWindow = probe && {
+    begin: async () => void (await probe('begin')),
+    end: async () => void longest.push(((await probe('end')) as { max: number }).max),
+  };
+  return { entry: { subject, workload, ...(onWindow && { onWindow }) }, longest };
 }

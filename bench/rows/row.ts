@@ -18,6 +18,8 @@ export interface Run {
   /** nginx, where it is installed, and the bare relay. */
   references: readonly Subject[];
   strict: Subject;
+  /** Another checkout, where one is compared. */
+  against: readonly Subject[];
   /** Starts at the first use. */
   batched(): Promise<Subject>;
   /** Starters of other gateways that are installed. */

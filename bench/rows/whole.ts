@@ -30,7 +30,12 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
   const peers: Subject[] = [];
   try {
     if (isFirst) for (const peer of run.peers) peers.push(await peer.start());
-    const subjects = [...run.references, run.strict, ...(isFirst ? [await run.batched(), ...peers] : [])];
+    const subjects = [
+      ...run.references,
+      run.strict,
+      ...run.against,
+      ...(isFirst ? [await run.batched(), ...peers] : []),
+    ];
     const entries = subjects.map((subject): Entry => ({ subject, workload }));
     await warm(run, entries, isFirst ? 1 : 0.25);
     run.say('warm windows');

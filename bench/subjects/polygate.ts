@@ -7,7 +7,7 @@ import { startChild, temporaryFolder } from '../host/children.ts';
 import { requestBytes } from '../load/connection.ts';
 import { KEY, type Subject, type Upstreams } from './subject.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const ROOT = join(import.meta.dirname, '../..');
 const SLOW_US = 'BENCH_SLOW_US';
 
 export interface PolygateOptions {
@@ -18,12 +18,14 @@ export interface PolygateOptions {
   database?: string;
   /** The probe is absent where the start is measured. */
   withProbe?: boolean;
+  /** Another checkout of the project, to compare with. */
+  root?: string;
   /** More options of `serve`. */
   options?: readonly string[];
 }
 
 export async function startPolygate(settings: PolygateOptions): Promise<Subject> {
-  const { name, withProbe = true, options = [] } = settings;
+  const { name, withProbe = true, root = ROOT, options = [] } = settings;
   const folder = temporaryFolder();
   const file = join(folder, 'polygate.yaml');
   writeFileSync(file, configuration(folder, settings));
@@ -31,7 +33,7 @@ export async function startPolygate(settings: PolygateOptions): Promise<Subject>
     '--import',
     pathToFileURL(join(import.meta.dirname, `../programs/${program}.ts`)).href,
   ]);
-  const args = [...preloads, MAIN, 'serve', '--config', file, '--port', '0', ...options];
+  const args = [...preloads, join(root, 'src/main.ts'), 'serve', '--config', file, '--port', '0', ...options];
   const began = performance.now();
   const child = startChild(process.execPath, args, {
     folder,

@@ -1,0 +1,77 @@
+/** Whole answers with PostgreSQL as the store: processor time of the gateway and of the database server. */
+
+import { Client } from 'pg';
+import { type Figure, figure } from '../figure.ts';
+import { parentOf, processorTime } from '../host/proc.ts';
+import { measureWindow, median, warmUp } from '../measure.ts';
+import { startPolygate } from '../subjects/polygate.ts';
+import { passthrough } from '../workload.ts';
+import type { Row, Run } from './row.ts';
+
+const CONNECTIONS = 32;
+const WARM_REQUESTS = 15_000;
+const WARM_SECONDS = 12;
+const WINDOW_SECONDS = 2;
+const ROUNDS = 4;
+
+export const postgresRow: Row = { id: 'postgres', title: 'whole answer, store in PostgreSQL', run: measurePostgres };
+
+async function measurePostgres(run: Run): Promise<Figure[]> {
+  const database = await provideDatabase(run.say);
+  if (!database) return [];
+  const server = await serverOf(database.url);
+  const subject = await startPolygate({ name: 'postgres', upstreams: run.upstreams, database: database.url });
+  try {
+    const load = { connections: CONNECTIONS, requests: WARM_REQUESTS, seconds: WARM_SECONDS * run.scale };
+    for (const one of [run.strict, subject]) {
+      if (one.answered < WARM_REQUESTS) await warmUp({ subject: one, workload: passthrough }, load);
+    }
+    const windows: { gateway: number; server: number; sqlite: number }[] = [];
+    for (let round = 0; round < Math.max(2, Math.round(ROUNDS * run.scale)); round++) {
+      const window = { connections: CONNECTIONS, seconds: WINDOW_SECONDS };
+      const [own, reference] = [subject.target(passthrough), run.strict.target(passthrough)];
+      if (!own || !reference) break;
+      const sqlite = await measureWindow(run.strict, reference, window);
+      const before = processorTime(server);
+      const measured = await measureWindow(subject, own, window);
+      const spent = processorTime(server) - before;
+      if (sqlite && measured) windows.push({ gateway: measured.cpu, server: spent / measured.ok, sqlite: sqlite.cpu });
+    }
+    const of = (value: (window: (typeof windows)[number]) => number) => median(windows.map(value));
+    const common = { row: 'postgres', unit: 'us' };
+    return [
+      figure({ ...common, subject: 'strict', metric: 'gateway with SQLite', value: of(({ sqlite }) => sqlite) }),
+      figure({ ...common, subject: 'postgres', metric: 'gateway', value: of(({ gateway }) => gateway) }),
+      figure({ ...common, subject: 'postgres', metric: 'server', value: of((window) => window.server) }),
+      figure({
+        ...{ row: 'postgres', unit: 'x', subject: 'postgres', metric: 'gateway by that with SQLite' },
+        value: of(({ gateway, sqlite }) => gateway / sqlite),
+      }),
+    ];
+  } finally {
+    await subject.stop();
+    await database.close();
+  }
+}
+
+/** A server of the package for tests, or of the system; absent where there is none. */
+async function provideDatabase(say: (text: string) => void) {
+  process.env.POSTGRES_FSYNC = 'on';
+  try {
+    const { providePostgres } = await import('../../test/store/postgres-server.ts');
+    return await providePostgres();
+  } catch (error) {
+    say(`not measured: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+/** Process id of the server, the parent of a connection's process. */
+async function serverOf(url: string): Promise<number> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+  const server = parentOf(Number(rows[0]?.pid));
+  await client.end();
+  return server;
+}
