@@ -1,7 +1,7 @@
 /** `polygate serve`: starts the gateway, reloads its configuration, shuts it down gracefully. */
 
 import { isatty } from 'node:tty';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/reload.ts';
 import type { Config, ServerConfig } from '../config/resolved.ts';
@@ -12,12 +12,14 @@ import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
+import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
 import { assertNotExposed } from './exposure.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
 import { version } from './version.ts';
 
+const STANDARD_ERROR = 2;
 /** Graceful shutdown: time for running requests to finish. */
 const SHUTDOWN_GRACE_MS = 30_000;
 /** Time to abort the remaining requests and to write their usage records. */
@@ -31,7 +33,8 @@ export interface ServeOptions extends ConfigOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
-  const log = createLog(standardError());
+  const lines = openLogDestination(STANDARD_ERROR);
+  const log = createLog(lines);
   const source = { ...configSource(options), host: options.host, port: options.port };
   const config = loadConfig(source);
   const warnings = [...startWarnings(config), ...restrictDataFolder(config.data).map(looseModeWarning)];
@@ -53,6 +56,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
   });
   const stopped = waitForStopSignal(() => watcher.reload());
+  lines.startBuffering();
   const newKey = existingKeys.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
   process.stdout.write(banner(gateway, config, newKey));
 
@@ -67,11 +71,6 @@ export async function serve(options: ServeOptions): Promise<void> {
 
 function looseModeWarning(path: string): string {
   return `${path} can be read by other users of this machine, and its mode cannot be changed.`;
-}
-
-/** Ignores write errors, such as a full disk, so that logging never stops the gateway. */
-function standardError(): DestinationStream {
-  return pino.destination({ fd: 2, sync: true }).on('error', () => undefined);
 }
 
 /** Throws `unavailable` with a message for the operator if the address cannot be used. */

@@ -11,8 +11,12 @@ const SECRET_PATTERNS = [
 /** User, path and query of a URL may each contain a secret. */
 const URL_PATTERN = /\b(https?:\/\/)(?:[^\s"'\\/@<>]*@)?([^\s"'\\/?#@<>]+)([/?#][^\s"'\\<>]*)?/gi;
 
+/** Finds all that the patterns above match, and more: a line without it needs no redaction. */
+const SUSPICION_PATTERN = /:\/\/|(?:k|xai|whsec)[-_]|AIza|B(?:earer|asic)/;
+
 /** Removes secrets, and all of a URL but its scheme and host. */
 export function redactLine(line: string): string {
+  if (!SUSPICION_PATTERN.test(line)) return line;
   const plain = line.replace(URL_PATTERN, (_, scheme, host, rest) => scheme + host + (rest ? '/…' : ''));
   return SECRET_PATTERNS.reduce((clean, secret) => clean.replace(secret, '[redacted]'), plain);
 }

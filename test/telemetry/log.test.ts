@@ -6,6 +6,11 @@ import { createLog, redactLine } from '../../src/telemetry/log.ts';
 
 describe('secrets are redacted', () => {
   for (const secret of [
+    'pk_live_0123456789abcdef',
+    'rk_live_0123456789abcdef',
+    'xai_0123456789abcdef',
+    'whsec-0123456789abcdef',
+    'Basic dXNlcjpwYXNzd29yZA==',
     'sk-pg-Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OQ',
     'sk-ant-api03-abcdef0123456789',
     'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',

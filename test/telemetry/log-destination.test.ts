@@ -1,0 +1,102 @@
+/** The log of a process: its writes are few, and its lines complete however the process ends. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { openLogDestination } from '../../src/telemetry/log-destination.ts';
+
+const LINES = 1000;
+const modules = new URL('../../src/telemetry/', import.meta.url);
+const PROGRAM = `
+  import { createLog } from '${new URL('log.ts', modules)}';
+  import { openLogDestination } from '${new URL('log-destination.ts', modules)}';
+  const lines = openLogDestination(2);
+  const log = createLog(lines);
+  lines.startBuffering();
+  for (let number = 0; number < ${LINES}; number += 1) log.info({ number, text: 'é'.repeat(number % 300) }, 'line');
+`;
+
+/** Runs the program with an end of its own; returns its log, in the order written. */
+async function runProgram(end: string): Promise<{ log: string[]; code: number | null; signal: string | null }> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM + end], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let written = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    written += text;
+  });
+  const [code, signal] = await once(child, 'close');
+  return { log: written.split('\n'), code, signal };
+}
+
+function assertComplete(log: readonly string[]): void {
+  const numbers = log.slice(0, LINES).map((line) => JSON.parse(line).number);
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: LINES }, (_, index) => index),
+  );
+}
+
+describe('no line is lost or torn when a process ends', () => {
+  for (const [name, end, code, signal] of [
+    ['by itself', '', 0, null],
+    ['by an exit', 'process.exit(3);', 3, null],
+    ['by an error that nobody caught', 'throw new Error("unforeseen");', 1, null],
+    [
+      'by a rejection that nobody handled',
+      'Promise.reject(new Error("unforeseen")); setTimeout(() => {}, 9e4);',
+      1,
+      null,
+    ],
+    ['by SIGQUIT', 'process.kill(process.pid, "SIGQUIT"); setTimeout(() => {}, 9e4);', null, 'SIGQUIT'],
+  ] as const) {
+    test(name, { skip: signal !== null && process.platform === 'win32' }, async () => {
+      const outcome = await runProgram(end);
+      assertComplete(outcome.log);
+      assert.deepEqual([outcome.code, outcome.signal], [code, signal]);
+    });
+  }
+
+  test('the lines precede the error that ends it', async () => {
+    const { log } = await runProgram('throw new Error("unforeseen");');
+    assert.ok(log.findIndex((line) => line.includes('Error: unforeseen')) >= LINES, log.slice(LINES).join('\n'));
+  });
+
+  test('lines before the buffer are written at once, also those of a process that is killed', async () => {
+    const end = 'process.kill(process.pid, "SIGKILL");';
+    const { log } = await runProgram(`log.error('the last one'); ${end}`);
+    assertComplete(log);
+    assert.equal(JSON.parse(log[LINES] ?? '').msg, 'the last one');
+  });
+});
+
+describe('the file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-log-'));
+  test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+  function openFile(name: string) {
+    const path = join(folder, name);
+    const fd = openSync(path, 'a');
+    test.after(() => closeSync(fd));
+    return { lines: openLogDestination(fd), read: () => readFileSync(path, 'utf8') };
+  }
+
+  test('has each line at once before the buffer, then once 8 kB or 200 ms have passed', (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] });
+    const { lines, read } = openFile('a.log');
+    lines.write('first\n');
+    assert.equal(read(), 'first\n');
+    lines.startBuffering();
+    lines.write('second\n');
+    context.mock.timers.tick(199);
+    assert.equal(read(), 'first\n');
+    context.mock.timers.tick(1);
+    assert.equal(read(), 'first\nsecond\n');
+    lines.write(`${'x'.repeat(8200)}\n`);
+    assert.equal(read().length, 'first\nsecond\n'.length + 8201);
+  });
+});
