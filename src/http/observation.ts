@@ -1,4 +1,4 @@
-/** Follows one request from its head to its end, for the log, for metrics and for traces. */
+/** Request observation: log line, metrics and trace of one request. */
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
@@ -17,29 +17,29 @@ export interface ObservationOptions {
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Looked at again and again by machines. */
-const UNLOGGED = ['health', 'readiness', 'metrics'];
+/** Routes that machines poll. */
+const UNLOGGED_ROUTES = ['health', 'readiness', 'metrics'];
 
 export interface ObservedRequest {
   request: { method: string; headers: IncomingHttpHeaders };
   response: ServerResponse;
   requestId: string;
-  /** The id of the protocol that the client speaks. */
+  /** Id of the client's protocol. */
   protocol: string;
 }
 
 export interface Observation {
-  /** The name of the route, e.g. `videos.create`. */
+  /** Name of the route, e.g. `videos.create`. */
   route: string;
-  /** The id of the protocol that the client speaks. */
+  /** Id of the client's protocol. */
   protocol: string;
-  /** The id of the client's key. */
+  /** Id of the client's key. */
   key?: string;
-  /** What the client was told. */
+  /** Error code in the response. */
   error?: ErrorCode;
-  /** An upstream is about to be asked; the headers go along. */
+  /** Called before each attempt; returns headers to add to the upstream request. */
   attempt(): Record<string, string>;
-  /** Gives the call's outcome once that is told; the request is not over before. */
+  /** Logs the outcome of the call and returns it. The observation ends after both the outcome and the response. */
   follow(call: FollowedCall, outcome: Promise<DispatchOutcome>): Promise<DispatchOutcome>;
 }
 
@@ -77,7 +77,7 @@ export function observe(
     const ending = outcome?.status ?? (isGone ? 'client-closed' : error === undefined ? 'complete' : 'refused');
     const milliseconds = performance.now() - started;
     watched?.requestEnded({ route, protocol: observation.protocol, status, outcome: ending, error, milliseconds });
-    if (!outcome && !UNLOGGED.includes(route))
+    if (!outcome && !UNLOGGED_ROUTES.includes(route))
       logRequest({ ...observation, requestId, method, status, milliseconds }, log);
   }
 

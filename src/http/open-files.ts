@@ -1,13 +1,13 @@
-/** How many connections the limit of open files of this process leaves room for. */
+/** Maximum number of connections under the open file limit of this process. */
 
 import { readFileSync } from 'node:fs';
 
-/** Files, threads, pipes and connections to a database that the gateway itself needs. */
+/** File descriptors of the gateway itself: files, threads, pipes and database connections. */
 const RESERVED_FILES = 96;
-/** A request holds one connection to its client and one to its upstream. */
+/** One connection to the client and one to the upstream. */
 const FILES_PER_CONNECTION = 2;
 
-/** Undefined where the limit is not known. */
+/** Undefined if the limit is unknown. */
 export function maxConnections(limit = openFileLimit()): number | undefined {
   if (limit === undefined) return undefined;
   const free = limit - Math.min(RESERVED_FILES, limit / 2);
@@ -23,9 +23,9 @@ function openFileLimit(): number | undefined {
   }
 }
 
-/** On systems without /proc. */
+/** For systems without /proc. */
 function reportedLimit(): number | undefined {
-  // Without it names of addresses are looked up; the types do not know it.
+  // Prevents reverse DNS lookups for the report; missing in the types.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const soft = Number(userLimits?.open_files?.soft);

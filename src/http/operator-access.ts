@@ -1,4 +1,4 @@
-/** Access to the operator's routes: for the holder of the admin token or, where there is none, for this machine alone. */
+/** Access to the routes for operators: with the admin token; without a configured token, from this machine only. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -9,14 +9,14 @@ import type { Secret } from '../security/secret.ts';
 import { nothingAt } from './route-table.ts';
 
 export interface OperatorAccess {
-  /** Absent leaves the routes to those who can reach a gateway that listens on loopback. */
+  /** Without a token the routes are available on loopback only. */
   token?: Secret;
-  /** Whether only this machine reaches the gateway. */
+  /** The gateway listens on loopback. */
   local: boolean;
   log: Pick<Logger, 'info'>;
 }
 
-/** Throws `invalid_api_key`, and `not_found` where nobody may see the route. */
+/** Throws `invalid_api_key`, and `not_found` if the route is unavailable. */
 export type CheckOperator = (route: { method: string; path: string }, headers: IncomingHttpHeaders) => void;
 
 export function createOperatorCheck({ token, local, log }: OperatorAccess): CheckOperator {
@@ -33,7 +33,7 @@ export function createOperatorCheck({ token, local, log }: OperatorAccess): Chec
   };
 }
 
-/** Undefined where no token is presented. */
+/** Whether the token of a request is correct; undefined without one. */
 export function presentsToken({ authorization = '' }: IncomingHttpHeaders, token: Secret): boolean | undefined {
   const presented = bearerToken(authorization);
   return presented === undefined ? undefined : isEqual(presented, token.reveal());
@@ -43,7 +43,7 @@ export function tokenRequired(): GatewayError {
   return new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
 }
 
-/** Digests have one length, so the comparison takes one time. */
+/** Compares digests, which have the same length, in constant time. */
 function isEqual(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

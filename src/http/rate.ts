@@ -1,38 +1,38 @@
-/** How often somebody may come: a steady rate, and a burst now and then. */
+/** Rate limiter (generic cell rate algorithm): a steady rate with bursts, per caller. */
 
 import { monotonicNow } from '../core/clock.ts';
 
 export interface RateOptions {
-  /** Times a second. */
+  /** Calls per second. */
   rate: number;
-  /** Times at once after a pause. */
+  /** Calls at once after a pause. */
   burst: number;
   /** Milliseconds. */
   now?(): number;
 }
 
-/** Counts one visit and returns 0, or says how many milliseconds are to be waited and counts nothing. */
-export type Rate = (visitor: string) => number;
+/** Counts a call and returns 0, or returns the milliseconds to wait without counting it. */
+export type Rate = (caller: string) => number;
 
 export function createRate({ rate, burst, now = monotonicNow }: RateOptions): Rate {
   const interval = 1000 / rate;
-  /** When a visitor's allowance is whole again, those who came last at the end. */
-  const wholeAt = new Map<string, number>();
+  /** Theoretical arrival time of each caller, in order of the last call. */
+  const arrivalAt = new Map<string, number>();
 
   function forget(moment: number): void {
-    for (const [visitor, at] of wholeAt) {
+    for (const [caller, at] of arrivalAt) {
       if (at > moment) return;
-      wholeAt.delete(visitor);
+      arrivalAt.delete(caller);
     }
   }
 
-  return (visitor) => {
+  return (caller) => {
     const moment = now();
-    const from = Math.max(wholeAt.get(visitor) ?? moment, moment);
+    const from = Math.max(arrivalAt.get(caller) ?? moment, moment);
     const wait = from + interval - moment - burst * interval;
     if (wait > 0) return Math.ceil(wait);
-    wholeAt.delete(visitor);
-    wholeAt.set(visitor, from + interval);
+    arrivalAt.delete(caller);
+    arrivalAt.set(caller, from + interval);
     forget(moment);
     return 0;
   };

@@ -1,16 +1,16 @@
-/** `GET /readyz`: whether requests should be sent here, which `/healthz`, a sign of life, doesn't say. */
+/** Readiness check of `GET /readyz`: whether the store and usage records can be written. `/healthz` checks neither. */
 
 import type { Logger } from 'pino';
 import type { Store, StoreHealth } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { HttpAnswer } from './request-context.ts';
 
-/** Milliseconds that a finding holds. */
-const FRESH = 1000;
+/** Time for which a result is reused. */
+const MAX_AGE_MS = 1000;
 
 export type CheckReadiness = () => Promise<HttpAnswer>;
 
-/** Why the store doesn't work is for the log alone. Without a recorder only the store is asked. */
+/** The cause of a failure is only logged. Without a recorder only the store is checked. */
 export function createReadiness(
   store: Pick<Store, 'health'>,
   log: Logger,
@@ -30,7 +30,7 @@ export function createReadiness(
   }
 
   return async () => {
-    if (performance.now() - checked >= FRESH) {
+    if (performance.now() - checked >= MAX_AGE_MS) {
       checking ??= check().finally(() => {
         checking = undefined;
       });

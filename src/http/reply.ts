@@ -1,10 +1,10 @@
-/** Writes an answer of the relay to a socket, with backpressure and word of a client that left. */
+/** Reply to the client over HTTP, with backpressure and disconnect events. */
 
 import type { ServerResponse } from 'node:http';
 import type { Reply } from '../inference/response/reply.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
-/** `common` adds the headers of every answer, such as the request id. */
+/** `common` adds the headers of every response, such as the request id. */
 export function createReply(response: ServerResponse, common: Pick<ResponseHeaders, 'with'>): Reply {
   let drained = (): void => undefined;
   response.on('drain', () => drained());

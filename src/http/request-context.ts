@@ -1,4 +1,4 @@
-/** Request context: one request as its handlers see it, and the one place that writes the head of an answer through the framework. */
+/** Request context: a request and its state for handlers, and the functions that respond through the framework. */
 
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -14,10 +14,10 @@ import { type Observation, type ObservationOptions, observe } from './observatio
 import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { createResponseHeaders, type ResponseHeaders } from './response-headers.ts';
 
-/** What requests of every server have. */
+/** Context common to all servers. */
 export interface HttpContext {
   requestId: string;
-  /** Whose credentials are read, and in whose shape errors are written. */
+  /** Protocol of the credentials and of error responses. */
   protocol: Protocol;
   path: string;
   query: URLSearchParams;
@@ -25,17 +25,17 @@ export interface HttpContext {
   reply: FastifyReply;
   headers: ResponseHeaders;
   hold: RequestHold;
-  /** Room for the body, where there is one. */
+  /** Memory reserved for the body. */
   body?: BodyReservation;
   send(answer: HttpAnswer): FastifyReply;
-  /** Sends an error in the shape of the protocol. */
+  /** Sends an error in the format of the protocol. */
   refuse(error: GatewayError): FastifyReply;
 }
 
-/** A request of a client. */
+/** Context of a request on the gateway's server. */
 export interface RequestContext extends HttpContext {
   observation: Observation;
-  /** Whose request it is, on the routes that need a key. */
+  /** Authenticated key; absent on routes without one. */
   key?: Key;
 }
 
@@ -43,11 +43,11 @@ export interface HttpAnswer {
   /** 200 if absent. */
   status?: number;
   headers?: Record<string, string>;
-  /** JSON unless it is bytes. */
+  /** Sent as JSON unless it is bytes or a stream. */
   body?: Json | Buffer | Readable;
 }
 
-/** A request line as the route table reads it. */
+/** Request line as the route table reads it. */
 export interface RequestTarget {
   path: string;
   query: URLSearchParams;

@@ -1,9 +1,9 @@
-/** Checks of a request's head that come before all others. */
+/** Request head check: the first check of every request. */
 
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../core/errors.ts';
 
-/** Headers that decide rights may stand in a request only once: Node keeps the first of some and joins others. */
+/** Headers that may have only one value in a request: of repeated ones Node keeps the first or joins them. */
 const CREDENTIALS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-gen-api-key'];
 const OTHERS = [
   'anthropic-version',
@@ -20,8 +20,8 @@ const SINGLE = new Set([...CREDENTIALS, ...OTHERS]);
 export type Head = Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'httpVersion'>;
 
 /**
- * Throws `invalid_api_key` or `invalid_request` for a single header that comes with two values; equal ones become one. Throws
- * `invalid_request` for a request without a host.
+ * Throws `invalid_api_key` or `invalid_request` if such a header has two different values; equal values become one. Throws
+ * `invalid_request` for a request without `Host`.
  */
 export function checkHead({ rawHeaders, headers, httpVersion }: Head): void {
   if (headers.host === undefined && httpVersion !== '1.0') {

@@ -1,11 +1,11 @@
-/** What a request holds from its head to its end, such as a slot of its key and room for its body. */
+/** Request hold: resources of a request that are released at its end, such as a concurrency slot and body memory. */
 
 import type { ServerResponse } from 'node:http';
 
 export interface RequestHold {
-  /** `release` is called once: when the request ends, also where the client goes away; at once where it has ended. */
+  /** `release` is called once: at the end of the request or when the client disconnects; immediately if it has ended. */
   keep(release: () => void): void;
-  /** Ends it before the client hears the end, so that its next request finds room. */
+  /** Releases everything before the client receives the end, so that its next request is not refused. */
   release(): void;
 }
 

@@ -1,17 +1,17 @@
-/** Response headers of a request: those of all its answers, each with a setter, to be read where an answer's head is written. */
+/** Response headers common to every response to a request: set while it is handled, read when the head is written. */
 
 export interface ResponseHeaders {
-  /** What the limits of the key leave: `x-ratelimit-*`. */
+  /** `x-ratelimit-*`: limits of the key and what is left of them. */
   setRateLimit(headers: Record<string, string>): void;
-  /** The id by which the usage record of the answer is found. */
+  /** Id of the usage record. */
   setGenerationId(id: string): void;
-  /** Attempts at upstreams. */
+  /** Number of attempts. */
   setAttempts(count: number): void;
-  /** These, and the headers of one answer, which come last. */
+  /** These headers, overridden by those of one response. */
   with(headers?: Record<string, string>): Record<string, string>;
 }
 
-/** `requestIdName` is the protocol's own name of the header for the request id. */
+/** `requestIdName` is the header for the request id in the protocol. */
 export function createResponseHeaders(requestId: string, requestIdName: string): ResponseHeaders {
   const headers: Record<string, string> = { [requestIdName]: requestId, 'x-polygate-request-id': requestId };
   return {

@@ -1,4 +1,4 @@
-/** Route table: every method and path that a server answers, with who may call it, its description and its handler. */
+/** Route table: every method and path of a server, with required credential, description and handler. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Operation, RouteTemplate } from '../core/operation.ts';
@@ -6,35 +6,35 @@ import type { Protocol } from '../core/protocol.ts';
 import type { ApiOperation } from './openapi/operation.ts';
 
 export interface Route<Context = never, Match = unknown> {
-  /** In logs, metrics and traces, e.g. `videos.create`. */
+  /** Name in logs, metrics and traces, e.g. `videos.create`. */
   name: string;
-  /** The name of one request, where the path says more than the route. */
+  /** Name of one request, if it depends on the path. */
   nameOf?(match: Match): string;
-  /** `HEAD` is answered like `GET`. */
+  /** `GET` includes `HEAD`. */
   method: ApiOperation['method'];
-  /** The literal start of the path; of several that fit a request, the longest decides. */
+  /** Literal prefix of the path. The route with the longest matching prefix wins. */
   path: string;
-  /** Undefined where a path below `path` is not of this route. Throws `invalid_request` and `not_found`. */
+  /** Undefined if a path below `path` does not belong to this route. Throws `invalid_request` and `not_found`. */
   match(path: string, query: URLSearchParams): Match | undefined;
-  /** The whole paths, with names in braces for what varies. */
+  /** Complete paths, with parameter names in braces. */
   templates: readonly RouteTemplate[];
-  /** Whose credentials are read, and in whose shape errors are written. */
+  /** Protocol of the credentials and of error responses. */
   protocol: Protocol;
-  /** Of inference. */
+  /** Operation of an inference route. */
   operation?: Operation;
-  /** What a key must be scoped to; absent where every key may call it. */
+  /** Surface that the key must be scoped to; absent if every key may call the route. */
   surface?: string;
   access: RouteAccess;
-  /** Whether it starts, changes or ends something. */
+  /** The request changes state; read-only keys may not call it. */
   changes: boolean;
-  /** Whether a request counts against the limits of its key. */
+  /** Requests count against the limits of their key. */
   limited: boolean;
-  /** What the description of the API says of one of its templates. */
+  /** OpenAPI description of one of the templates. */
   describe(template: RouteTemplate): RouteDescription;
   handle(context: Context, match: Match): unknown;
 }
 
-/** Who may call a route: anyone, the holder of a key, or of the admin token. */
+/** Credential that a route requires: none, a key, or the admin token. */
 export type RouteAccess = ApiOperation['access'];
 
 export type RouteDescription = Omit<ApiOperation, 'method' | 'path' | 'access'>;
@@ -42,27 +42,27 @@ export type RouteDescription = Omit<ApiOperation, 'method' | 'path' | 'access'>;
 export interface FoundRoute<Context> {
   route: Route<Context>;
   match: unknown;
-  /** For logs, metrics and traces. */
+  /** Name for logs, metrics and traces. */
   name: string;
   protocol: Protocol;
 }
 
-/** `not_found`, `method_not_allowed`, or what is wrong with the path or query. */
+/** No route matches. The error is `not_found`, `method_not_allowed`, or one of the path or query. */
 export interface MissedRoute {
   route?: undefined;
   error: GatewayError;
-  /** The protocol that suits the path best. */
+  /** Protocol of the error response. */
   protocol: Protocol;
 }
 
 export interface RouteTable<Context> {
   routes: readonly Route<Context>[];
   find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> | MissedRoute;
-  /** The protocol whose routes have the longest start in common with a path. */
+  /** Protocol whose routes have the longest common prefix with a path. */
   protocolOf(path: string): Protocol;
 }
 
-/** `defaultProtocol` writes the errors of paths that have nothing in common with any route. */
+/** `defaultProtocol` is used for paths without a common prefix with any route. */
 export function createRouteTable<Context>(
   unsorted: readonly Route<Context>[],
   defaultProtocol: Protocol,
@@ -109,7 +109,7 @@ export function createRouteTable<Context>(
 
 const NO_QUERY = new URLSearchParams();
 
-/** Whether a path is of a route of another method; a path that the route refuses is of none. */
+/** Match of a path with a route of another method; undefined if the route throws. */
 function matchQuietly<Context>(route: Route<Context>, path: string): unknown {
   try {
     return route.match(path, NO_QUERY);
@@ -122,12 +122,12 @@ export function nothingAt(method: string, path: string): GatewayError {
   return new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
 }
 
-/** For routes without variable parts. */
+/** Matcher of a path without parameters. */
 export function matchExactly(template: string): (path: string) => Record<string, never> | undefined {
   return (path) => (path === template ? {} : undefined);
 }
 
-/** Matches a template whose variable parts are one segment each; gives them percent-decoded. */
+/** Matcher of a template whose parameters are one segment each. Returns them percent-decoded. */
 export function matchTemplate(template: string): (path: string) => Record<string, string> | undefined {
   const parts = template.split('/');
   return (path) => {
@@ -145,13 +145,13 @@ export function matchTemplate(template: string): (path: string) => Record<string
   };
 }
 
-/** A template before the first of its variable parts. */
+/** Part of a template before its first parameter. */
 export function literalStart(template: string): string {
   const end = template.indexOf('/{');
   return end < 0 ? template : template.slice(0, end);
 }
 
-/** The percent-decoded segments of a path after `start`; undefined when the path is elsewhere or tries to climb. */
+/** Percent-decoded segments of a path after `start`; undefined for another path, and for one with `.` or `..` segments. */
 export function segmentsBelow(path: string, start: string): string[] | undefined {
   if (!isBelow(path, start)) return undefined;
   const segments = path.slice(start.length).split('/').slice(1);

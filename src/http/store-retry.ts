@@ -1,24 +1,24 @@
-/** Reads that wait for the store while it is away, because their callers take an error for a reason to start over. */
+/** Store retry for reads by polling clients, which might create a new task after an error. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
 
-/** Milliseconds that a caller waits before it is told after all, and between two tries. */
-const PATIENCE = 10_000;
-const INTERVAL = 250;
+/** Maximum wait of a caller, and interval of the retries. */
+const TIMEOUT_MS = 10_000;
+const RETRY_INTERVAL_MS = 250;
 
 export type Patiently = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
-export function createPatience(patience = PATIENCE): Patiently {
+export function createPatience(timeoutMs = TIMEOUT_MS): Patiently {
   return async (read) => {
-    const end = performance.now() + patience;
+    const end = performance.now() + timeoutMs;
     for (;;) {
       try {
         return await read();
       } catch (error) {
         const isAway = error instanceof GatewayError && error.code === 'unavailable';
-        if (!isAway || performance.now() + INTERVAL > end) throw error;
-        await pause(INTERVAL);
+        if (!isAway || performance.now() + RETRY_INTERVAL_MS > end) throw error;
+        await pause(RETRY_INTERVAL_MS);
       }
     }
   };

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the gateway, from the schemas that check its requests. */
+/** OpenAPI 3.1 document of the gateway, generated from its routes and request schemas. */
 
 import type { TSchema } from 'typebox';
 import { ERRORS } from '../../core/errors.ts';
@@ -16,7 +16,7 @@ const DESCRIPTION =
   'A self-hosted gateway to models: chat completions, messages, generateContent and videos in front of any provider. ' +
   'What the bodies of the three protocols mean is described by their inventors; what the gateway adds, by its own documents.';
 
-/** One for each template of the routes. */
+/** One operation for each template of each route. */
 export function operationsOfRoutes(routes: readonly DescribedRoute[]): ApiOperation[] {
   return routes.flatMap(({ method, templates, access, describe }) =>
     templates.map((template) => ({ method, path: template.path, access, ...describe(template) })),
@@ -45,7 +45,7 @@ export function createDocument({ version, operations }: DocumentOptions): Json {
   };
 }
 
-/** What a name alone doesn't say. */
+/** Descriptions of tags. */
 const TAGS: Readonly<Record<string, { description: string }>> = {
   admin: { description: "On the listener of the admin API, at the configuration's admin.host and admin.port." },
 };
@@ -104,7 +104,7 @@ function reference(schema: Named | TSchema): Json {
   return isNamed(schema) ? { $ref: `#/components/schemas/${schema.name}` } : plain(schema);
 }
 
-/** JSON Schema as everyone knows it: without the words that only our checks read. */
+/** Schema without the keywords of the schema check, which are not JSON Schema. */
 function plain(schema: TSchema): Json {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name === 'errorMessage' ? undefined : value)));
 }

@@ -1,22 +1,22 @@
-/** One route of the gateway as its description has it. */
+/** API operation: one route in the OpenAPI description. */
 
 import { type TSchema, Type } from 'typebox';
 
 export interface ApiOperation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With names in braces for what varies. */
+  /** Path template, with parameter names in braces. */
   path: string;
-  /** Unique among all. */
+  /** `operationId`, unique in the document. */
   id: string;
   summary: string;
   tag: string;
-  /** Who may ask: anyone, the holder of a key, or of the admin token. */
+  /** Required credential: none, a key, or the admin token. */
   access: 'anyone' | 'key' | 'admin';
   query?: readonly Parameter[];
   headers?: readonly Parameter[];
   body?: { types: readonly string[]; schema: Named; optional?: true };
   answer: { status: number; description: string; type: string; schema: Named | TSchema };
-  /** Of an answer that may come as a stream instead. */
+  /** Media type of the response if it can also be a stream. */
   streamType?: string;
 }
 
@@ -26,7 +26,7 @@ export interface Parameter {
   schema: TSchema;
 }
 
-/** A schema that stands once in the document, under its name. */
+/** Schema in `components`, referenced by its name. */
 export interface Named {
   name: string;
   schema: TSchema;
@@ -35,10 +35,10 @@ export interface Named {
 export const JSON_TYPE = 'application/json';
 export const EVENTS = 'text/event-stream';
 
-/** What is described in the documents of its protocol, not here. */
+/** Schema of a value that the protocol's own documentation describes. */
 export const anyObject: TSchema = Type.Object({});
 
-/** JSON answer of a route that reports a current state. */
+/** JSON response of a route that reports a current state. */
 export const CURRENT_STATE: ApiOperation['answer'] = {
   status: 200,
   description: 'As it is now.',

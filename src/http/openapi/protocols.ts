@@ -1,4 +1,4 @@
-/** Descriptions of the routes of protocols, from what each operation says of itself. */
+/** Descriptions of the protocol routes, derived from their operations. */
 
 import { Type } from 'typebox';
 import type { ClientRoute, Operation, RouteTemplate } from '../../core/operation.ts';
@@ -6,7 +6,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { RouteDescription } from '../route-table.ts';
 import { anyObject, EVENTS, JSON_TYPE } from './operation.ts';
 
-/** A template of a route, with its method. */
+/** Path template of a route, with its method. */
 type Template = RouteTemplate & Pick<ClientRoute<unknown>, 'method'>;
 
 export function describeOperation(

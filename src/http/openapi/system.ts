@@ -1,4 +1,4 @@
-/** Descriptions of the routes for operators: health, metrics, and the description of the API. */
+/** Descriptions of the system routes. */
 
 import { Type } from 'typebox';
 import type { RouteDescription } from '../route-table.ts';

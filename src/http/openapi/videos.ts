@@ -1,4 +1,4 @@
-/** Descriptions of the routes of videos, and of the webhook at the end of a task. */
+/** Descriptions of the video routes and of the webhook. */
 
 import { type TSchema, Type } from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
@@ -9,7 +9,7 @@ const optional = Type.Optional;
 const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'];
 const ENDS = ['completed', 'failed', 'cancelled', 'expired'];
 
-/** A moment in Unix seconds. */
+/** Unix seconds. */
 const Moment = Type.Integer();
 
 export const VIDEO: Named = {
@@ -68,7 +68,7 @@ const FILM = { status: 200, description: 'The bytes, or a range of them.', type:
 const PICTURE = { ...FILM, type: 'image/*' };
 const SIGNATURE = ['exp', 'kid', 'sig'].map((name) => query(name, Type.String(), 'Part of the signature.'));
 
-/** By the last word of the route's name. */
+/** By the last segment of the route's name. */
 export const VIDEO_DESCRIPTIONS = {
   create: {
     summary: 'Order a video',

@@ -1,4 +1,4 @@
-/** Routes by which the holder of a key sees its use, its requests and what it may still use. */
+/** Account routes, e.g. `GET /v1/usage`: usage, single requests and remaining limits of the calling key. */
 
 import type { Protocol } from '../../core/protocol.ts';
 import { type AccountRouteOptions, credits, generation, keyFacts, type ReadAccount, usage } from '../account.ts';

@@ -1,4 +1,4 @@
-/** Routes of the protocols' model lists, e.g. `GET /v1/models`: for anyone. */
+/** Model list routes of the protocols, e.g. `GET /v1/models`; they need no key. */
 
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Prefixes } from '../../core/operation.ts';

@@ -1,4 +1,4 @@
-/** All routes of the gateway's server. */
+/** Route table of the gateway's server. */
 
 import type { Protocol } from '../../core/protocol.ts';
 import { adminDescriptions } from '../admin/routes.ts';
@@ -15,7 +15,7 @@ import { videoRoutes } from './videos.ts';
 
 export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
   const { protocols, prefixes, version, store, videos, admission } = options;
-  /** Of all routes that no protocol has. */
+  /** For routes that belong to no protocol. */
   const protocol = protocols[0] as Protocol;
   const describeApi = () =>
     createDocument({ version, operations: operationsOfRoutes([...table.routes, ...adminDescriptions]) });

@@ -1,4 +1,4 @@
-/** Routes of the protocols' operations, e.g. `POST /v1/chat/completions`. */
+/** Routes of protocol operations, e.g. `POST /v1/chat/completions`. */
 
 import { operationsOf, type Prefixes, type RouteMatch } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';

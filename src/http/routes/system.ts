@@ -1,4 +1,4 @@
-/** Routes that operators and their machines read: health, readiness, metrics, and the description of the API. */
+/** System routes: health, readiness, metrics and OpenAPI description. */
 
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
@@ -16,7 +16,7 @@ export interface SystemRouteOptions {
   recorder?: Pick<Recorder, 'ready'>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   log: Logger;
-  /** The description of the API, made when somebody first asks for it. */
+  /** Builds the OpenAPI description, on the first request for it. */
   describeApi(): object;
 }
 

@@ -1,4 +1,4 @@
-/** Routes of video tasks, below `/v1/videos`, and of mirrored pictures. */
+/** Routes of video tasks below `/v1/videos`, and of mirrored pictures. */
 
 import type { Protocol } from '../../core/protocol.ts';
 import { VIDEO_SURFACE } from '../../protocols/surfaces.ts';
@@ -11,7 +11,7 @@ interface VideoRoute extends Pick<Route, 'method'> {
   action: VideoAction;
   template: string;
   pattern: RegExp;
-  /** Model lists and signed addresses are for anyone. */
+  /** Needs no key: model lists and signed URLs. */
   anyone?: true;
 }
 
