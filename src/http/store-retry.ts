@@ -7,17 +7,17 @@ import { GatewayError } from '../core/errors.ts';
 const TIMEOUT_MS = 10_000;
 const RETRY_INTERVAL_MS = 250;
 
-export type Patiently = <Result>(read: () => Promise<Result>) => Promise<Result>;
+export type ReadRetry = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
-export function createPatience(timeoutMs = TIMEOUT_MS): Patiently {
+export function createReadRetry(timeoutMs = TIMEOUT_MS): ReadRetry {
   return async (read) => {
     const end = performance.now() + timeoutMs;
     for (;;) {
       try {
         return await read();
       } catch (error) {
-        const isAway = error instanceof GatewayError && error.code === 'unavailable';
-        if (!isAway || performance.now() + RETRY_INTERVAL_MS > end) throw error;
+        const isUnavailable = error instanceof GatewayError && error.code === 'unavailable';
+        if (!isUnavailable || performance.now() + RETRY_INTERVAL_MS > end) throw error;
         await pause(RETRY_INTERVAL_MS);
       }
     }

@@ -10,7 +10,7 @@ import { encodeVideoModels } from '../videos/model-list.ts';
 import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
 import { type HttpAnswer, keyOf, type RequestContext } from './request-context.ts';
-import { createPatience } from './store-retry.ts';
+import { createReadRetry } from './store-retry.ts';
 import { answerContent, answerFile, answerPicture } from './video-content.ts';
 import { answerCreation } from './video-creation.ts';
 import { encodeDeliveries } from './video-deliveries.ts';
@@ -35,7 +35,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
   // Far above normal polling: a client whose poll fails might create a second task.
   const perTask = createRate({ rate: 2, burst: 20 });
   const perKey = createRate({ rate: 50, burst: 100 });
-  const withStoreRetry = createPatience(options.storeTimeoutMs);
+  const withStoreRetry = createReadRetry(options.storeTimeoutMs);
 
   function checkPollRate(owner: string, id?: string): void {
     const wait = perKey(owner) || (id === undefined ? 0 : perTask(`${owner} ${id}`));

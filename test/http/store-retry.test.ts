@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createPatience } from '../../src/http/store-retry.ts';
+import { createReadRetry } from '../../src/http/store-retry.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 
 test('until it is back', async () => {
   let tries = 0;
-  const patiently = createPatience(5000);
-  const result = await patiently(async () => {
+  const retryRead = createReadRetry(5000);
+  const result = await retryRead(async () => {
     if (++tries < 3) throw new StoreUnavailable('the disk is full');
     return 'read';
   });
@@ -17,16 +17,16 @@ test('until it is back', async () => {
 });
 
 test('but not for ever, and for nothing else', async () => {
-  const patiently = createPatience(300);
+  const retryRead = createReadRetry(300);
   const away = async () => {
     throw new StoreUnavailable('gone');
   };
-  await assert.rejects(patiently(away), { code: 'unavailable' });
+  await assert.rejects(retryRead(away), { code: 'unavailable' });
   let tries = 0;
   const wrong = async () => {
     tries++;
     throw new GatewayError('video_not_found', 'no');
   };
-  await assert.rejects(patiently(wrong), { code: 'video_not_found' });
+  await assert.rejects(retryRead(wrong), { code: 'video_not_found' });
   assert.equal(tries, 1);
 });
