@@ -1,6 +1,7 @@
 /** Usage records, written together with the sums that include them. */
 
-import type { Row, Transaction } from './operation.ts';
+import type { Transaction } from './operation.ts';
+import { insertRequests, keyBatches } from './request-rows.ts';
 import type { UsageRow } from './usage-row.ts';
 import { addToSums } from './usage-sums.ts';
 
@@ -10,11 +11,17 @@ export type Grouping = keyof typeof GROUPINGS;
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Inserts new records and adds them to the sums. */
-export async function addUsage(transaction: Transaction, records: readonly UsageRow[]): Promise<void> {
+/** Inserts new records of requests and adds them to the sums. */
+export async function addRequests(transaction: Transaction, records: readonly UsageRow[]): Promise<void> {
   if (records.length === 0) return;
-  await transaction.insert('usage_record', records.map(withDay));
+  await insertRequests(transaction, records);
   await addToSums(transaction, records);
+}
+
+/** Inserts the record of a video task and adds it to the sums. */
+export async function addTaskUsage(transaction: Transaction, record: UsageRow): Promise<void> {
+  await transaction.insert('usage_record', [{ day: Math.floor(record.started_at / DAY_MS), ...record }]);
+  await addToSums(transaction, [record]);
 }
 
 /** Changes the cost of an existing record and adds the difference to the sums. */
@@ -29,17 +36,15 @@ export async function correctUsage(
   if (cost !== before) await addToSums(transaction, [record], [{ ...record, cost: before }]);
 }
 
-/** Replaces records with the same ids and corrects the sums. */
-export async function replaceUsage(
+/** Replaces records of requests with the same ids and corrects the sums. */
+export async function replaceRequests(
   transaction: Transaction,
   before: readonly UsageRow[],
   after: readonly UsageRow[],
 ): Promise<void> {
-  for (const { id } of before) await transaction.run('DELETE FROM usage_record WHERE id = :id', { id });
-  if (after.length > 0) await transaction.insert('usage_record', after.map(withDay));
+  for (const { values, pairs } of keyBatches(before)) {
+    await transaction.run(`DELETE FROM usage_request WHERE (at, id) IN (VALUES ${pairs})`, values);
+  }
+  await insertRequests(transaction, after);
   if (before.length > 0) await addToSums(transaction, after, before);
-}
-
-function withDay(record: UsageRow): Row {
-  return { day: Math.floor(record.started_at / DAY_MS), ...record };
 }

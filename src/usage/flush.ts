@@ -16,14 +16,17 @@ export interface FinishedRecord extends BegunRecord {
 export interface PendingBatch {
   begun: BegunRecord[];
   finished: FinishedRecord[];
-  /** Ids of intents whose request was not sent. */
-  withdrawn: string[];
+  /** Intents whose request was not sent. */
+  withdrawn: Flush['withdrawn'];
 }
 
 export type Flush = Required<ParametersOf<'recordUsage'>>;
 
 /** One row of a flush. The rows belong to different requests, so each can be written without the others. */
-export type Entry = { begun: Flush['begun'][number] } | { finished: Flush['finished'][number] } | { withdrawn: string };
+export type Entry =
+  | { begun: Flush['begun'][number] }
+  | { finished: Flush['finished'][number] }
+  | { withdrawn: Flush['withdrawn'][number] };
 
 export interface FlushOptions {
   instance: string;
@@ -47,7 +50,7 @@ export function flushOf(
   { instance, strict, withoutIntent }: FlushOptions,
   onUnencodable: (id: string, error: Error) => void,
 ): Flush {
-  const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn]);
+  const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn.map(({ id }) => id)]);
   const endedAtOnce = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
   const rows = <Item extends BegunRecord, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] =>
     items.flatMap((item) => {
@@ -59,7 +62,7 @@ export function flushOf(
       }
     });
   return {
-    withdrawn: withdrawn.filter((id) => !withoutIntent.delete(id)),
+    withdrawn: withdrawn.filter(({ id }) => !withoutIntent.delete(id)),
     begun: rows(
       begun.filter(({ intent }) => !endedAtOnce.has(intent.id)),
       ({ intent }) => begunRow(intent, instance),
@@ -75,7 +78,7 @@ export function entriesOf({ begun, finished, withdrawn }: Flush): Entry[] {
   return [
     ...begun.map((row) => ({ begun: row })),
     ...finished.map((row) => ({ finished: row })),
-    ...withdrawn.map((id) => ({ withdrawn: id })),
+    ...withdrawn.map((row) => ({ withdrawn: row })),
   ];
 }
 
@@ -91,7 +94,7 @@ export function joinEntries(entries: readonly Entry[]): Flush {
 
 export function requestIdOf(entry: Entry): string {
   if ('begun' in entry) return entry.begun.id;
-  return 'finished' in entry ? entry.finished.row.id : entry.withdrawn;
+  return 'finished' in entry ? entry.finished.row.id : entry.withdrawn.id;
 }
 
 function begunRow(intent: Intent, instance: string): Flush['begun'][number] {

@@ -184,7 +184,7 @@ export function createRecorder({
     withdraw(intent) {
       underWay.delete(intent.id);
       if (!strict) return;
-      waiting.withdrawn.push(intent.id);
+      waiting.withdrawn.push({ id: intent.id, started_at: intent.startedAt });
       flush();
     },
     finish(intent, completion) {

@@ -31,6 +31,7 @@ export async function pruneRecords(
   const today = Math.floor(now() / DAY_MS);
   const oldest = Math.floor((now() - keep) / DAY_MS);
   const maxRecords = Math.floor(maxSize / RECORD_BYTES);
+  await repeatUntilNone(() => store.call('pruneRequestNames', { now: now(), limit: PRUNE_BATCH_SIZE }));
   const fitting = firstFittingDay(await store.call('usageByDay', {}), maxRecords);
   const day = Math.min(today, Math.max(oldest, fitting));
   const pruned = await repeatUntilNone(() => store.call('pruneUsage', { day, limit: PRUNE_BATCH_SIZE }));

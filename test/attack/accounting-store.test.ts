@@ -84,11 +84,11 @@ async function figure({ url }: TestGateway, name: string): Promise<number> {
 
 /** What refuses a record, as a broken column or a rule of the operator's would. */
 const POISON = {
-  sqlite: `CREATE TRIGGER poison BEFORE INSERT ON usage_record WHEN NEW.endpoint_model = 'poison'
+  sqlite: `CREATE TRIGGER poison BEFORE INSERT ON usage_request WHEN NEW.endpoint_model = 'poison'
     BEGIN SELECT RAISE(ABORT, 'poisoned'); END`,
   postgres: `CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'poisoned' USING ERRCODE = '23514'; END $$;
-    CREATE TRIGGER poison BEFORE INSERT ON usage_record FOR EACH ROW
+    CREATE TRIGGER poison BEFORE INSERT ON usage_request FOR EACH ROW
     WHEN (NEW.endpoint_model = 'poison') EXECUTE FUNCTION poison()`,
 };
 

@@ -65,7 +65,7 @@ export async function usageFigures(
 ): Promise<{ figures: Figure[]; interrupted: number; unserved: number }> {
   const rows = (sql: string) => store.do('askUsage', { sql });
   const records = await rows(
-    `SELECT status, upstream_id, input_tokens, output_tokens FROM usage_record WHERE model LIKE '%/chat'`,
+    `SELECT status, upstream_id, input_tokens, output_tokens FROM usage_request WHERE model LIKE '%/chat'`,
   );
   const [left] = await rows('SELECT count(*) AS n FROM inflight');
   const [hours] = await rows(`SELECT sum(requests) AS n FROM usage_hour WHERE model LIKE '%/chat'`);

@@ -1,8 +1,9 @@
 /** Usage records: write-ahead intents, records, sums and retention. */
 
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { findRequest, keyBatches, NAME_RETENTION_MS, NAME_SPAN_MS } from '../request-rows.ts';
 import type { UsageRow } from '../usage-row.ts';
-import { addUsage, GROUPINGS, type Grouping, replaceUsage } from '../usage-rows.ts';
+import { addRequests, GROUPINGS, type Grouping, replaceRequests } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
 
 /** Write-ahead intent of a request. */
@@ -20,26 +21,32 @@ export interface FinishedUsage {
   begun: boolean;
 }
 
+/** An intent whose request was not sent. */
+export type WithdrawnIntent = Pick<InflightRow, 'id' | 'started_at'>;
+
 /** One flush of intents and records. Idempotent: may be repeated if the outcome is unknown. */
-export const recordUsage = writing<{ begun: InflightRow[]; finished: FinishedUsage[]; withdrawn?: string[] }, void>(
-  'usage',
-  async (transaction, { begun, finished, withdrawn = [] }) => {
-    if (begun.length > 0) await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
-    const intended = finished.filter((one) => one.begun).map(({ row }) => row);
-    const others = finished.filter((one) => !one.begun).map(({ row }) => row);
-    const ended = await deleteIntents(transaction, [...withdrawn, ...intended.map(({ id }) => id)]);
-    const known = await recordedIds(transaction, others);
-    await addUsage(transaction, [
-      ...intended.filter(({ id }) => ended.has(id)),
-      ...others.filter(({ id }) => !known.has(id)),
-    ]);
-    await correctInterrupted(
-      transaction,
-      intended.filter(({ id }) => !ended.has(id)),
-      withdrawn.filter((id) => !ended.has(id)),
-    );
-  },
-);
+export const recordUsage = writing<
+  { begun: InflightRow[]; finished: FinishedUsage[]; withdrawn?: WithdrawnIntent[] },
+  void
+>('usage', async (transaction, { begun, finished, withdrawn = [] }) => {
+  if (begun.length > 0) await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
+  const intended = finished.filter((one) => one.begun).map(({ row }) => row);
+  const others = finished.filter((one) => !one.begun).map(({ row }) => row);
+  const ended = await deleteIntents(
+    transaction,
+    [...withdrawn, ...intended].map(({ id }) => id),
+  );
+  const known = await recordedIds(transaction, others);
+  await addRequests(transaction, [
+    ...intended.filter(({ id }) => ended.has(id)),
+    ...others.filter(({ id }) => !known.has(id)),
+  ]);
+  await correctInterrupted(
+    transaction,
+    intended.filter(({ id }) => !ended.has(id)),
+    withdrawn.filter(({ id }) => !ended.has(id)),
+  );
+});
 
 /** Converts the intents of dead gateways, or one of them, to `interrupted` records. */
 export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
@@ -49,7 +56,7 @@ export const recoverUsage = writing<{ now: number; id?: string }, number>('usage
     id === undefined ? { now } : { now, id },
   );
   const records = dead.map(({ started_at, record }) => interruptedRow(String(record), now - Number(started_at)));
-  await addUsage(transaction, records);
+  await addRequests(transaction, records);
   return records.length;
 });
 
@@ -106,6 +113,8 @@ export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (t
 export const usageRecord = reading<{ id: string; keyId: string }, Row | undefined>(
   'usage',
   async (transaction, { id, keyId }) => {
+    const request = await findRequest(transaction, { id, keyId });
+    if (request) return request;
     const sql = (column: string) =>
       `SELECT *, CAST(cost AS text) AS cost FROM usage_record WHERE ${column} = :id AND key_id = :keyId
        ORDER BY started_at DESC LIMIT 1`;
@@ -123,6 +132,7 @@ export interface UsageSumsQuery {
   by: Grouping[];
 }
 
+const DAY_MS = 24 * 3_600_000;
 const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
 
 /** Sums over hours; `cost` is exact and therefore text, counts are numbers. */
@@ -161,12 +171,37 @@ export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
 );
 
 /** Deletes up to `limit` records of earlier days; 0 if none are left. */
-export const pruneUsage = writing<{ day: number; limit: number }, number>('usage', (transaction, { day, limit }) =>
-  transaction.run(
-    `DELETE FROM usage_record WHERE day < :day AND id IN
-     (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :limit)`,
-    { day, limit },
-  ),
+export const pruneUsage = writing<{ day: number; limit: number }, number>(
+  'usage',
+  async (transaction, { day, limit }) => {
+    const requests = await deleteRequests(transaction, { before: day * DAY_MS, limit });
+    if (requests > 0) return requests;
+    return transaction.run(
+      `DELETE FROM usage_record WHERE day < :day AND id IN
+       (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :limit)`,
+      { day, limit },
+    );
+  },
+);
+
+/** Deletes up to `limit` records of requests before a timestamp. */
+async function deleteRequests(transaction: Transaction, values: { before: number; limit: number }): Promise<number> {
+  return transaction.run(
+    `DELETE FROM usage_request WHERE (at, id) IN
+     (SELECT at, id FROM usage_request WHERE at < :before ORDER BY at, id LIMIT :limit)`,
+    values,
+  );
+}
+
+/** Deletes up to `limit` names of requests that are too old to be found by them. */
+export const pruneRequestNames = writing<{ now: number; limit: number }, number>(
+  'usage',
+  (transaction, { now, limit }) =>
+    transaction.run(
+      `DELETE FROM usage_request_name WHERE (span, hash, at) IN
+       (SELECT span, hash, at FROM usage_request_name WHERE span < :span ORDER BY span, hash, at LIMIT :limit)`,
+      { span: Math.floor((now - NAME_RETENTION_MS) / NAME_SPAN_MS), limit },
+    ),
 );
 
 /**
@@ -176,20 +211,20 @@ export const pruneUsage = writing<{ day: number; limit: number }, number>('usage
 async function correctInterrupted(
   transaction: Transaction,
   finished: readonly UsageRow[],
-  unsent: readonly string[],
+  unsent: readonly WithdrawnIntent[],
 ): Promise<void> {
   const before: UsageRow[] = [];
-  for (const [names, marks] of idBatches([...finished.map(({ id }) => id), ...unsent])) {
+  for (const { values, pairs } of keyBatches([...finished, ...unsent])) {
     const found = await transaction.all(
       `SELECT id, started_at, key_id, endpoint_provider, endpoint_model, status, input_tokens, output_tokens,
          cached_tokens, cache_write_tokens, reasoning_tokens, CAST(cost AS text) AS cost
-       FROM usage_record WHERE status = 'interrupted' AND id IN (${marks}) ${transaction.forUpdate}`,
-      names,
+       FROM usage_request WHERE status = 'interrupted' AND (at, id) IN (VALUES ${pairs}) ${transaction.forUpdate}`,
+      values,
     );
     before.push(...found.map((row) => ({ ...row, cost: BigInt(String(row.cost)) }) as unknown as UsageRow));
   }
   const toCorrect = new Set(before.map(({ id }) => id));
-  await replaceUsage(
+  await replaceRequests(
     transaction,
     before,
     finished.filter(({ id }) => toCorrect.has(id)),
@@ -198,19 +233,23 @@ async function correctInterrupted(
 
 /** Start of the oldest of the newest `keep` records, in Unix milliseconds; undefined if there are fewer. */
 export const newestSince = reading<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
-  const sql = 'SELECT started_at FROM usage_record ORDER BY started_at DESC LIMIT 1 OFFSET :skipped';
+  const sql = `SELECT started_at FROM
+      (SELECT at AS started_at FROM usage_request UNION ALL SELECT started_at FROM usage_record) AS records
+    ORDER BY started_at DESC LIMIT 1 OFFSET :skipped`;
   const [row] = await transaction.all(sql, { skipped: Math.max(0, keep - 1) });
   return row && Number(row.started_at);
 });
 
 /** Deletes up to `limit` records that started before a timestamp; 0 if none are left. */
-export const trimUsage = writing<{ before: number; limit: number }, number>('usage', (transaction, values) =>
-  transaction.run(
+export const trimUsage = writing<{ before: number; limit: number }, number>('usage', async (transaction, values) => {
+  const requests = await deleteRequests(transaction, values);
+  if (requests > 0) return requests;
+  return transaction.run(
     `DELETE FROM usage_record WHERE started_at < :before AND id IN
      (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :limit)`,
     values,
-  ),
-);
+  );
+});
 
 /**
  * Deletes intents and returns the ids that existed. The others were recorded by a gateway that took this one for dead, or by
@@ -227,8 +266,8 @@ async function deleteIntents(transaction: Transaction, ids: readonly string[]): 
 
 async function recordedIds(transaction: Transaction, rows: UsageRow[]): Promise<Set<string>> {
   const known = new Set<string>();
-  for (const [names, marks] of idBatches(rows.map(({ id }) => id))) {
-    const found = await transaction.all(`SELECT id FROM usage_record WHERE id IN (${marks})`, names);
+  for (const { values, pairs } of keyBatches(rows)) {
+    const found = await transaction.all(`SELECT id FROM usage_request WHERE (at, id) IN (VALUES ${pairs})`, values);
     for (const { id } of found) known.add(String(id));
   }
   return known;

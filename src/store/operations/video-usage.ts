@@ -5,7 +5,7 @@ import type { LedgerEntry, TerminalStatus } from '../../records/video-task.ts';
 import { finishJob, type Lease, rescheduleJob } from '../job-rows.ts';
 import { reading, writing } from '../operation.ts';
 import type { UsageRow } from '../usage-row.ts';
-import { addUsage, correctUsage } from '../usage-rows.ts';
+import { addTaskUsage, correctUsage } from '../usage-rows.ts';
 
 /** A settled task with its latest ledger amount. Timestamps are Unix milliseconds. */
 export interface VideoUse {
@@ -62,7 +62,7 @@ export const recordTaskUsage = writing<TaskUse, void>('usage', async (transactio
     `SELECT revision, CAST(cost AS text) AS cost FROM usage_record WHERE id = :id ${transaction.forUpdate}`,
     { id },
   );
-  if (!known) await addUsage(transaction, [row]);
+  if (!known) await addTaskUsage(transaction, row);
   else if (Number(known.revision) < revision) await correctUsage(transaction, row, BigInt(String(known.cost)));
   if (!held) await transaction.run('DELETE FROM task_hold WHERE task_id = :id', { id });
 });

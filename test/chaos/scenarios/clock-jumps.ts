@@ -229,7 +229,7 @@ async function shared(stage: Stage): Promise<Figure[]> {
   const held = await leases(store);
   for (const gateway of [one, two]) gateway.signal('SIGTERM');
   await Promise.all([one.ended, two.ended]);
-  const states = await store.do('askUsage', { sql: 'SELECT status FROM usage_record' });
+  const states = await store.do('askUsage', { sql: 'SELECT status FROM usage_request' });
   return prefixed('PostgreSQL', [
     exactly('webhooks lost', keys.filter((key) => !hooks.got.has(key)).length, 0),
     exactly('webhooks received again', hooks.requests() - hooks.got.size, 0),
@@ -259,7 +259,7 @@ async function daylight(stage: Stage, name: string, moment: number): Promise<Fig
   const used = await usageFigures(store, { ...TOKENS, served: chats.served, whole: load.whole });
   const videos = await videoFigures(store, { created: load.created, upstream: films, hooks });
   const [wrong] = await store.do('askUsage', {
-    sql: `SELECT count(*) AS n FROM (SELECT started_at / ${HOUR_MS} AS hour, count(*) AS n FROM usage_record GROUP BY 1) r
+    sql: `SELECT count(*) AS n FROM (SELECT started_at / ${HOUR_MS} AS hour, count(*) AS n FROM usage_request GROUP BY 1) r
       LEFT JOIN (SELECT hour, sum(requests) AS n FROM usage_hour GROUP BY 1) h ON h.hour = r.hour WHERE h.n IS NULL OR h.n <> r.n`,
   });
   await store.close();

@@ -40,7 +40,7 @@ export const frozenRequests: Scenario = {
       await pause(500);
       return performance.now() - began >= FROZEN_MS;
     });
-    const interrupted = `SELECT count(*) AS n FROM usage_record WHERE status = 'interrupted'`;
+    const interrupted = `SELECT count(*) AS n FROM usage_request WHERE status = 'interrupted'`;
     const writtenOff = await count(interrupted);
     one.signal('SIGCONT');
     await pause(4000);

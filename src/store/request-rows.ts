@@ -1,0 +1,98 @@
+/** Records of requests in the order of their time, and how they are found by other names than their ids. */
+
+import { hash } from 'node:crypto';
+import { timeOfRequestId } from '../core/request-id.ts';
+import type { Row, Transaction } from './operation.ts';
+import type { UsageRow } from './usage-row.ts';
+
+/** Largest difference between the time in an id and the start of its request. Ids of earlier versions are random. */
+const MAX_ID_SKEW_MS = 3_600_000;
+/** Time whose names are stored side by side. */
+export const NAME_SPAN_MS = 16_384;
+/** Time for which a request is found by other names. */
+export const NAME_RETENTION_MS = 3 * 24 * 3_600_000;
+const HASH_DIGITS = 12;
+
+/** First part of the key of a request. */
+export function requestTimeOf({ id, started_at }: Pick<UsageRow, 'id' | 'started_at'>): number {
+  const time = timeOfRequestId(id);
+  return time !== undefined && Math.abs(time - started_at) <= MAX_ID_SKEW_MS ? time : started_at;
+}
+
+export async function insertRequests(transaction: Transaction, rows: readonly UsageRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await transaction.insert(
+    'usage_request',
+    rows.map((row) => ({ at: requestTimeOf(row), ...row })),
+  );
+  const names = rows.flatMap(namesOf);
+  if (names.length > 0) await transaction.insert('usage_request_name', names, { ignoreDuplicates: true });
+}
+
+/** A request is found by the id of the upstream's answer, and by its own where that does not tell its time. */
+function namesOf(row: UsageRow): Row[] {
+  const at = requestTimeOf(row);
+  const names = row.upstream_id === null ? [] : [row.upstream_id];
+  if (timeOfRequestId(row.id) !== at) names.push(row.id);
+  return names.map((name) => ({ span: Math.floor(at / NAME_SPAN_MS), hash: hashOf(name), at }));
+}
+
+function hashOf(name: string): number {
+  return Number.parseInt(hash('sha1', name, 'hex').slice(0, HASH_DIGITS), 16);
+}
+
+const BY_KEY = 'SELECT *, CAST(cost AS text) AS cost FROM usage_request WHERE at = :at';
+
+/** The latest request of a key with this id, or with this id of the upstream's answer. */
+export async function findRequest(
+  transaction: Transaction,
+  { id, keyId }: { id: string; keyId: string },
+): Promise<Row | undefined> {
+  const at = timeOfRequestId(id);
+  const sql = `${BY_KEY} AND id = :id AND key_id = :keyId`;
+  const [found] = at === undefined ? [] : await transaction.all(sql, { at, id, keyId });
+  if (found) return found;
+  for (const time of await timesOfName(transaction, id)) {
+    const named = `${BY_KEY} AND (id = :id OR upstream_id = :id) AND key_id = :keyId`;
+    const [row] = await transaction.all(named, { at: time, id, keyId });
+    if (row) return row;
+  }
+  return undefined;
+}
+
+/** Steps from span to span, newest first, so that each costs two look-ups. */
+async function timesOfName(transaction: Transaction, name: string): Promise<number[]> {
+  const rows = await transaction.all(
+    `WITH RECURSIVE spans (span) AS (
+       SELECT max(span) FROM usage_request_name
+       UNION ALL
+       SELECT (SELECT max(span) FROM usage_request_name WHERE span < spans.span) FROM spans WHERE spans.span IS NOT NULL
+     )
+     SELECT usage_request_name.at FROM spans JOIN usage_request_name ON usage_request_name.span = spans.span
+     WHERE hash = :hash ORDER BY usage_request_name.at DESC`,
+    { hash: hashOf(name) },
+  );
+  return rows.map(({ at }) => Number(at));
+}
+
+/** Keys of requests as parameters of a list of pairs; few sizes, so that few statements are prepared. */
+export function keyBatches(rows: readonly Pick<UsageRow, 'id' | 'started_at'>[]): { values: Row; pairs: string }[] {
+  const batches: { values: Row; pairs: string }[] = [];
+  for (let start = 0; start < rows.length; ) {
+    const size = KEY_LIST_SIZES.find((candidate) => candidate >= rows.length - start) ?? MAX_KEYS;
+    const values: Row = {};
+    const pairs: string[] = [];
+    for (let index = 0; index < size; index++) {
+      const row = rows[Math.min(start + index, rows.length - 1)] as (typeof rows)[number];
+      values[`at${index}`] = requestTimeOf(row);
+      values[`id${index}`] = row.id;
+      pairs.push(`(CAST(:at${index} AS bigint), CAST(:id${index} AS text))`);
+    }
+    batches.push({ values, pairs: pairs.join(', ') });
+    start += size;
+  }
+  return batches;
+}
+
+const MAX_KEYS = 512;
+const KEY_LIST_SIZES = [1, 8, 64, MAX_KEYS];
