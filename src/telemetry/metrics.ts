@@ -1,7 +1,8 @@
 /** Prometheus metrics. Labels have a bounded number of values, and none of them names a key. */
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Usage } from '../core/chat.ts';
+import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelLimiter } from './label-limiter.ts';
 import type { CallFacts, RequestFacts, RequestObserver, TelemetryEvents } from './observer.ts';
 
@@ -29,37 +30,47 @@ const MAX_MODEL_LABELS = 200;
 const MAX_PROVIDER_LABELS = 100;
 const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
+/** Delay of the process metrics after the start, which they would make longer. */
+const PROCESS_METRICS_DELAY_MS = 1000;
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 export function createMetrics(options: MetricsOptions): Metrics {
-  const registry = new Registry();
-  const instruments = createInstruments(registry);
-  addGauges(registry, options);
+  const instruments = createInstruments();
+  const families = createFamilies(instruments);
+  addGauges(instruments, options);
+  setTimeout(loadProcessMetrics, PROCESS_METRICS_DELAY_MS).unref();
   return {
-    observer: createMetricsObserver(instruments),
-    events: createEventCounters(instruments),
-    text: async () => await Registry.merge([registry, processRegistry()]).metrics(),
-    contentType: registry.contentType,
+    observer: createMetricsObserver(families),
+    events: createEventCounters(families),
+    async text() {
+      const [own, process] = await Promise.all([
+        instruments.text(),
+        loadProcessMetrics().then((registry) => registry.metrics()),
+      ]);
+      return `${own}\n\n${process}`;
+    },
+    contentType: CONTENT_TYPE,
   };
 }
 
-type Instruments = ReturnType<typeof createInstruments>;
+type Families = ReturnType<typeof createFamilies>;
 
-function createInstruments(registry: Registry) {
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter({ name: `polygate_${name}`, help, labelNames, registers: [registry] });
-  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Histogram({ name: `polygate_${name}`, help, labelNames, buckets: DURATION_BUCKETS_S, registers: [registry] });
+function createFamilies(instruments: Instruments) {
+  const counter = (name: string, help: string, labelNames?: string[]) =>
+    instruments.counter(`polygate_${name}`, help, labelNames);
+  const histogram = (name: string, help: string, labelNames: string[]) =>
+    instruments.histogram(`polygate_${name}`, help, DURATION_BUCKETS_S, labelNames);
+  const requests = counter('requests_total', 'Requests by route and outcome.', [
+    'route',
+    'protocol',
+    'status_class',
+    'outcome',
+  ]);
+  const inFlight = { count: 0 };
+  instruments.gauge('polygate_requests_in_flight', 'Requests in flight.', () => inFlight.count);
   return {
-    requests: counter('requests_total', 'Requests by route and outcome.', [
-      'route',
-      'protocol',
-      'status_class',
-      'outcome',
-    ]),
-    inFlight: new Gauge({
-      name: 'polygate_requests_in_flight',
-      help: 'Requests in flight.',
-      registers: [registry],
-    }),
+    requests,
+    inFlight,
     seconds: histogram('request_seconds', 'Duration from the request head to the end of the response.', [
       'route',
       'protocol',
@@ -80,85 +91,79 @@ function createInstruments(registry: Registry) {
   };
 }
 
-function createMetricsObserver(instruments: Instruments): RequestObserver {
+function createMetricsObserver(families: Families): RequestObserver {
+  const { inFlight } = families;
   return {
     begin() {
-      instruments.inFlight.inc();
+      inFlight.count += 1;
       return {
         attemptStarting: () => ({}),
-        callEnded: (call) => countCall(instruments, call),
+        callEnded: (call) => countCall(families, call),
         requestEnded(end) {
-          instruments.inFlight.dec();
-          countRequest(instruments, end);
+          inFlight.count -= 1;
+          countRequest(families, end);
         },
       };
     },
   };
 }
 
-function countRequest({ requests, seconds }: Instruments, end: RequestFacts): void {
+function countRequest({ requests, seconds }: Families, end: RequestFacts): void {
   const { route, protocol, status, outcome, milliseconds } = end;
   const statusClass = status === undefined ? 'none' : `${Math.floor(status / 100)}xx`;
-  requests.inc({ route, protocol, status_class: statusClass, outcome });
-  seconds.observe({ route, protocol }, milliseconds / 1000);
+  requests.with(route, protocol, statusClass, outcome).add(1);
+  seconds.with(route, protocol).observe(milliseconds / 1000);
 }
 
-function countCall(instruments: Instruments, { attempts, usage, cost, firstByte, status }: CallFacts): void {
+function countCall(families: Families, { attempts, usage, cost, firstByte, status }: CallFacts): void {
   for (const [index, attempt] of attempts.entries()) {
     const { milliseconds, error } = attempt;
     const isLast = index === attempts.length - 1;
-    const labels = labelsOf(instruments, attempt);
+    const provider = families.provider(attempt.provider);
     const outcome = error ?? (isLast && status === 'client-closed' ? 'client_closed' : 'ok');
-    instruments.attempts.inc({ ...labels, outcome });
-    instruments.attemptSeconds.observe({ provider: labels.provider }, milliseconds / 1000);
-    if (!isLast) instruments.fallbacks.inc({ provider: labels.provider });
+    families.attempts.with(provider, families.model(attempt.model), outcome).add(1);
+    families.attemptSeconds.with(provider).observe(milliseconds / 1000);
+    if (!isLast) families.fallbacks.with(provider).add(1);
   }
   const last = attempts.at(-1);
   if (!last) return;
-  const labels = labelsOf(instruments, last);
-  if (firstByte !== undefined) instruments.firstByte.observe(labels, firstByte / 1000);
-  for (const [kind, member] of Object.entries(TOKEN_KINDS)) {
+  const provider = families.provider(last.provider);
+  const model = families.model(last.model);
+  if (firstByte !== undefined) families.firstByte.with(provider, model).observe(firstByte / 1000);
+  for (const [kind, member] of TOKEN_KINDS) {
     const count = usage?.[member];
-    if (count !== undefined && count > 0) instruments.tokens.inc({ ...labels, kind }, count);
+    if (count !== undefined && count > 0) families.tokens.with(provider, model, kind).add(count);
   }
-  if (cost) instruments.cost.inc(labels, Number(cost) / 1e12);
+  if (cost) families.cost.with(provider, model).add(Number(cost) / 1e12);
 }
 
-function labelsOf({ model, provider }: Instruments, attempt: { provider: string; model: string }) {
-  return { provider: provider(attempt.provider), model: model(attempt.model) };
-}
+const TOKEN_KINDS = [
+  ['input', 'input'],
+  ['output', 'output'],
+  ['cached', 'cached'],
+  ['cache_write', 'cacheWrite'],
+  ['reasoning', 'reasoning'],
+  ['audio_input', 'audioInput'],
+  ['audio_output', 'audioOutput'],
+] as const satisfies [string, keyof Usage][];
 
-const TOKEN_KINDS = {
-  input: 'input',
-  output: 'output',
-  cached: 'cached',
-  cache_write: 'cacheWrite',
-  reasoning: 'reasoning',
-  audio_input: 'audioInput',
-  audio_output: 'audioOutput',
-} as const satisfies Record<string, keyof Usage>;
-
-function createEventCounters(instruments: Instruments): TelemetryEvents {
+function createEventCounters(families: Families): TelemetryEvents {
+  const { provider: providerLabel, model: modelLabel } = families;
   return {
-    videoStatusChanged: (status) => instruments.videos.inc({ status }),
-    videoMirrorFailed: () => instruments.unmirrored.inc(),
-    unknownVideoStatus: (provider) => instruments.unknownStatuses.inc({ provider: instruments.provider(provider) }),
-    webhookAttempted: (outcome) => instruments.webhooks.inc({ outcome }),
-    endpointCooledDown: (provider, model) => instruments.cooldowns.inc(labelsOf(instruments, { provider, model })),
+    videoStatusChanged: (status) => families.videos.with(status).add(1),
+    videoMirrorFailed: () => families.unmirrored.with().add(1),
+    unknownVideoStatus: (provider) => families.unknownStatuses.with(providerLabel(provider)).add(1),
+    webhookAttempted: (outcome) => families.webhooks.with(outcome).add(1),
+    endpointCooledDown: (provider, model) => families.cooldowns.with(providerLabel(provider), modelLabel(model)).add(1),
   };
 }
 
-/** Gauges are read at each scrape. */
-function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost, usageRefused }: MetricsOptions): void {
+function addGauges(
+  instruments: Instruments,
+  { storeWritable, usageWaiting, usageLost, usageRefused }: MetricsOptions,
+): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
-    new Gauge({
-      name: `polygate_${name}`,
-      help,
-      registers: [registry],
-      async collect() {
-        this.set(await read());
-      },
-    });
+    instruments.gauge(`polygate_${name}`, help, read);
   gauge('store_writable', '1 if the store is writable.', async () => Number(await storeWritable()));
   if (usageWaiting) gauge('usage_records_waiting', 'Usage records that wait to be written.', usageWaiting);
   if (usageRefused) {
@@ -167,12 +172,14 @@ function addGauges(registry: Registry, { storeWritable, usageWaiting, usageLost,
   if (usageLost) gauge('usage_records_lost', 'Usage records lost since the start.', usageLost);
 }
 
-let processMetrics: Registry | undefined;
+let processMetrics: Promise<Registry> | undefined;
 
 /** Memory, CPU, garbage collection and event loop lag, collected once for the whole process. */
-function processRegistry(): Registry {
-  if (processMetrics) return processMetrics;
-  processMetrics = new Registry();
-  collectDefaultMetrics({ register: processMetrics });
+function loadProcessMetrics(): Promise<Registry> {
+  processMetrics ??= import('prom-client').then(({ collectDefaultMetrics, Registry }) => {
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    return registry;
+  });
   return processMetrics;
 }
