@@ -28,6 +28,11 @@ export function suiteOf(file) {
   return suite;
 }
 
+/** Whether a file needs a process of its own: slow ones start, kill and measure processes. */
+export function runsAlone(file) {
+  return suiteOf(file).slow;
+}
+
 /** Whether the tests of a file run on each engine of the store. */
 export function usesBothEngines(file) {
   return readFileSync(join(root, file), 'utf8').includes('forEachStore(');

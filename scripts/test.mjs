@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { writeGroups } from './groups.mjs';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
 
@@ -94,11 +95,13 @@ async function runTests(node, { files, engines, counts }) {
     '--import=./test/seed.ts',
     '--test',
     '--test-reporter=spec',
-    '--test-timeout=120000',
+    // Ends what hangs; a group of files counts as one test.
+    '--test-timeout=300000',
     // One more than there are cores: some always wait for something.
     `--test-concurrency=${availableParallelism() + 1}`,
   ];
-  return run(node, [...options, ...files], {
+  const groups = writeGroups(files);
+  return run(node, [...options, ...groups.programs], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...environment,
@@ -107,7 +110,7 @@ async function runTests(node, { files, engines, counts }) {
       ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),
     },
     onOutput,
-  });
+  }).finally(groups.remove);
 }
 
 function summarise(counts) {

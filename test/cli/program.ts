@@ -1,6 +1,6 @@
 /**
  * The program in a folder of its own, with an environment that holds nothing else: as a process, or one command after the
- * other in a process that all tests of a file share.
+ * other in a process that tests share.
  */
 
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { after, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { CommandRequest } from './command-server.ts';
 
 const main = join(import.meta.dirname, '../../src/main.ts');
@@ -66,18 +66,21 @@ function inherited(): CommandRequest['environment'] {
 
 let server: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
-after(() => server?.kill());
 
-/** One command at a time: they share the output and the folder of their process. */
+/** One command at a time: they share the output and the folder of their process, which ends with this one. */
 function ask(request: CommandRequest): Promise<Outcome> {
   const answer = last.then(async () => {
     server ??= fork(join(import.meta.dirname, 'command-server.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    server.ref();
+    server.channel?.ref();
     server.send(request);
     const waiting = new AbortController();
     const [outcome] = await Promise.race([
       once(server, 'message', waiting),
       once(server, 'exit', waiting).then(() => assert.fail(`polygate ${request.args.join(' ')} ended its process`)),
     ]).finally(() => waiting.abort());
+    server.unref();
+    server.channel?.unref();
     return outcome as Outcome;
   });
   last = answer.catch(() => {});
