@@ -45,7 +45,6 @@ ALLOWED.main = ['cli'];
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */
 const RESTRICTED: Record<string, string[]> = {
   undici: ['transport', 'net'],
-  fastify: ['http'],
   'node:http': ['http'],
   pg: ['store'],
   'node:sqlite': ['store'],

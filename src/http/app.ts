@@ -1,33 +1,30 @@
 /** The gateway's server: finds the route of each request, whose it is, and what its key may use of it. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
 import { limitConnections } from './connection-limits.ts';
-import { connectionEnder } from './connections.ts';
 import { createOperatorCheck } from './operator-access.ts';
-import { createRequestContext, type RequestContext, splitUrl } from './request-context.ts';
+import { RequestContext, splitUrl } from './request-context.ts';
 import type { FoundRoute, MissedRoute } from './route-table.ts';
 import { createRoutes } from './routes/index.ts';
-import { createServer } from './server.ts';
+import { createServer, type HttpServer } from './server.ts';
 
-interface RoutedContext extends RequestContext {
-  found: FoundRoute<RequestContext> | MissedRoute;
-}
+type RoutedContext = RequestContext & { found: FoundRoute<RequestContext> | MissedRoute };
 
 const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
-export function createApp(options: AppOptions): FastifyInstance {
+export function createApp(options: AppOptions): HttpServer {
   const { admission, bodyLimit, bodyBudget, log, observer } = options;
   const table = createRoutes(options);
   const authenticate = createAuthentication(options);
   const checkOperator = createOperatorCheck({ ...options.operator, log });
 
-  function createContext(request: FastifyRequest, reply: FastifyReply): RoutedContext {
-    const { path, query } = splitUrl(request.originalUrl);
-    const found = table.find(request.method, path, query);
-    const target = { path, query, protocol: found.protocol };
-    return { ...createRequestContext(request, reply, { ...target, log, observer }), found };
+  function createContext(request: IncomingMessage, response: ServerResponse): RoutedContext {
+    const { path, query } = splitUrl(request.url ?? '/');
+    const found = table.find(request.method ?? 'GET', path, query);
+    const context = new RequestContext(request, response, { path, query, protocol: found.protocol, log, observer });
+    return Object.assign(context, { found });
   }
 
   async function admit(context: RoutedContext): Promise<string | undefined> {
@@ -61,8 +58,6 @@ export function createApp(options: AppOptions): FastifyInstance {
       return found.route.handle(context, found.match);
     },
   });
-  const endConnections = connectionEnder(app.server);
   limitConnections(app.server, { ...options, perAddress: options.connectionsPerAddress });
-  app.addHook('preClose', async () => endConnections());
   return app;
 }

@@ -7,19 +7,16 @@ import type { Json } from '../core/json/json.ts';
 import type { CatalogQuery } from '../core/protocol.ts';
 import type { RequestContext } from './request-context.ts';
 
-export function answerCatalog(
-  { protocol, request, send }: RequestContext,
-  asked: CatalogQuery,
-  catalog: Catalog,
-): unknown {
+export function answerCatalog(context: RequestContext, asked: CatalogQuery, catalog: Catalog): void {
+  const { protocol, request } = context;
   const { body, etag } = cached(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => answerOf(asked));
   const headers = {
     'content-type': 'application/json',
     etag,
     'cache-control': 'public, max-age=0, must-revalidate',
   };
-  if (matches(request.headers['if-none-match'], etag)) return send({ status: 304, headers });
-  return send({ headers, body });
+  if (matches(request.headers['if-none-match'], etag)) context.send({ status: 304, headers });
+  else context.send({ headers, body });
 
   function answerOf(query: CatalogQuery): Json {
     switch (query.type) {

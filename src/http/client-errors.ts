@@ -2,10 +2,10 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { errorAnswer } from './errors.ts';
+import type { HttpContext } from './request-context.ts';
 
 export interface ClientErrorOptions {
   newRequestId(): string;
@@ -38,21 +38,18 @@ export type AnswerClientError = (error: ClientError, socket: Socket) => void;
 /** Bytes of a malformed request that are searched for its path. */
 const MAX_REQUEST_LINE_BYTES = 4096;
 
-/** The state of a request by its reply. */
-export function lastRequestOf(
-  reply: FastifyReply,
-  { path, refuse }: { path: string; refuse(error: GatewayError): void },
-): LastRequest {
-  const { headersSent, writableFinished } = reply.raw;
+export function lastRequestOf(context: HttpContext): LastRequest {
+  const { request, response, path, isAnswered } = context;
+  const closeAfterwards = (): void => void response.setHeader('connection', 'close');
   return {
     path,
-    isOpen: !reply.sent && !headersSent,
-    isComplete: reply.request.raw.complete,
-    isAnswering: reply.sent && !writableFinished,
-    closeAfterwards: () => void reply.raw.setHeader('connection', 'close'),
+    isOpen: !isAnswered && !response.headersSent,
+    isComplete: request.complete,
+    isAnswering: isAnswered && !response.writableFinished,
+    closeAfterwards,
     refuse(error) {
-      reply.header('connection', 'close');
-      refuse(error);
+      closeAfterwards();
+      context.refuse(error);
     },
   };
 }

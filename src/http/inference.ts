@@ -22,7 +22,7 @@ export async function answerInference(
   { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
 ): Promise<unknown> {
-  const { reply, headers, observation } = context;
+  const { response, headers, observation } = context;
   const key = keyOf(context);
   const models = options.models();
   const { call, model } = await readCall(context, {
@@ -49,12 +49,12 @@ export async function answerInference(
   const { meter, limitOf, discard } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
-  reply.hijack();
+  context.isAnswered = true;
   const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
-  const answer = createReply(reply.raw, headers);
+  const answer = createReply(response, headers);
   const carried = dispatch(bounded, route, answer, { ...dispatching, meter }).finally(discard);
   const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(meter, ended) }, carried);
-  if (outcome.status === 'refused' && outcome.error && !reply.raw.destroyed) {
+  if (outcome.status === 'refused' && outcome.error && !response.destroyed) {
     const refusal = errorAnswer(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(refusal.body.length) };
@@ -82,11 +82,10 @@ interface Reading {
 }
 
 async function readCall(
-  { protocol, request, requestId, observation }: RequestContext,
+  { protocol, request, body: bytes, requestId, observation }: RequestContext,
   { operation, match, owner, defaultModel }: Reading,
 ): Promise<{ call: InferenceCall; model: string }> {
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const body: Json = await readBody(bytes, { names: operation.names });
   await yieldIfLarge(bytes.length);
   if (match.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;

@@ -21,7 +21,7 @@ export interface ObservationOptions {
 const UNLOGGED_ROUTES = ['health', 'readiness', 'metrics'];
 
 export interface ObservedRequest {
-  request: { method: string; headers: IncomingHttpHeaders };
+  request: { method?: string; headers: IncomingHttpHeaders };
   response: ServerResponse;
   requestId: string;
   /** Id of the client's protocol. */
@@ -56,7 +56,7 @@ export function observe(
   { observer, log }: ObservationOptions,
 ): Observation {
   const started = performance.now();
-  const { method, headers } = request;
+  const { method = 'GET', headers } = request;
   const { traceparent, tracestate } = headers as Record<string, string | undefined>;
   const watched: RequestObservation | undefined = observer?.begin({ requestId, method, traceparent, tracestate });
   let told: Promise<DispatchOutcome> | undefined;

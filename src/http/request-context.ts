@@ -1,50 +1,25 @@
-/** Request context: a request and its state for handlers, and the functions that respond through the framework. */
+/** Request context: a request and its state for handlers, and the functions that respond where no upstream does. */
 
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import type { Key } from '../keys/store.ts';
-import type { BodyReservation } from './body-budget.ts';
 import { causeOf, errorAnswer } from './errors.ts';
 import { type Observation, type ObservationOptions, observe } from './observation.ts';
 import { createRequestHold, type RequestHold } from './request-hold.ts';
-import { createResponseHeaders, type ResponseHeaders } from './response-headers.ts';
-
-/** Context common to all servers. */
-export interface HttpContext {
-  requestId: string;
-  /** Protocol of the credentials and of error responses. */
-  protocol: Protocol;
-  path: string;
-  query: URLSearchParams;
-  request: FastifyRequest;
-  reply: FastifyReply;
-  headers: ResponseHeaders;
-  hold: RequestHold;
-  /** Memory reserved for the body. */
-  body?: BodyReservation;
-  send(answer: HttpAnswer): FastifyReply;
-  /** Sends an error in the format of the protocol. */
-  refuse(error: GatewayError): FastifyReply;
-}
-
-/** Context of a request on the gateway's server. */
-export interface RequestContext extends HttpContext {
-  observation: Observation;
-  /** Authenticated key; absent on routes without one. */
-  key?: Key;
-}
+import { ResponseHeaders } from './response-headers.ts';
+import { writeAnswer } from './write-answer.ts';
 
 export interface HttpAnswer {
   /** 200 if absent. */
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as JSON unless it is bytes or a stream. */
-  body?: Json | Buffer | Readable;
+  /** Sent as JSON unless it is text, bytes or a stream. */
+  body?: Json | string | Buffer | Readable;
 }
 
 /** Request line as the route table reads it. */
@@ -54,51 +29,76 @@ export interface RequestTarget {
   protocol: Protocol;
 }
 
-export function createHttpContext(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { path, query, protocol, log }: RequestTarget & { log: Logger },
-): HttpContext {
-  const requestId = newRequestId();
-  const headers = createResponseHeaders(requestId, protocol.requestIdHeader);
+const NO_BODY = Buffer.alloc(0);
 
-  function send({ status = 200, headers: own, body }: HttpAnswer): FastifyReply {
-    return reply.code(status).headers(headers.with(own)).send(body);
+/** Context common to all servers. */
+export class HttpContext {
+  readonly requestId: string = newRequestId();
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Protocol of the credentials and of error responses. */
+  readonly protocol: Protocol;
+  readonly headers: ResponseHeaders;
+  readonly hold: RequestHold;
+  readonly log: Logger;
+  /** The body of the request; empty where it has none. */
+  body: Buffer = NO_BODY;
+  /** Whether a response is being written. */
+  isAnswered = false;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { path, query, protocol, log }: RequestTarget & { log: Logger },
+  ) {
+    this.request = request;
+    this.response = response;
+    this.path = path;
+    this.query = query;
+    this.protocol = protocol;
+    this.log = log;
+    this.headers = new ResponseHeaders(this.requestId, protocol.requestIdHeader);
+    this.hold = createRequestHold(response);
   }
 
-  return {
-    requestId,
-    protocol,
-    path,
-    query,
-    request,
-    reply,
-    headers,
-    hold: createRequestHold(reply.raw),
-    send,
-    refuse(error) {
-      if (error.code === 'internal_error') log.error({ requestId, cause: causeOf(error) }, 'internal error');
-      return send(errorAnswer(error, protocol, requestId));
-    },
-  };
+  send({ status = 200, headers, body }: HttpAnswer): void {
+    this.isAnswered = true;
+    this.hold.release();
+    writeAnswer(this.response, { status, headers: this.headers.with(headers), body }, (error) => this.refuse(error));
+  }
+
+  /** Sends an error in the format of the protocol; ends the connection where a response has begun. */
+  refuse(error: GatewayError): void {
+    if (error.code === 'internal_error') {
+      this.log.error({ requestId: this.requestId, cause: causeOf(error) }, 'internal error');
+    }
+    if (this.response.headersSent) this.response.destroy();
+    else this.send(errorAnswer(error, this.protocol, this.requestId));
+  }
 }
 
-export function createRequestContext(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { log, observer, ...target }: RequestTarget & ObservationOptions & { log: Logger },
-): RequestContext {
-  const context = createHttpContext(request, reply, { ...target, log });
-  const { requestId, protocol } = context;
-  const observation = observe({ request, response: reply.raw, requestId, protocol: protocol.id }, { observer, log });
-  return {
-    ...context,
-    observation,
-    refuse(error) {
-      observation.error = error.code;
-      return context.refuse(error);
-    },
-  };
+/** Context of a request on the gateway's server. */
+export class RequestContext extends HttpContext {
+  readonly observation: Observation;
+  /** Authenticated key; absent on routes without one. */
+  key?: Key;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    options: RequestTarget & ObservationOptions & { log: Logger },
+  ) {
+    super(request, response, options);
+    const { requestId, protocol } = this;
+    this.observation = observe({ request, response, requestId, protocol: protocol.id }, options);
+  }
+
+  override refuse(error: GatewayError): void {
+    this.observation.error = error.code;
+    super.refuse(error);
+  }
 }
 
 /** Throws `invalid_api_key`. */
@@ -107,8 +107,10 @@ export function keyOf({ key }: Pick<RequestContext, 'key'>): Key {
   return key;
 }
 
+const NO_QUERY = new URLSearchParams();
+
 export function splitUrl(url: string): { path: string; query: URLSearchParams } {
   const mark = url.indexOf('?');
-  if (mark < 0) return { path: url, query: new URLSearchParams() };
+  if (mark < 0) return { path: url, query: NO_QUERY };
   return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
 }

@@ -1,8 +1,7 @@
 /** HTTP server: takes each request from its head through the checks of its server and its body to its handler. */
 
-import type { IncomingMessage } from 'node:http';
+import { createServer as createNodeServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
@@ -10,9 +9,9 @@ import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { createClientErrorAnswer, lastRequestOf } from './client-errors.ts';
 import { HTTP_OPTIONS } from './connection-limits.ts';
+import { connectionEnder } from './connections.ts';
 import type { HttpContext } from './request-context.ts';
 import { checkHead } from './request-head.ts';
-import { nothingAt } from './route-table.ts';
 
 export interface ServerOptions<Context extends HttpContext> {
   /** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
@@ -20,121 +19,103 @@ export interface ServerOptions<Context extends HttpContext> {
   /** Largest body in bytes. */
   bodyLimit: number;
   bodyBudget: BodyBudget;
-  /** In whose shape errors are written about what is no request at all. */
+  /** In whose shape errors are written about malformed requests. */
   protocolOf(path: string): Protocol;
-  createContext(request: FastifyRequest, reply: FastifyReply): Context;
+  createContext(request: IncomingMessage, response: ServerResponse): Context;
   /**
    * Decides by the head alone whether a request is handled. Returns the owner of its body in the budget of bodies; without
-   * one, room is taken as the body arrives. Throws what the client is refused with.
+   * one, room is taken as the body arrives. Throws the refusal.
    */
-  admit(context: Context): Promise<string | undefined>;
+  admit(context: Context): Promise<string | undefined> | string | undefined;
   handle(context: Context): unknown;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    context?: HttpContext;
-  }
+export interface HttpServer {
+  /** The server of Node, for limits on its connections. */
+  readonly server: Server;
+  /** Rejects with the error of the system, e.g. `EADDRINUSE`. */
+  listen(address: { host: string; port: number }): Promise<void>;
+  /** Refuses new requests, and resolves when the running ones have ended. */
+  close(): Promise<void>;
 }
+
+/** Idle timeout of a client's connection between two requests: longer than the pools of common clients keep one. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** Key of a socket for the context of its last request. */
 const LAST = Symbol('last request');
 
 type ClientSocket = Socket & { [LAST]?: HttpContext };
 
-/** The URL is read by the server's route table; for the framework there is one route. */
-const FRAMEWORK_PATH = '/';
-const METHODS = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+export function createServer<Context extends HttpContext>(options: ServerOptions<Context>): HttpServer {
+  const { requestTimeoutMs, bodyLimit, bodyBudget, protocolOf, createContext, admit, handle } = options;
+  const server = createNodeServer({
+    ...HTTP_OPTIONS,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  });
+  const endConnections = connectionEnder(server);
+  let closing = false;
 
-export function createServer<Context extends HttpContext>({
-  requestTimeoutMs,
-  bodyLimit,
-  bodyBudget,
-  protocolOf,
-  createContext,
-  admit,
-  handle,
-}: ServerOptions<Context>): FastifyInstance {
-  const app: FastifyInstance = Fastify({
-    http: HTTP_OPTIONS,
-    clientErrorHandler: createClientErrorAnswer({
+  server.on(
+    'clientError',
+    createClientErrorAnswer({
       newRequestId,
       protocolOf,
       lastRequest(socket: ClientSocket) {
         const last = socket[LAST];
-        return last && lastRequestOf(last.reply, last);
+        return last && lastRequestOf(last);
       },
     }),
-    bodyLimit,
-    requestTimeout: requestTimeoutMs,
-    logger: false,
-    exposeHeadRoutes: false,
-    rewriteUrl: () => FRAMEWORK_PATH,
-    forceCloseConnections: 'idle',
-  });
-  app.decorateRequest('context', undefined);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const reservation = request.context?.body ?? bodyBudget.open('', 0);
-    if (!reservation) throw noRoom();
-    return readBytes(payload, { headers: request.headers, limit: bodyLimit, reservation });
+  );
+  server.on('request', (request, response) => {
+    const context = createContext(request, response);
+    (request.socket as ClientSocket)[LAST] = context;
+    answer(context).catch((error) => context.refuse(toGatewayError(error)));
   });
 
-  function contextOf(request: FastifyRequest, reply: FastifyReply): Context {
-    request.context ??= createContext(request, reply);
-    (request.raw.socket as ClientSocket)[LAST] = request.context;
-    return request.context as Context;
+  async function answer(context: Context): Promise<void> {
+    if (closing) throw stopping(context);
+    checkHead(context.request);
+    const admitted = admit(context);
+    const owner = admitted instanceof Promise ? await admitted : admitted;
+    const { request } = context;
+    if (hasBody(request.headers)) {
+      const reservation = reserveBody(context, owner);
+      context.body = await readBytes(request, { headers: request.headers, limit: bodyLimit, reservation });
+    }
+    await handle(context);
   }
 
   /** Reserves room for the body until the request ends. */
-  function reserveBody({ request, hold }: HttpContext, owner: string): BodyReservation | undefined {
-    if (!hasBody(request.headers)) return undefined;
-    const announced = announcedLength(request.headers);
-    const body = bodyBudget.open(owner, announced > bodyLimit ? 0 : announced);
-    if (!body) throw noRoom();
-    hold.keep(body.release);
-    return body;
+  function reserveBody({ request, hold }: HttpContext, owner: string | undefined): BodyReservation {
+    const announced = owner === undefined ? 0 : announcedLength(request.headers);
+    const reservation = bodyBudget.open(owner ?? '', announced > bodyLimit ? 0 : announced);
+    if (!reservation) throw noRoom();
+    hold.keep(reservation.release);
+    return reservation;
   }
 
-  // The body of a stranger is never read.
-  app.addHook('onRequest', async (request, reply) => {
-    const context = contextOf(request, reply);
-    try {
-      checkHead(request.raw);
-      const owner = await admit(context);
-      if (owner !== undefined) context.body = reserveBody(context, owner);
-    } catch (error) {
-      return context.refuse(toGatewayError(error));
-    }
-  });
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    request.context?.hold.release();
-    done(null, payload);
-  });
-  app.route({
-    method: METHODS,
-    url: FRAMEWORK_PATH,
-    async handler(request, reply) {
-      const context = contextOf(request, reply);
-      try {
-        return await handle(context);
-      } catch (error) {
-        return context.refuse(toGatewayError(error));
-      }
+  return {
+    server,
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ host, port }, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      }),
+    close() {
+      closing = true;
+      if (!server.listening) return Promise.resolve();
+      endConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
     },
-  });
-  app.setErrorHandler((error, request, reply) => contextOf(request, reply).refuse(bodyError(error)));
-  // For methods that the framework does not know; no route has one.
-  app.setNotFoundHandler((request, reply) => {
-    const context = contextOf(request, reply);
-    return context.refuse(nothingAt(request.method, context.path));
-  });
-  return app;
+  };
 }
 
-function bodyError(error: unknown): GatewayError {
-  const { code } = error as { code?: string };
-  if (code?.startsWith('FST_ERR'))
-    return new GatewayError('invalid_request', 'The body could not be read in full.', { cause: error });
-  return toGatewayError(error);
+function stopping({ response }: HttpContext): GatewayError {
+  response.setHeader('connection', 'close');
+  return new GatewayError('unavailable', 'The gateway is stopping; try again.');
 }

@@ -1,6 +1,5 @@
 /** Video content routes: for the owner of a task, and for holders of a signed URL. */
 
-import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import type { Content } from '../videos/mirror/content.ts';
@@ -13,7 +12,7 @@ export async function answerContent(
   context: RequestContext,
   { owner, id }: { owner: string; id: string },
   options: VideoOptions,
-): Promise<FastifyReply> {
+): Promise<void> {
   const index = readIndex(context.query);
   const task = await options.videos.get(owner, id);
   if (task.status !== 'completed') {
@@ -36,7 +35,7 @@ export async function answerFile(
   context: RequestContext,
   { id, index }: { id: string; index: number },
   options: VideoOptions,
-): Promise<FastifyReply> {
+): Promise<void> {
   options.checkFileUrl(id, index, signatureOf(context));
   const task = await options.videos.find(id);
   const kept = task.assets[index]?.kept;
@@ -46,11 +45,7 @@ export async function answerFile(
 }
 
 /** A picture of an answer. Authorized by the signature, which is checked first. */
-export async function answerPicture(
-  context: RequestContext,
-  name: string,
-  options: VideoOptions,
-): Promise<FastifyReply> {
+export async function answerPicture(context: RequestContext, name: string, options: VideoOptions): Promise<void> {
   options.checkPictureUrl(name, signatureOf(context));
   const kept = await options.findPicture(name);
   if (!kept) throw new GatewayError('video_content_expired', 'This picture is no longer kept.');
@@ -89,19 +84,20 @@ interface ContentToSend {
 }
 
 async function sendContent(
-  { request, send }: RequestContext,
+  context: RequestContext,
   { content, name, signal }: ContentToSend,
   { openContent }: VideoOptions,
-): Promise<FastifyReply> {
-  const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  return send(await openContent(content, { method, headers: request.headers, name, signal }));
+): Promise<void> {
+  const { method, headers } = context.request;
+  const asked = { method: method === 'HEAD' ? 'HEAD' : 'GET', headers, name, signal } as const;
+  context.send(await openContent(content, asked));
 }
 
 /** Aborts when the client disconnects. */
-function clientCloseSignal({ reply }: RequestContext): AbortSignal {
+function clientCloseSignal({ response }: RequestContext): AbortSignal {
   const gone = new AbortController();
-  reply.raw.on('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
+  response.on('close', () => {
+    if (!response.writableFinished) gone.abort();
   });
   return gone.signal;
 }

@@ -1,5 +1,6 @@
 /** `POST /v1/videos`: reads, validates and stores a task, without an upstream call. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readBody, yieldIfLarge } from '../core/json/body.ts';
@@ -18,13 +19,13 @@ const MAX_IDEMPOTENCY_KEY_CHARACTERS = 255;
 const MAX_HEADER_CHARACTERS = 1000;
 
 export async function answerCreation(
-  { request, headers: responseHeaders }: RequestContext,
+  { request, body, headers: responseHeaders }: RequestContext,
   key: Key,
   { admission, ...options }: VideoOptions & { admission: AdmissionControl },
 ): Promise<{ task: VideoTask; headers: Record<string, string> }> {
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
-  const creation = await readRequest(request, key, options);
+  const creation = await readRequest({ headers: request.headers, body }, key, options);
   responseHeaders.setRateLimit(admission.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
     owner: key.id,
@@ -49,9 +50,9 @@ function headerValue(text: string): string {
   return text.slice(0, MAX_HEADER_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
 }
 
-async function readRequest(request: RequestContext['request'], key: Key, options: VideoOptions): Promise<Creation> {
-  const fields = await readFields(request);
-  await yieldIfLarge(Buffer.isBuffer(request.body) ? request.body.length : 0);
+async function readRequest(sent: SentRequest, key: Key, options: VideoOptions): Promise<Creation> {
+  const fields = await readFields(sent);
+  await yieldIfLarge(sent.body.length);
   const body = checkShape(fields);
   const { model, provider } = await endpointOf(options.models(), body.model);
   if (!key.allows(model.id)) {
@@ -64,10 +65,14 @@ async function readRequest(request: RequestContext['request'], key: Key, options
   return { ...creation, callbackUrl: await options.checkCallbackUrl(callbackUrl, key) };
 }
 
-async function readFields({ headers, body }: RequestContext['request']): Promise<Record<string, Json>> {
+interface SentRequest {
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+async function readFields({ headers, body: bytes }: SentRequest): Promise<Record<string, Json>> {
   const type = headers['content-type'] ?? 'application/json';
   const encoding = headers['content-encoding'] ?? 'identity';
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   if (encoding !== 'identity') {
     throw new GatewayError('unsupported_media_type', `Content-Encoding "${encoding}" is not accepted.`);
   }

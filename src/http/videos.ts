@@ -1,6 +1,5 @@
 /** Video routes: create, list, get, cancel and delete tasks, their content and their webhook deliveries. */
 
-import type { FastifyReply } from 'fastify';
 import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readBody } from '../core/json/body.ts';
@@ -26,7 +25,7 @@ export interface VideoMatch {
   index: number;
 }
 
-type HandleVideos = (context: RequestContext, match: VideoMatch) => Promise<FastifyReply>;
+type HandleVideos = (context: RequestContext, match: VideoMatch) => Promise<void>;
 
 export type VideoHandlers = Readonly<Record<VideoAction, HandleVideos>>;
 
@@ -45,8 +44,8 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
     });
   }
 
-  function send(context: RequestContext, body: Json, { status, headers }: Omit<HttpAnswer, 'body'> = {}): FastifyReply {
-    return context.send({ status, headers: { 'cache-control': 'no-store', ...headers }, body });
+  function send(context: RequestContext, body: Json, { status, headers }: Omit<HttpAnswer, 'body'> = {}): void {
+    context.send({ status, headers: { 'cache-control': 'no-store', ...headers }, body });
   }
 
   /** The owner and the id of the task that a request names. */
@@ -126,9 +125,9 @@ function pollHeaders(task: VideoTask): Record<string, string> {
   return { 'retry-after': String(POLL_INTERVAL_SECONDS), 'openai-poll-after-ms': String(POLL_INTERVAL_SECONDS * 1000) };
 }
 
-async function readAbandon({ request }: RequestContext): Promise<boolean> {
-  if (!Buffer.isBuffer(request.body) || request.body.length === 0) return false;
-  const { abandon = false } = await readBody(request.body);
+async function readAbandon({ body }: RequestContext): Promise<boolean> {
+  if (body.length === 0) return false;
+  const { abandon = false } = await readBody(body);
   if (typeof abandon === 'boolean') return abandon;
   throw new GatewayError('invalid_request', 'abandon must be true or false.', { param: 'abandon' });
 }

@@ -19,7 +19,6 @@ const HOLD_MS = 50;
 
 /** Where an expression is made from a text, and why its input cannot make it slow. */
 const MADE: Record<string, string> = {
-  'catalog/rules.ts': 'globs of the bundled catalog, with few stars, for ids of models',
   'core/json/check.ts': 'patterns of our own schemas, which are checked below as `pattern`',
   'inference/response/mark-search.ts': 'constants of the protocols, escaped, one of them or another',
   'protocols/chat/complete.ts': 'TOOL_NAME, anchored classes of 64 characters',

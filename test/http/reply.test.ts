@@ -6,7 +6,7 @@ import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { createReply } from '../../src/http/reply.ts';
-import { createResponseHeaders } from '../../src/http/response-headers.ts';
+import { ResponseHeaders } from '../../src/http/response-headers.ts';
 
 test('an answer has one listener for its drain, however many attempts it takes, and the last one hears it', async () => {
   const server = createServer();
@@ -17,7 +17,7 @@ test('an answer has one listener for its drain, however many attempts it takes, 
   const answered = once(client, 'response');
   const [, response] = (await asked) as [unknown, ServerResponse];
   const before = response.listenerCount('drain');
-  const reply = createReply(response, createResponseHeaders('req_1', 'x-request-id'));
+  const reply = createReply(response, new ResponseHeaders('req_1', 'x-request-id'));
   const heard: number[] = [];
   const drained = Promise.withResolvers<void>();
   for (let attempt = 0; attempt < 20; attempt++) {

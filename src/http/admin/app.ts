@@ -1,13 +1,13 @@
 /** Admin API server: a separate listener on which every request needs the admin token. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
 import { limitConnections } from '../connection-limits.ts';
 import { presentsToken, tokenRequired } from '../operator-access.ts';
 import { createRate } from '../rate.ts';
-import { createHttpContext, splitUrl } from '../request-context.ts';
+import { HttpContext, splitUrl } from '../request-context.ts';
 import { createRouteTable } from '../route-table.ts';
-import { createServer } from '../server.ts';
+import { createServer, type HttpServer } from '../server.ts';
 import { createKeyHandlers } from './keys.ts';
 import { createRecordHandlers } from './records.ts';
 import type { AdminContext, AdminOptions } from './request.ts';
@@ -22,20 +22,20 @@ const MAX_WRONG_TOKENS = 30;
 /** Owner of all bodies of this server in the body budget. */
 const BODY_OWNER = 'admin';
 
-export function createAdminApp(options: AdminOptions): FastifyInstance {
+export function createAdminApp(options: AdminOptions): HttpServer {
   const { token, protocol, log, bodyBudget } = options;
   const handlers = { ...createKeyHandlers(options), ...createRecordHandlers(options) };
   const table = createRouteTable(adminRoutes(protocol, handlers), protocol);
   const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS });
 
-  function createContext(request: FastifyRequest, reply: FastifyReply): AdminContext {
-    const { path, query } = splitUrl(request.originalUrl);
-    const found = table.find(request.method, path, query);
-    return { ...createHttpContext(request, reply, { path, query, protocol, log }), found, log };
+  function createContext(request: IncomingMessage, response: ServerResponse): AdminContext {
+    const { path, query } = splitUrl(request.url ?? '/');
+    const found = table.find(request.method ?? 'GET', path, query);
+    return Object.assign(new HttpContext(request, response, { path, query, protocol, log }), { found });
   }
 
   // The address of the socket: no forwarding header is trusted here.
-  function checkToken({ headers, socket }: FastifyRequest): void {
+  function checkToken({ headers, socket }: IncomingMessage): void {
     const isRight = presentsToken(headers, token);
     if (isRight) return;
     const wait = isRight === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');

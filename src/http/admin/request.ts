@@ -37,7 +37,4 @@ export interface AdminRequest {
   author: Author;
 }
 
-export interface AdminContext extends HttpContext {
-  found: FoundRoute<AdminContext> | MissedRoute;
-  log: Pick<Logger, 'info'>;
-}
+export type AdminContext = HttpContext & { found: FoundRoute<AdminContext> | MissedRoute };

@@ -110,14 +110,13 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
 }
 
 async function readRequest(
-  { query, request, requestId }: AdminContext,
+  { query, body, requestId }: AdminContext,
   parameters: Record<string, string>,
 ): Promise<AdminRequest> {
-  const { body } = request;
   return {
     parameters,
     query,
-    body: Buffer.isBuffer(body) && body.length > 0 ? await readBody(body) : {},
+    body: body.length > 0 ? await readBody(body) : {},
     author: { actor: 'admin', requestId },
   };
 }

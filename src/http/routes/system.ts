@@ -1,6 +1,5 @@
 /** System routes: health, readiness, metrics and OpenAPI description. */
 
-import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Store } from '../../store/store.ts';
@@ -24,7 +23,7 @@ interface SystemRoute {
   name: keyof typeof SYSTEM_DESCRIPTIONS;
   path: string;
   access: Route['access'];
-  handle(context: RequestContext): FastifyReply | Promise<FastifyReply>;
+  handle(context: RequestContext): void | Promise<void>;
 }
 
 export function systemRoutes(
@@ -34,20 +33,30 @@ export function systemRoutes(
   const checkReadiness = createReadiness(store, log, recorder);
   let document: Buffer | undefined;
 
-  function answerDescription({ send }: RequestContext): FastifyReply {
+  function answerDescription(context: RequestContext): void {
     document ??= Buffer.from(JSON.stringify(describeApi()));
     const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' };
-    return send({ headers, body: document });
+    context.send({ headers, body: document });
   }
 
-  async function answerMetrics({ send }: RequestContext): Promise<FastifyReply> {
+  async function answerMetrics(context: RequestContext): Promise<void> {
     const text = await metrics.text();
-    return send({ headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' }, body: text });
+    context.send({ headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' }, body: text });
   }
 
   const routes: SystemRoute[] = [
-    { name: 'health', path: '/healthz', access: 'anyone', handle: ({ send }) => send({ body: { status: 'ok' } }) },
-    { name: 'readiness', path: '/readyz', access: 'anyone', handle: async ({ send }) => send(await checkReadiness()) },
+    {
+      name: 'health',
+      path: '/healthz',
+      access: 'anyone',
+      handle: (context) => context.send({ body: { status: 'ok' } }),
+    },
+    {
+      name: 'readiness',
+      path: '/readyz',
+      access: 'anyone',
+      handle: async (context) => context.send(await checkReadiness()),
+    },
     { name: 'metrics', path: '/metrics', access: 'admin', handle: answerMetrics },
     { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: answerDescription },
   ];
