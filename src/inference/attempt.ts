@@ -1,4 +1,4 @@
-/** Attempt: sends a call to one endpoint and returns the answer. */
+/** Attempt: sends a call to one endpoint and writes the response. */
 
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { PictureStore } from '../core/picture-store.ts';

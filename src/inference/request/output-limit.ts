@@ -6,7 +6,7 @@ import type { ModelRules } from '../../core/model.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
 
-/** Lowers the limit of the body in place; returns whether it changed. Throws `invalid_request` for more answers than were reserved. */
+/** Lowers the limit of the body in place; returns whether it changed. Throws `invalid_request` for more choices than were reserved. */
 export function keepWithin(
   body: Json,
   { tokens, answers, isExplicit }: OutputLimit,

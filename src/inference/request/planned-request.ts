@@ -1,4 +1,4 @@
-/** Planned request: the body for one endpoint, and the data needed to read its answer. */
+/** Planned request: the body for one endpoint, and the data needed to read its response. */
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import type { Operation, Target } from '../../core/operation.ts';
@@ -19,6 +19,6 @@ export interface Plan {
   request?: ChatRequest;
   /** Client names of renamed tools, by upstream name. */
   toolNames?: ReadonlyMap<string, string>;
-  /** Builds the upstream body that continues a paused answer; for a translated request. */
+  /** Builds the upstream body that continues a paused response; for a translated request. */
   continueWith?(parts: OpenPart[], finish: Finish): Buffer;
 }

@@ -1,4 +1,4 @@
-/** What all answers that are under way may hold in memory. */
+/** Response budget: memory for all upstream responses in flight. */
 
 import { getHeapStatistics } from 'node:v8';
 import { type ByteShare, createByteBudget } from '../../core/byte-budget.ts';
@@ -6,22 +6,22 @@ import { GatewayError } from '../../core/errors.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Of one whole answer; a generated image is some 10 MB. */
-const MAX_ANSWER_BYTES = 64 * MEBIBYTE;
-/** Of all answers together; less where the process may use little memory. */
+/** Maximum size of a whole response; a generated image has about 10 MB. */
+const MAX_RESPONSE_BYTES = 64 * MEBIBYTE;
+/** Maximum of all responses together, lower if the heap limit is low. */
 const MAX_HELD_BYTES = Math.min(256 * MEBIBYTE, getHeapStatistics().heap_size_limit / 4);
-/** Of one stream, whose text a translation keeps for its state and its count; the rest is left to all others. */
+/** Maximum of one stream, whose text a translation keeps for provider state and token counts. */
 export const MAX_STREAM_BYTES = (MAX_HELD_BYTES * 7) / 8;
-/** Milliseconds after which other answers may have been delivered. */
-const RETRY_AFTER = 1000;
+/** Suggested delay before a retry while the budget is exhausted. */
+const RETRY_AFTER_MS = 1000;
 
 export const answerBudget = createByteBudget(MAX_HELD_BYTES);
 
-/** Throws `upstream_error` for an answer that is too large, and `unavailable` while others fill the budget. */
-export function hold(share: ByteShare, bytes: number, most = MAX_ANSWER_BYTES): void {
+/** Throws `upstream_error` for a response that is too large, and `unavailable` while the budget is exhausted. */
+export function hold(share: ByteShare, bytes: number, most = MAX_RESPONSE_BYTES): void {
   if (bytes > most)
     throw new GatewayError('upstream_error', 'The upstream answered with more than the gateway accepts.');
   if (share.resize(bytes)) return;
   const message = 'The answers under way fill the memory that the gateway has for them; try again.';
-  throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER });
+  throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
 }

@@ -1,4 +1,4 @@
-/** An upstream's answer as the client must see it: one message, also where it came in rounds, in the client's own tools. */
+/** Response assembler: joins the rounds of an upstream's response to one message, with the client's tool names. */
 
 import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -11,21 +11,21 @@ import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';
 import { createUnwrapper } from './custom-tools.ts';
 import { boundFacts } from './facts.ts';
 
-/** After so many rounds the answer ends where it is. */
+/** Maximum number of rounds; the response ends after the last one. */
 const MAX_ROUNDS = 8;
 
 export interface ResponseAssembler {
-  /** The events as those of one message; none for what only separates two rounds. */
+  /** Converts an event of a round to events of the whole message; none if it only separates two rounds. */
   join(event: ChatEvent): ChatEvent[];
-  /** The body of the next round, after all events of one that paused. */
+  /** Request body of the next round if the last one paused. */
   next(): Buffer | undefined;
-  /** What the first candidate has said so far. */
+  /** Parts of the first candidate so far. */
   parts(): OpenPart[];
-  /** What the upstream called the first round, and why the last one ended. */
+  /** Id and model of the first round, finish reason of the last one. */
   facts(): AnswerFacts;
-  /** The usage so far by our own count, for a translated request. */
+  /** Estimated usage so far. */
   estimate(): Usage | undefined;
-  /** The whole answer; throws `upstream_error` before its end. */
+  /** The whole response; throws `upstream_error` before its end. */
   response(): ChatResponse;
 }
 
@@ -52,14 +52,14 @@ export function createResponseAssembler({ request, target, toolNames, continueWi
     return { input: estimateTokens(request), output, estimated: true };
   }
 
-  /** An upstream that counted none of its output has reported nothing. */
+  /** Reported usage; undefined if the upstream counted none of its output. */
   function counted(): Usage | undefined {
     if (usage && usage.output > 0) return usage;
     const own = estimate();
     return usage && !own?.output ? usage : own && { ...own, ...usage, output: own.output };
   }
 
-  /** A part's event with its index in the whole message. */
+  /** The event of a part with its index in the whole message. */
   function moved<Event extends { index: number }>(event: Event): Event {
     count = Math.max(count, offset + event.index + 1);
     return offset === 0 ? event : { ...event, index: event.index + offset };
@@ -113,14 +113,14 @@ export function createResponseAssembler({ request, target, toolNames, continueWi
   };
 }
 
-/** No client can answer a call of no tool, or one that it cannot name. */
+/** Throws for a call without a tool name or id, which no client can answer. */
 function assertCallable(part: OpenPart): void {
   if (part.type !== 'call' || (part.id && part.name)) return;
   const missing = part.name ? 'id' : 'name';
   throw new GatewayError('upstream_error', `The upstream sent a tool call without its ${missing}.`);
 }
 
-/** Everything that was said, as far as it is text. */
+/** All text of the parts. */
 export function textOfParts(parts: readonly OpenPart[]): string {
   return parts.map(wordsIn).join(' ');
 }

@@ -1,4 +1,4 @@
-/** Response context: the attempt whose answer is written, and the callbacks for its outcome. */
+/** Response context: the attempt whose response is written, and the callbacks for its outcome. */
 
 import type { ByteShare } from '../../core/byte-budget.ts';
 import type { Usage } from '../../core/chat.ts';
@@ -14,12 +14,12 @@ import type { StateMemory } from '../state/memory.ts';
 import type { ResponseAssembler } from './assembler.ts';
 import type { Reply } from './reply.ts';
 
-/** Outcome of an answer of which the client gets something. */
+/** Outcome of a response of which the client receives at least a part. */
 export interface AttemptResult {
   status: 'complete' | 'failed';
   facts?: AnswerFacts;
   usage?: Partial<Usage>;
-  /** The usage is that of an answer which was cut. */
+  /** The usage is that of an incomplete response. */
   partial?: boolean;
   error?: GatewayError;
   /** Writes the last bytes. Called once, after the outcome is recorded. */
@@ -35,24 +35,24 @@ export interface ResponseContext {
   /** Absent unless the request is translated. */
   assembler?: ResponseAssembler;
   memory: StateMemory;
-  /** Keeps pictures that the client's protocol has no place for; absent where none are kept. */
+  /** Store of pictures that the client's protocol cannot represent; absent if none are kept. */
   pictures?: PictureStore | undefined;
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
   timer: DeadlineTimer;
-  /** What the answer holds in memory until the client has it. */
+  /** Memory of the response in the response budget. */
   share: ByteShare;
-  /** Further headers of the answer, asked for when it begins. */
+  /** Headers about the routing decision, read when the response begins. */
   routingHeaders(): Record<string, string>;
-  /** Asks the upstream for the next round of its answer. */
+  /** Sends the request of the next round. */
   continueUpstream(body: Buffer): void;
-  /** Wants nothing more of the upstream. */
+  /** Aborts the upstream request. */
   abortUpstream(): void;
-  /** What an answer costs, in 1e-12 USD; undefined where nobody knows. */
+  /** Cost of a response in 1e-12 USD; undefined without a known price. */
   charge(consumption: Consumption): bigint | undefined;
-  /** The answer is over, but for the last bytes, which `finish` writes. */
+  /** Called at the end of the response; `finish` writes the last bytes. */
   resolve(result: AttemptResult): void;
-  /** Nothing was written yet: the caller may answer with the error or ask elsewhere. */
+  /** Called on a failure before the first byte: the caller may respond with the error or try another endpoint. */
   reject(error: GatewayError): void;
 }
 

@@ -1,27 +1,27 @@
-/** Stream converter: the bytes of an upstream's stream in, the bytes for the client out. */
+/** Stream converter: converts the bytes of an upstream stream to bytes for the client. */
 
 import type { Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
 
 export type Output = Buffer | string;
 
-/** Fed the upstream's bytes, it appends what the client must get to `out`, also when it throws in the middle of them. */
+/** Appends its output to `out`, also if it throws afterwards. */
 export interface StreamConverter {
-  /** Throws a GatewayError for an upstream that fails. */
+  /** Throws a GatewayError for an error in the stream. */
   push(chunk: Buffer, out: Output[]): void;
-  /** Throws when the upstream closed before its answer was complete. */
+  /** Throws if the upstream closed the stream before the end of the response. */
   end(out: Output[]): void;
-  /** What completes the answer, kept back so far: it goes to the client when the answer is accounted for. */
+  /** Last output, held back until the usage record is written. */
   last(): Output[];
-  /** `ending`: a client would wait for no more, but more may come. `ended`: nothing is to be expected but that the upstream closes. */
+  /** `ending`: the response is complete for a client, but more frames may follow. `ended`: the upstream only has to close the stream. */
   phase(): 'open' | 'ending' | 'ended';
-  /** Bytes that it keeps in memory. */
+  /** Bytes held in memory. */
   held(): number;
-  /** The upstream said that its answer is complete; what happens to the connection afterwards doesn't matter. */
+  /** The upstream marked its response as complete; a later connection error has no effect. */
   complete(): boolean;
   facts(): AnswerFacts;
   usage(): Partial<Usage> | undefined;
-  /** The usage of an answer that was cut: what the upstream said so far, completed by an estimate. */
+  /** Usage of an incomplete response: the counts reported so far, completed by an estimate. */
   partialUsage(): Partial<Usage> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Cost of an answer in USD, as its usage tells the client. */
+/** Cost of a response in USD, as shown in its usage. */
 
 import type { Usage } from '../../core/chat.ts';
 import { decimalOf } from '../../core/money.ts';
@@ -7,7 +7,7 @@ import type { ResponseContext } from './context.ts';
 
 const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, reportedCost: undefined };
 
-/** Undefined where no price is known. `finish` is the upstream's word for why the answer ended; absent where it did not end. */
+/** Undefined without a known price. `finish` is the upstream's finish reason; absent before the end. */
 export function costOf(
   usage: Usage,
   finish: string | undefined,

@@ -1,4 +1,4 @@
-/** Choice of the converter of a stream: a relay where the upstream speaks the client's protocol, else a translation. */
+/** Choice of the stream converter: a translation for a translated request, else a relay. */
 
 import type { Usage } from '../../core/chat.ts';
 import type { Cost } from '../../core/operation.ts';

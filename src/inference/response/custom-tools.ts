@@ -1,12 +1,12 @@
 /**
- * Free-text tools of chat completions at upstreams that only know functions: there each is a function with one text
- * field `input` (see the encoders), and its calls become free text again here.
+ * Custom tools of chat completions, whose input is free text, at upstreams that only have functions: the encoders declare a
+ * function with one text field `input`, and its calls are converted back to free text here.
  */
 
 import type { CallPart, ChatEvent, ChatRequest } from '../../core/chat.ts';
 import { parseObject } from '../../core/json/json.ts';
 
-/** Events with the calls of custom tools unwrapped; such a call comes in one piece, as its text is only known at its end. */
+/** Unwraps the calls of custom tools. Such a call becomes one event, because its text is only known at its end. */
 export function createUnwrapper(request: ChatRequest | undefined): (event: ChatEvent) => ChatEvent[] {
   const names = new Set(request?.tools.filter((tool) => tool.custom).map((tool) => tool.name));
   const open = new Map<number, CallPart>();
@@ -28,7 +28,7 @@ export function createUnwrapper(request: ChatRequest | undefined): (event: ChatE
   };
 }
 
-/** What the model put there is kept as it is when it is not the one field. */
+/** The text of `input`; arguments of another form are returned unchanged. */
 function textOf(args: string): string {
   const input = parseObject(args)?.input;
   return typeof input === 'string' ? input : args;

@@ -1,4 +1,4 @@
-/** Options of the encoder that writes an answer for the client. */
+/** Options of the client's response encoder. */
 
 import type { EncoderOptions } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';

@@ -1,4 +1,4 @@
-/** Error answer of an upstream: collected, and turned into the error that the client gets. */
+/** Error response of an upstream: collected, and converted to the error for the client. */
 
 import { createByteCollector } from '../../core/byte-collector.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts';
@@ -10,7 +10,7 @@ import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 
-/** Of an error answer, which may be a page of HTML. */
+/** Maximum size of an error response, which can be an HTML page. */
 const MAX_ERROR_BYTES = 256 * 1024;
 
 interface ErrorAnswer {
@@ -19,7 +19,7 @@ interface ErrorAnswer {
   onError(error: GatewayError): void;
 }
 
-/** An error answer: one that breaks off is still that error, and of one that is too long the beginning counts. */
+/** Reads an error response. An incomplete one counts as received, and one that is too long is truncated. */
 export function readErrorAnswer(
   context: ResponseContext,
   { status, headers, onError }: ErrorAnswer,
@@ -45,15 +45,15 @@ interface CompleteErrorAnswer {
   status: number;
   headers: UpstreamHeaders;
   bytes: Buffer;
-  /** The upstream speaks the client's protocol, so that its own words may go out as they are. */
+  /** The upstream speaks the client's protocol, so its error can be passed on unchanged. */
   relayed: boolean;
   platform: Pick<Platform, 'decodeError'>;
 }
 
-/** These say something of the gateway's own account at the upstream and never reach a client. */
+/** Statuses about the gateway's account at the upstream; their text never reaches a client. */
 const ACCOUNT_STATUSES = [401, 402, 403, 407];
 
-/** What an upstream's error answer means to the client; its words stay, but for secrets. */
+/** Error for the client, with the upstream's message without secrets. */
 function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorAnswer, plan: Plan): GatewayError {
   const body = readObject(bytes);
   const special = platform.decodeError?.({ status, headers, body });

@@ -1,15 +1,15 @@
-/** Response headers and trailers of an answer: who gave it, what was left out, what it costs. */
+/** Response headers and trailers: endpoint, dropped parameters, unshown content and cost. */
 
 import type { OpenPart } from '../../core/chat.ts';
 import { decimalOf } from '../../core/money.ts';
 import { type Consumption, isPriced } from '../../usage/meter.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
 
-/** Clients give up on answers whose headers are too long; the names of a body's members have no limit. */
+/** Maximum length of a header value; member names of a body have no limit, and clients refuse long headers. */
 const MAX_HEADER_CHARACTERS = 2000;
 const VISIBLE = /^[\x21-\x7e]{1,200}$/;
 
-/** Headers of a 200 answer; those of the upstream stay behind, but for its request id. */
+/** Headers of a 200 response. Of the upstream's headers only the request id is passed on. */
 export function answerHeaders(
   context: ResponseContext,
   upstream: UpstreamHeaders,
@@ -27,7 +27,7 @@ export function answerHeaders(
   };
 }
 
-/** What was left out, by its names. */
+/** Names of the dropped parameters. */
 function droppedHeader(names: readonly string[]): Record<string, string> {
   const dropped = names
     .join(', ')
@@ -39,8 +39,8 @@ function droppedHeader(names: readonly string[]): Record<string, string> {
 const LINK = /^https?:\/\/[\x21\x23-\x3b\x3d\x3f-\x7e]{1,1000}$/;
 
 /**
- * What of an answer the client's protocol has no place for, named beside `before` as a header or trailer. Where it has an
- * address it is linked, and a picture without one where it can be kept.
+ * Names of the response content that the client's protocol cannot represent, added to `before`, as a header or trailer.
+ * Content with a URL is linked; an inline picture is linked if it can be stored.
  */
 export function unshownHeaders(
   { call: { protocol, requestId }, assembler, pictures }: ResponseContext,
@@ -64,7 +64,7 @@ export function unshownHeaders(
   };
 }
 
-/** As many whole links as a header holds. */
+/** As many complete links as fit into a header. */
 function linksOf(links: readonly string[]): string {
   return links.reduce((all, link) => {
     const longer = all === '' ? link : `${all}, ${link}`;
@@ -79,13 +79,13 @@ function pictureIn(part: OpenPart): string | undefined {
 
 export const COST_HEADER = 'x-polygate-cost';
 
-/** What an answer costs in USD, as a header or trailer; none where nobody knows. */
+/** Cost of a response in USD, as a header or trailer; empty without a known price. */
 export function costHeader({ call, charge }: ResponseContext, consumption: Consumption): Record<string, string> {
   const cost = call.operation.name === 'count-tokens' ? undefined : charge(consumption);
   return cost === undefined ? {} : { [COST_HEADER]: decimalOf(cost) };
 }
 
-/** Announces the cost where it will be known. */
+/** Announces the cost trailer if the endpoint has a price. */
 export function costTrailer({ endpoint }: ResponseContext): Record<string, string> {
   return isPriced(endpoint.model) ? { trailer: COST_HEADER } : {};
 }

@@ -1,11 +1,11 @@
-/** Mark search: whether a frame holds any of some short ASCII sequences. */
+/** Mark search: whether a frame contains any of several short ASCII sequences. */
 
-/** A frame's bytes, or the same bytes as a text of one character each. Both have the same indexes. */
+/** Bytes of a frame, or the same bytes as Latin-1 text, with the same indexes. */
 export type FrameText = Buffer | string;
 
 export type MarkSearch = (text: FrameText, from?: number) => boolean;
 
-/** In frames up to this size one expression finds all marks sooner than a native search finds one. */
+/** Size up to which one regular expression is faster than a native search for each mark. */
 const MAX_TEXT_BYTES = 4096;
 
 export function frameText(frame: Buffer): FrameText {

@@ -1,9 +1,9 @@
-/** Members of an upstream's JSON that its clients can't do with or without, put in or taken out of its bytes. */
+/** Member repair in relayed JSON: adds members that clients require, and removes null members that the client did not request. */
 
 import { type Json, splice } from '../../core/json/json.ts';
 import { createMarkSearch, type FrameText } from './mark-search.ts';
 
-/** The text of `body` with the `required` members that it lacks. */
+/** The bytes of `body` with the missing `required` members added. */
 export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>> = {}): Buffer {
   const missing = Object.entries(required).filter(([name]) => body[name] === undefined);
   if (missing.length === 0) return bytes;
@@ -14,8 +14,8 @@ export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<
 }
 
 /**
- * Takes `"name":null` and its comma out of frames of JSON. In a text of the JSON its quotes would be escaped, so that no
- * parser is needed.
+ * Removes `"name":null` and its comma from JSON frames. Inside a JSON string its quotes would be escaped, so no parser is
+ * needed.
  */
 export function createNullRemover(name: string): (frame: Buffer, text: FrameText) => Buffer {
   const mark = Buffer.from(JSON.stringify(name));

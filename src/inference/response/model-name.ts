@@ -1,20 +1,20 @@
-/** The gateway's name for a model in the bytes of an upstream's answer. */
+/** Model name replacement: the gateway's name for a model in the bytes of an upstream's response. */
 
 import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
 import type { Operation } from '../../core/operation.ts';
 import { createMarkSearch, type FrameText } from './mark-search.ts';
 
-/** A whole body with the model's name replaced wherever the protocol has it, also where a name is there twice. */
+/** Replaces the model name at every path of the protocol in a whole body, repeated members included. */
 export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
   return spliceAll(bytes, everySpanAt(bytes, modelPaths), JSON.stringify(model));
 }
 
-/** How the letters of a name may be written besides: all of them have codes below 256. */
+/** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
 /**
- * Does the same for the frames of one stream, whose JSON begins at `brace`. Most streams repeat everything up to the
- * name: where a frame begins with the bytes of the last one that had it, the name is known to stand there again.
+ * Replaces the model name in the frames of one stream, whose JSON begins at `brace`. Most streams repeat all bytes up to the
+ * name, so a frame with the same prefix as the previous one has the name at the same position.
  */
 export function createRenamer(
   { modelPaths }: Pick<Operation, 'modelPaths'>,

@@ -1,16 +1,16 @@
-/** Events of an upstream's stream, read within bounds. */
+/** Event reader: events of an upstream stream, within limits. */
 
 import { GatewayError } from '../../core/errors.ts';
 import { guardEvent } from '../../core/json/answer.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import { parseFrame, type SseEvent } from '../../core/sse.ts';
 
-/** More lines than any upstream needs for one event. */
+/** Maximum number of lines in an event, above that of any real upstream. */
 const MAX_EVENT_LINES = 10_000;
 const LF = 10;
 const CR = 13;
 
-/** Throws `upstream_error` for an event that would take too long to read. */
+/** Throws `upstream_error` for an event with too many lines. */
 export function readEvent(frame: Buffer): SseEvent | undefined {
   if (frame.length > MAX_EVENT_LINES && linesIn(frame) > MAX_EVENT_LINES) throw brokenEvent();
   const event = parseFrame(frame);
@@ -26,7 +26,7 @@ function linesIn(frame: Buffer): number {
   return lines;
 }
 
-/** The object that an event holds; throws `upstream_error` for anything else. */
+/** The JSON object in an event; throws `upstream_error` for anything else. */
 export function readFrame(event: SseEvent): Json {
   let body: Json;
   try {

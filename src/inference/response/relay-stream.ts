@@ -1,4 +1,4 @@
-/** Relayed stream: the frames of an upstream that speaks the client's protocol, passed on as they came. */
+/** Relayed stream: frames of an upstream that speaks the client's protocol, passed on unchanged but for the model name. */
 
 import type { Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -17,21 +17,21 @@ import { addCost } from './whole.ts';
 
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
-/** Bytes that may come before the answer itself, and after its end; more is no answer. */
+/** Maximum number of bytes before the first event of the response and after its end. */
 const MAX_OUTSIDE_BYTES = 64 * 1024;
-/** Of these, comments and pings. */
+/** Maximum of these in comments and pings. */
 const MAX_IDLE_BYTES = 4 * 1024;
 
 export interface RelayOptions {
-  /** Of the upstream's stream; of server-sent events if absent. */
+  /** Framer of the upstream's stream; server-sent events if absent. */
   createFramer?: () => Framer;
   /** Called with each frame that was parsed. */
   learn?(body: Json): void;
-  /** The cost of usage in a frame; `finish` is absent before the answer ended. */
+  /** Cost of the usage in a frame; `finish` is absent before the end of the response. */
   costOf?(usage: Usage, finish: string | undefined): Cost | undefined;
 }
 
-/** Frames as they came, but for the model's name. Only frames that may hold an error, usage or state are parsed; `learn` sees those. */
+/** Parses only frames that may contain an error, usage or state, and passes these to `learn`. */
 export function createRelay(
   protocol: Protocol,
   options: EncoderOptions,
@@ -43,28 +43,28 @@ export function createRelay(
   const mayEnd = createMarkSearch(operation.endMarks.map(String));
   const framer = createFramer();
   const rename = createRenamer(operation, options.model);
-  /** The gateway asks for usage where the client doesn't, and then a server says in each frame that it has none yet. */
+  /** Usage that only the gateway requested; servers then send an empty usage member in each frame. */
   const unasked = !options.includeUsage && operation.streamUsage;
   const withoutNull = unasked ? createNullRemover(unasked.member) : undefined;
   const meter = createTextMeter(operation.textPlaces);
-  /** Tokens of text before the upstream last said how many there are. */
+  /** Measured text tokens at the upstream's last report of usage. */
   let reported = 0;
   let usage: Partial<Usage> | undefined;
   let complete = false;
   let facts: AnswerFacts = {};
-  /** Of the frame at hand, if it reports usage. */
+  /** Body of the current frame, if it reports usage. */
   let counted: Json;
   let last: Buffer | undefined;
   const closing: Output[] = [];
   let closes = false;
   let count = 0;
   let begun = false;
-  /** What comes before the answer itself, which alone shows that this is no error. */
+  /** Output before the first event of the response, held back because an error may follow. */
   let held: Output[] = [];
   let heldBytes = 0;
   let closingBytes = 0;
 
-  /** False for a frame that the client must not see. An element of an array must be JSON, other frames may be anything. */
+  /** False for a frame that is not passed on. An array element must be JSON; other frames can be anything. */
   function inspect(event: SseEvent): boolean {
     const shown = (!options.array && !event.data.startsWith('{')) || passes(event);
     complete ||= operation.isEnd(event);
@@ -97,14 +97,14 @@ export function createRelay(
     }
   }
 
-  /** The end of most answers is not parsed when it passes. */
+  /** Parses the last frame of a stream, which was relayed without parsing. */
   function noteLast(): void {
     const event = facts.finish === undefined ? lastEvent() : undefined;
     const body = event && parseObject(event.data);
     if (body) note(body);
   }
 
-  /** What fails after the end changes nothing any more. */
+  /** Errors after the end are ignored. */
   function accepts(event: SseEvent): boolean {
     try {
       return inspect(event);
@@ -114,7 +114,7 @@ export function createRelay(
     }
   }
 
-  /** From the frame on after which a client waits for no more, everything is kept back. */
+  /** Holds back all output from the frame that completes the response for a client. */
   function relay(frame: Buffer, out: Output[]): void {
     const text = frameText(frame);
     if (!closes && mayEnd(text)) {
@@ -147,7 +147,7 @@ export function createRelay(
   function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
     const isIdle = !event || operation.isPing?.(event) === true;
     begun = !isIdle && !operation.isPreamble?.(event);
-    // A client that has seen nothing yet misses no signs of life.
+    // Comments and pings are not needed before the first frame.
     if (isIdle && heldBytes + frame.length > MAX_IDLE_BYTES) return;
     if (!begun && heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
     if (event) write(frame, frame.indexOf(OPEN_BRACE), held);
@@ -174,12 +174,12 @@ export function createRelay(
     return withoutNull(charged, charged === frame ? text : frameText(charged));
   }
 
-  /** False for an upstream that counts what is to come when it begins, and never again. */
+  /** False for an upstream that reports usage only at the start. */
   function isReported({ output = 0 }: Partial<Usage>): boolean {
     return output === 0 ? meter.tokens() === 0 : meter.tokens() - reported <= output;
   }
 
-  /** With what the usage in it costs. */
+  /** The frame with the cost of its usage added. */
   function priced(frame: Buffer, brace: number): Buffer {
     if (!counted || !usage || !operation.cost) return frame;
     if (usage.output === 0) noteLast();
@@ -199,7 +199,7 @@ export function createRelay(
     rename(data, 0, out, frameText(data));
   }
 
-  /** The last frame that did not look like anything to parse may have been the end. */
+  /** Whether the last unparsed frame was the end of the response. */
   function isComplete(): boolean {
     const event = complete ? undefined : lastEvent();
     return complete || (event !== undefined && operation.isEnd(event));
@@ -212,7 +212,7 @@ export function createRelay(
     end(out) {
       for (const frame of framer.end()) {
         const event = readEvent(frame);
-        // Nobody misses what was cut off after the end.
+        // An incomplete frame after the end is ignored.
         if (!event || (isComplete() && !operation.isEnd(event))) continue;
         if (inspect(event)) relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
       }

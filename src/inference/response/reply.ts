@@ -1,19 +1,19 @@
-/** Where an answer goes: the response to the client, as the relay writes it. */
+/** Reply interface: the response to the client, independent of the HTTP server. */
 
-/** Everything is written in order; nothing after `end`. */
+/** Writes in order; nothing may be written after `end`. */
 export interface Reply {
   head(status: number, headers: Record<string, string>): void;
   write(chunk: string | Buffer): void;
-  /** The client reads too slowly: what is written now waits in memory. `onDrain` tells when to go on. */
+  /** The write buffer is full because the client reads slowly; `onDrain` is called when it has space again. */
   readonly full: boolean;
-  /** Bytes that were written and wait in memory for the client. */
+  /** Bytes in the write buffer. */
   readonly waiting: number;
-  /** In place of the listener before: one attempt writes at a time. */
+  /** Replaces the previous listener, because one attempt writes at a time. */
   onDrain(listener: () => void): void;
-  /** Trailers are left out where the client's HTTP has none. */
+  /** Trailers are omitted for clients without HTTP trailers. */
   end(chunk?: string | Buffer, trailers?: Record<string, string>): void;
-  /** Called once when the client went away before the end, at once if it is gone already. */
+  /** Called once when the client disconnects before the end; immediately if it already has. */
   onClose(listener: () => void): void;
-  /** Called once when nothing of the answer waits in memory any more: the client has it or went away. */
+  /** Called once when the write buffer is empty after the end, or the client has disconnected. */
   onDone(listener: () => void): void;
 }

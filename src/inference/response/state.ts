@@ -1,15 +1,15 @@
-/** Provider state in an answer: kept for the next turn of its conversation. */
+/** Provider state in a response, kept for the next turn of the conversation. */
 
 import type { OpenPart } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { ResponseContext } from './context.ts';
 
-/** Keeps what the client may fail to hand back with its next turn. */
+/** Stores state that the client may not return with its next turn. */
 export function rememberState({ call, planned, memory }: ResponseContext, parts: readonly OpenPart[]): void {
   memory.remember(call.owner, planned.target.origin, parts);
 }
 
-/** Notes whose state a relayed answer, or a frame of it, shows to the client. */
+/** Records the owner of the state in a relayed response, or in a frame of it. */
 export function learnState({ planned, memory }: ResponseContext, body: Json): void {
   memory.recordOwner(body, planned.upstream.operations.complete, planned.target.origin);
 }

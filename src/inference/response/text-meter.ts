@@ -1,6 +1,6 @@
 /**
- * How many tokens the text in relayed frames has, by the classes of `estimate.ts`, without parsing them: the values of the
- * members that hold text are looked up in the frame's bytes and measured where they stand.
+ * Text meter: estimates the text tokens in relayed frames without parsing them, by the character classes of `estimate.ts`. The
+ * members that contain text are searched in the bytes of a frame and measured in place.
  */
 
 import type { TextPlaces } from '../../core/operation.ts';
@@ -18,13 +18,13 @@ const CLOSE_BRACE = 125;
 const BACKSLASH = 92;
 const SPACE = 32;
 const LETTER_U = 117;
-/** What the letters after a backslash stand for, where it is not the letter itself. */
+/** Characters of the one-letter escapes that do not stand for themselves. */
 const ESCAPES = new Map([...'bfnrt'].map((letter, index) => [letter.charCodeAt(0), '\b\f\n\r\t'.charCodeAt(index)]));
-/** Of longer values the first bytes stand for the whole. */
+/** Bytes measured of a longer value; the rest is extrapolated. */
 const SAMPLE_BYTES = 64 * 1024;
-/** What stands behind so much of a frame is media, or an attack. */
+/** Bytes measured of a frame; the rest is media or an attack. */
 const MAX_MEASURED_BYTES = 1024 * 1024;
-/** Of the small frames after the first ones only every so many is measured, and stands for those around it by its bytes. */
+/** Small frames that are all measured; afterwards one of `FRAME_STEP` is, and extrapolated by size. */
 const MEASURED_FRAMES = 64;
 const FRAME_STEP = 4;
 const SMALL_FRAME_BYTES = 1024;
@@ -37,11 +37,11 @@ export function createTextMeter(places: TextPlaces): TextMeter {
   const { several = false } = places;
   let tokens = 0;
   let run: RunCost | undefined;
-  /** The member that had text the last time, which most likely has it again. */
+  /** Index of the member that had text in the previous frame; it is tried first. */
   let likely = 0;
   let frames = 0;
   let skippedBytes = 0;
-  /** Of all small frames that were measured. */
+  /** Totals of the measured small frames. */
   const small = { tokens: 0, bytes: 0 };
 
   function count(cost: RunCost): void {
@@ -49,7 +49,7 @@ export function createTextMeter(places: TextPlaces): TextMeter {
     run = cost;
   }
 
-  /** Measures a JSON string from behind its quote on; gives the index behind its end. */
+  /** Measures a JSON string after its opening quote; returns the index after its end. */
   function string(bytes: Buffer, start: number): number {
     const end = Math.min(bytes.length, start + SAMPLE_BYTES);
     const before = tokens;
@@ -68,7 +68,7 @@ export function createTextMeter(places: TextPlaces): TextMeter {
     return close + 1;
   }
 
-  /** Gives the length of the escape. */
+  /** Returns the length of the escape. */
   function escaped(bytes: Buffer, at: number): number {
     const letter = bytes[at + 1] ?? 0;
     if (letter !== LETTER_U) {
@@ -80,7 +80,7 @@ export function createTextMeter(places: TextPlaces): TextMeter {
     return 6;
   }
 
-  /** Gives the length of the character, which has two UTF-16 units where it has four bytes. */
+  /** Returns the length of the UTF-8 character; one of four bytes has two UTF-16 units. */
   function character(bytes: Buffer, at: number, lead: number): number {
     const bits = (index: number) => (bytes[at + index] ?? 0) & 0x3f;
     if (lead < 0xe0) count(costOf(((lead & 0x1f) << 6) | bits(1)));
@@ -89,7 +89,7 @@ export function createTextMeter(places: TextPlaces): TextMeter {
     return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   }
 
-  /** Measures the text of a JSON object; gives the index behind its end. */
+  /** Measures the text of a JSON object; returns the index after its end. */
   function object(bytes: Buffer, start: number): number {
     let depth = 0;
     let at = start;
@@ -106,7 +106,7 @@ export function createTextMeter(places: TextPlaces): TextMeter {
     return at;
   }
 
-  /** True where the member has any text. */
+  /** Returns whether the member has text. */
   function measure(bytes: Buffer, mark: Buffer, all: boolean): boolean {
     const before = tokens;
     let at = bytes.indexOf(mark);
@@ -167,7 +167,7 @@ function partOf(frame: Buffer, starts: readonly Buffer[], end: Buffer | undefine
   return undefined;
 }
 
-/** The index of a member's value after its name; the length where there is none, because the text was no name. */
+/** The index of the value after a member name; the length of the bytes if the string was not a name. */
 function valueAt(bytes: Buffer, nameEnd: number): number {
   let at = nameEnd;
   while ((bytes[at] ?? QUOTE) <= SPACE) at++;

@@ -1,4 +1,4 @@
-/** Translated stream: the events of an upstream's protocol, encoded in the client's. */
+/** Translated stream: events of the upstream's protocol, encoded in the client's protocol. */
 
 import type { ChatEvent, ChatResponse, Usage } from '../../core/chat.ts';
 import { unfold } from '../../core/fold.ts';
@@ -10,7 +10,7 @@ import type { ResponseAssembler } from './assembler.ts';
 import type { Output, StreamConverter } from './converter.ts';
 import { readEvent } from './read-event.ts';
 
-/** Ends of lines in Unicode, but not in events: clients that take them for such would lose the rest of a text. */
+/** Unicode line separators, which are escaped because some clients end an event line at them. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 export interface TranslationContext {
@@ -18,13 +18,13 @@ export interface TranslationContext {
   client: Protocol;
   options: EncoderOptions;
   assembler: ResponseAssembler;
-  /** Of the upstream's stream; of server-sent events if absent. */
+  /** Framer of the upstream's stream; server-sent events if absent. */
   createFramer?: () => Framer;
 }
 
 /**
- * Events of the upstream's protocol in the client's. Nothing is given before the answer itself begins. After `end` the
- * next round of the same answer may be pushed.
+ * Creates a translation. It has no output before the first event of the message. After `end` the next round of the same
+ * response may be pushed.
  */
 export function createTranslation({
   plan,
@@ -39,12 +39,12 @@ export function createTranslation({
   let decoder = upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
   let held: Output[] = [];
-  /** Bytes that the rounds and the two codecs keep of what came. */
+  /** Bytes held by the assembler and the two codecs. */
   let kept = 0;
   const closing: Output[] = [];
   let begun = false;
   let complete = false;
-  /** The upstream's own end was seen; its decoder may wait for more before it ends the message. */
+  /** The end mark of the upstream was received; its decoder may wait for more before it ends the message. */
   let ended = false;
 
   function encode(event: ChatEvent, out: Output[]): void {
@@ -83,11 +83,11 @@ export function createTranslation({
     end(out) {
       try {
         for (const frame of framer.end()) decode(frame, out);
-        // Now its decoder says whether that was the end.
+        // The decoder decides whether that was the end.
         ended = false;
         join(decoder.end(), out);
       } catch (error) {
-        // What fails after the end changes nothing any more.
+        // Errors after the end are ignored.
         if (!complete) throw error;
       }
       framer = createFramer();
@@ -107,7 +107,7 @@ export function createTranslation({
   };
 }
 
-/** A whole answer for a client that asked for a stream of an upstream that doesn't. */
+/** Encodes a whole response as a stream, for an upstream that does not stream. */
 export function streamWhole(response: ChatResponse, client: Protocol, options: EncoderOptions): string {
   const encoder = client.operations.complete.streamEncoder(options);
   let text = '';
@@ -115,15 +115,15 @@ export function streamWhole(response: ChatResponse, client: Protocol, options: E
   return text + encoder.end();
 }
 
-/** JSON stays the same JSON. */
+/** Escapes line separators; the JSON value stays the same. */
 function onOneLine(text: string): string {
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** What an event of this kind costs in memory at least. */
+/** Minimum memory of an event. */
 const EVENT_BYTES = 256;
 
-/** Bytes that are kept of a frame: the text of what only grows a part, all of anything else. */
+/** Bytes held of a frame: the text of a delta, all of any other event. */
 function keptBytes(events: readonly ChatEvent[], frame: Buffer): number {
   let bytes = events.length === 0 ? frame.length : 0;
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** An upstream's answer that comes in one piece: relayed or translated. */
+/** Whole responses: relayed or translated. */
 
 import type { ChatResponse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -22,7 +22,7 @@ export interface WholeAnswer {
   facts?: AnswerFacts;
 }
 
-/** Throws the error that a 200 answer carries, and `upstream_error` for anything that is not an object. */
+/** Throws the error in the body of a 200 response, and `upstream_error` for anything that is not an object. */
 export function checkAnswer(body: Json, protocol: Protocol): void {
   const error = isObject(body) ? protocol.errorIn(body) : undefined;
   if (error) throw error;
@@ -30,7 +30,7 @@ export function checkAnswer(body: Json, protocol: Protocol): void {
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
 }
 
-/** The upstream's bytes, which `body` was read from, with the gateway's name for the model and what the answer costs. */
+/** The upstream's bytes, from which `body` was parsed, with the gateway's model name and the cost. */
 export function relayAnswer(
   bytes: Buffer,
   body: Json,
@@ -56,7 +56,7 @@ interface Counted {
   costOf?: CostOf;
 }
 
-/** The text of a body or frame that reports usage, which says what that costs where its protocol has a place for it. */
+/** Adds the cost to a body or frame with usage, if the protocol has a member for it. */
 export function addCost(bytes: Buffer, body: Json, { operation: { cost }, usage, costOf }: Counted): Buffer {
   if (!cost || !costOf) return bytes;
   const counted = valueAt(body, cost.path);
@@ -64,7 +64,7 @@ export function addCost(bytes: Buffer, body: Json, { operation: { cost }, usage,
   return members.length === 0 ? bytes : setMembers(bytes, cost.path, members);
 }
 
-/** What an answer says whose upstream counted none of its output, by our own count. */
+/** Estimated usage of a response whose upstream counted none of its output. */
 function counted(body: Json, plan: Plan, reported: Partial<Usage> | undefined): Partial<Usage> {
   const output = outputOf(body, plan);
   return reported && output === 0 ? reported : { ...reported, output, estimated: true };
