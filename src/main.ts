@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-/** The program `polygate`. What it is made of is loaded only by a Node that can. */
+/** Entry point of `polygate`: checks the Node version before the other modules are loaded. */
 
 import { readFileSync } from 'node:fs';
 
-/** As package.json has it, e.g. `>=24.15`. */
+/** Required Node version from package.json, e.g. `>=24.15`. */
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
-/** Node's exit code for an `await` at the top that nothing can settle any more. */
-const UNSETTLED = 13;
+/** Node's exit code for a top-level `await` that can never settle. */
+const UNSETTLED_EXIT_CODE = 13;
 
 process.on('exit', (code) => {
-  if (code !== UNSETTLED) return;
+  if (code !== UNSETTLED_EXIT_CODE) return;
   process.stderr.write('Polygate ended before its work was done, which is a defect: please report what was run.\n');
   process.exitCode = 1;
 });

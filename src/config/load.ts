@@ -1,4 +1,4 @@
-/** Configuration loader: file and environment in, complete configuration or a list of all problems out. */
+/** Configuration loader: builds the complete configuration from file and environment, or lists all problems. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

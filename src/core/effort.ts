@@ -2,7 +2,7 @@
 
 import type { Effort } from './chat.ts';
 
-/** In ascending order. */
+/** Share of the maximum output for each effort, in ascending order. */
 const SHARES: readonly (readonly [Effort, number])[] = [
   ['none', 0],
   ['minimal', 0.02],

@@ -1,4 +1,4 @@
-/** The hub of embeddings: a request between decoding one protocol and encoding another, and its answer. */
+/** The hub of embeddings: request and response between decoding one protocol and encoding another. */
 
 import type { Usage } from './chat.ts';
 import { isRawNumber } from './json/json.ts';

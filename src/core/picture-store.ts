@@ -1,4 +1,4 @@
-/** Picture store: keeps the pictures of answers that the client's protocol has no place for. */
+/** Picture store: keeps pictures that the client's protocol cannot represent. */
 
 export interface PictureToKeep {
   /** For the log. */

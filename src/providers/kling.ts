@@ -1,4 +1,4 @@
-/** Kling. A key is sent as it is; a pair of keys, `<access key>:<secret key>`, signs a token for every request. */
+/** Kling. A key is sent as a bearer token; a key pair, `<access key>:<secret key>`, signs a JSON Web Token for each request. */
 
 import { createHmac } from 'node:crypto';
 import { type KeyPair, keyCredential } from '../core/credential.ts';
@@ -6,11 +6,11 @@ import { bearer } from './platform/headers.ts';
 import { videoServer } from './type.ts';
 import { kling as video } from './videos/kling.ts';
 
-/** Seconds that a token is valid, and seconds that the server's clock may be behind ours. */
+/** Lifetime of a token, and tolerated lag of the server's clock. */
 const TOKEN_LIFETIME_SECONDS = 1800;
 const CLOCK_SKEW_SECONDS = 5;
 
-/** A JSON Web Token, signed with HMAC-SHA256. `now` in Unix milliseconds. */
+/** JSON Web Token, signed with HMAC-SHA256. `now` in Unix milliseconds. */
 export function signedToken({ id, secret }: KeyPair, now: number): string {
   const seconds = Math.floor(now / 1000);
   const claims = { iss: id, exp: seconds + TOKEN_LIFETIME_SECONDS, nbf: seconds - CLOCK_SKEW_SECONDS };

@@ -1,4 +1,4 @@
-/** Makes provider types out of descriptions, so that a provider's file holds only what is special about it. */
+/** Provider type builder: completes a provider's description with defaults. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
@@ -12,15 +12,15 @@ export interface Description
     Pick<Provider, 'family' | 'billsReportedCost' | 'video'>,
     Pick<HeaderPlatformOptions, 'credential' | 'keyPair' | 'headers'> {
   keyless?: boolean;
-  /** The protocols that it speaks, in the order of preference. */
+  /** Dialects of the supported protocols, in order of preference. */
   dialects: readonly Dialect[];
-  /** Those that a model is spoken to in, in the order of preference; all of them if absent. */
+  /** Ids of the protocols for a model, in order of preference; all protocols if absent. */
   protocolsOf?(model: CatalogModel): readonly string[];
-  /** How it is reached where that is more than paths below `baseUrl` and a credential as a header. */
+  /** Platform, unless it is paths below `baseUrl` with a credential header. */
   platform?(settings: { baseUrl: string }): Platform;
-  /** The end of a base URL that the protocol's paths bring themselves. */
+  /** Suffix of a base URL that is removed because the protocol's paths begin with it. */
   version?: RegExp;
-  /** The end of a base URL that the paths of videos don't share. */
+  /** Suffix of a base URL that is removed for the paths of videos. */
   chatBase?: RegExp;
 }
 
@@ -70,7 +70,7 @@ function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Di
 type ChatDescription = Omit<Description, 'dialects' | 'credential' | 'modelsPath'> &
   Omit<Dialect, 'protocol'> & { modelsPath?: string | null };
 
-/** A server of chat completions with a bearer key and a list of its models; `modelsPath: null` for one without. */
+/** Server of chat completions with a bearer key and a model list; `modelsPath: null` for one without a list. */
 export function chatServer({ modelsPath = '/models', rules, adapt, ...description }: ChatDescription): ProviderType {
   return providerType({
     ...description,
@@ -81,12 +81,12 @@ export function chatServer({ modelsPath = '/models', rules, adapt, ...descriptio
 
 type VideoDescription = Omit<Description, 'dialects' | 'catalog'> & Pick<Required<Description>, 'video'>;
 
-/** A server that makes videos only, by default with a bearer key, and with models in the catalog. */
+/** Server of videos only, by default with a bearer key, and with models in the catalog. */
 export function videoServer(description: VideoDescription): ProviderType {
   return providerType({ ...description, dialects: [], catalog: description.id });
 }
 
-/** Without a slash at the end, so that a protocol's path follows directly. */
+/** Base URL without a trailing slash. */
 function baseUrl(settings: ProviderSettings, { name, version, baseUrl: own }: Description): string {
   const text = settings.baseUrl ?? own;
   const about = `of provider "${settings.id}" (${name})`;

@@ -1,4 +1,4 @@
-/** Endpoint: a model at a provider with one credential, and the protocol in which it is spoken to. */
+/** Endpoint: a model at a provider with one credential, and the dialect of its protocol. */
 
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
@@ -11,7 +11,7 @@ import type { Credential } from '../transport/credentials.ts';
 export interface Endpoint {
   provider: Provider;
   model: CatalogModel;
-  /** The protocol of the upstream, as the provider speaks it. */
+  /** Dialect of the upstream's protocol. */
   dialect: Dialect;
   credential: Credential;
   /** Configured extra request headers. */
@@ -21,8 +21,8 @@ export interface Endpoint {
 }
 
 /**
- * Of the protocols that the provider speaks for the model and that offer the operation, the client's own, else the
- * provider's preferred one. Where none offers it, the preferred one.
+ * Chooses among the provider's protocols for the model that offer the operation: the client's own, else the provider's
+ * preferred one. If none offers it, the preferred one.
  */
 export function dialectFor(
   provider: Provider,

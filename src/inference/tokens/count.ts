@@ -3,7 +3,7 @@
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { estimateTokens } from './estimate.ts';
 
-/** An estimate of the input tokens of a call; see `estimateTokens` for its error. */
+/** Estimated input tokens of a call; see `estimateTokens` for the error. */
 export function countByEstimate(call: InferenceCall): number {
   call.operation.check(call.body);
   return estimateTokens(call.protocol.operations.complete.decodeRequest(call.body));

@@ -10,7 +10,7 @@ export interface ExpectedUsage {
   /** Audio and image tokens within the input. */
   audioInput: number;
   imageInput: number;
-  /** The answer may contain audio. */
+  /** The response may contain audio. */
   mayOutputAudio: boolean;
   /** Number of web searches, which are charged individually. */
   searches: number;

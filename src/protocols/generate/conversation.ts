@@ -1,4 +1,4 @@
-/** What the operations of generateContent have in common: the body of a conversation. */
+/** Conversation body of generateContent, shared by its operations. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { Headers, StateAccess } from '../../core/operation.ts';

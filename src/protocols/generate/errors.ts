@@ -11,7 +11,7 @@ import {
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { WireError } from '../../core/protocol.ts';
 
-/** Where this protocol answers with another HTTP status than the common table. */
+/** HTTP statuses that differ from the common table. */
 const STATUS: Partial<Record<ErrorCode, number>> = {
   insufficient_quota: 429,
   payload_too_large: 400,

@@ -6,7 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { mimeOfName, registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { ModelRules } from '../../core/model.ts';
 
-/** A type is demanded; where neither the client nor the address tells it, the kind's usual one stands. */
+/** Media type, which is required: the client's, else that of the URL, else the default of the kind. */
 const USUAL: Record<MediaPart['kind'], string> = {
   image: 'image/jpeg',
   document: 'application/pdf',

@@ -1,11 +1,11 @@
-/** Tool results: an object with the words of the tool, and the media beside them. */
+/** Tool results: an object with the tool's text, and its media. */
 
 import type { MediaPart, Part, ResultPart } from '../../core/chat.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import { encodeMedia } from './media-encoder.ts';
 
-/** The function response, and the media that a model which takes none inside it gets as parts after all responses. */
+/** The function response, and the media that follow all responses for a model that accepts none inside a response. */
 export function encodeResult(result: ResultPart, name: string, target: Target): { response: Json; siblings: Json[] } {
   const media = result.parts.filter((part) => part.type === 'media' && part.text === undefined) as MediaPart[];
   const encoded = media.map((part) => encodeMedia(part, target.rules));

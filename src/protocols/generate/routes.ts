@@ -1,4 +1,4 @@
-/** Paths of generateContent: those that clients of every version and flavour call, and those of upstreams. */
+/** Paths of generateContent, for clients of all API versions and for upstreams. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { ClientRoute, Prefixes, RouteMatch, RouteTemplate } from '../../core/operation.ts';

@@ -5,7 +5,7 @@ import type { SchemaDialect } from '../../core/json/schema.ts';
 import { orNull } from '../../core/json/schema-null.ts';
 import { camelCase } from './spelling.ts';
 
-/** What `parametersJsonSchema` and `responseJsonSchema` may hold. */
+/** Keywords allowed in `parametersJsonSchema` and `responseJsonSchema`. */
 export const DIALECT: SchemaDialect = {
   keep: [
     '$id',

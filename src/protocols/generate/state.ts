@@ -8,7 +8,7 @@ import { list } from './spelling.ts';
 /** Placeholder that Google accepts instead of a missing signature or one of another model. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator';
 
-/** The state a client returns: wrapped by the gateway, or its own provider's raw signature, whose owner is not known. */
+/** State returned by a client: wrapped by the gateway, or a raw signature of an unknown owner. */
 export function decodeState(part: Json): Opaque | undefined {
   const { thoughtSignature } = part;
   if (typeof thoughtSignature !== 'string' || thoughtSignature === '' || thoughtSignature === NO_SIGNATURE) {

@@ -1,4 +1,4 @@
-/** A client's tools and tool configuration as the hub's. */
+/** Tool decoder: a client's tools and tool configuration in the hub form. */
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -12,7 +12,7 @@ const SEARCH_TOOLS = new Set(['googleSearch', 'googleSearchRetrieval']);
 
 type DecodedTools = Pick<ChatRequest, 'tools' | 'webSearch' | 'dropped'>;
 
-/** Throws `unsupported_tool` for tools that run at Google: without them the answer would be another one. */
+/** Throws `unsupported_tool` for tools that run at Google, because dropping them would change the answer. */
 export function decodeTools(tools: Json): DecodedTools {
   const result: DecodedTools = { tools: [], dropped: [] };
   for (const [index, tool] of list(tools).entries()) {

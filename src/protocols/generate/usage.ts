@@ -4,7 +4,7 @@ import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { counts as countsShape } from './answer-shape.ts';
 
-/** Undefined for metadata without any count, as the first chunks of some streams have it. */
+/** Undefined for metadata without counts, as in the first chunks of some streams. */
 export function decodeUsage(given: Json): Usage | undefined {
   const metadata = countsShape(given);
   if (!metadata) return undefined;

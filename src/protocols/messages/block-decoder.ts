@@ -1,4 +1,4 @@
-/** Content blocks of the messages protocol as parts of the hub. */
+/** Block decoder: content blocks of the messages protocol to parts of the hub. */
 
 import type { Citation, MediaPart, Opaque, OpenPart, Part, TextPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -8,8 +8,7 @@ import { decodeMark } from './cache.ts';
 import { decodeCitation } from './citations.ts';
 
 /**
- * The parts that a block of a client's request stands for. State without an envelope has no origin; an enveloped one
- * keeps its own.
+ * Parts of a block of a client's request. State without an envelope has no origin; enveloped state keeps its own.
  */
 export function decodeBlock(block: Json): Part[] {
   const cache = decodeMark(block.cache_control);

@@ -1,4 +1,4 @@
-/** Parts of the hub as content blocks for an upstream of the messages protocol. */
+/** Block encoder: parts of the hub to content blocks for an upstream of the messages protocol. */
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -11,7 +11,7 @@ import { encodeMark } from './cache.ts';
 
 const IMAGES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
-/** The blocks of any part but calls and results, whose ids depend on their turn. */
+/** Blocks of all parts except calls and results, whose ids depend on their turn. */
 export function encodePart(part: Exclude<Part, CallPart | ResultPart>, target: Target): Json[] {
   switch (part.type) {
     case 'text':

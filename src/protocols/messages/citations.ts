@@ -3,7 +3,7 @@
 import type { Citation } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 
-/** A citation of this protocol stands for the whole block that carries it, so it has no offsets. */
+/** A citation applies to the whole block that contains it, so it has no offsets. */
 export function decodeCitation(wire: Json): Citation | undefined {
   if (!isObject(wire)) return undefined;
   const citation: Citation = {};

@@ -12,7 +12,7 @@ import { unreadIn } from './unread.ts';
 /** Fields that affect the answer and have no equivalent in other protocols; refused. */
 const UNTRANSLATABLE = ['container', 'mcp_servers'];
 
-/** The first line of a client's system prompt that changes with every version of it and would spoil prefix caches. */
+/** First line of a client's system prompt that changes with every client version and would invalidate prefix caches. */
 const BILLING_HEADER = 'x-anthropic-billing-header:';
 
 /** `body` has passed `check`. Throws `unsupported_*` for content that cannot be translated. */

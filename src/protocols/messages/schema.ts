@@ -1,4 +1,4 @@
-/** Checks bodies of clients against the rules of the messages protocol. */
+/** Request check of the messages protocol. */
 
 import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';

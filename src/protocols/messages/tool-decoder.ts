@@ -8,7 +8,7 @@ import { decodeMark } from './cache.ts';
 /** Tuning fields of a search tool. */
 const SEARCH_TUNING = ['allowed_domains', 'blocked_domains', 'max_uses', 'allowed_callers'];
 
-/** Throws `unsupported_tool` for tools that only their own provider can run. */
+/** Throws `unsupported_tool` for tools that only the provider that defines them can run. */
 export function decodeTools(body: Json, request: ChatRequest): void {
   for (const tool of body.tools ?? []) {
     if (/^web_search_\d+$/.test(tool.type ?? '')) decodeSearch(tool, request);

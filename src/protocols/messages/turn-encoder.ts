@@ -1,4 +1,4 @@
-/** Turns of the hub as alternating messages, in which every call is answered directly and completely. */
+/** Turn encoder: turns of the hub to alternating messages, in which all results directly follow their calls. */
 
 import type { CallPart, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';

@@ -4,10 +4,10 @@ import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { counts } from './answer-shape.ts';
 
-/** Iterations inside one answer that are charged but not in the totals. */
+/** Iterations within one response that are charged but not included in the totals. */
 const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
 
-/** The service tiers that this wire reports. */
+/** Service tiers of the protocol. */
 const TIERS = ['standard', 'priority', 'batch'];
 
 /** Counts in a usage object; a later one of the same stream may hold only some of the counts. */

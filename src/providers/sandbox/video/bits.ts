@@ -1,15 +1,15 @@
-/** Writes bits, most significant first, with the variable-length numbers of H.264. */
+/** Bit writer, most significant bit first, with the Exp-Golomb numbers of H.264. */
 
 export interface BitWriter {
   /** The lowest `count` bits of a number, 32 at most. */
   bits(value: number, count: number): void;
   /** An Exp-Golomb number, `ue(v)` in the standard: 0 is one bit. */
   golomb(value: number): void;
-  /** Zeros up to the next whole byte. */
+  /** Writes zeros up to the next byte boundary. */
   align(): void;
-  /** Whole bytes; only where the position is aligned. */
+  /** Writes whole bytes at an aligned position. */
   bytes(values: Uint8Array): void;
-  /** The stop bit, zeros up to a whole byte, and everything written. */
+  /** Writes the stop bit and zeros up to a byte boundary; returns all bytes. */
   finish(): Buffer;
 }
 

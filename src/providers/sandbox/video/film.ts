@@ -1,4 +1,4 @@
-/** What the sandbox's videos show: a bar that grows second by second on a ground whose colour comes from the request. */
+/** Content of sandbox videos: a bar that grows every second, on a background whose colour depends on the request. */
 
 import {
   type Colour,
@@ -14,7 +14,7 @@ import { mp4 } from './mp4.ts';
 export interface Film {
   size: Size;
   seconds: number;
-  /** Any whole number; picks the colour. */
+  /** Integer that selects the colour. */
   shade: number;
 }
 

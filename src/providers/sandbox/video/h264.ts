@@ -1,25 +1,25 @@
 /**
- * H.264 (ITU-T H.264, constrained baseline) of flat-coloured blocks, exact and small without an encoder: a block that looks
- * like its neighbour is predicted from it, any other holds its samples as they are, and a frame like the last one skips all.
+ * H.264 encoder (ITU-T H.264, constrained baseline) for blocks of one colour: a block with the colour of its neighbour is
+ * predicted from it, any other contains its samples uncompressed, and a repeated frame skips all blocks.
  */
 
 import { type BitWriter, bitWriter } from './bits.ts';
 
-/** Brightness and the two colour differences, 16 to 235 and 16 to 240. */
+/** Luma (16 to 235) and the two chroma values (16 to 240). */
 export type Colour = readonly [number, number, number];
 
 export interface Size {
-  /** Pixels, even. */
+  /** Pixels; an even number. */
   width: number;
   height: number;
 }
 
-/** The colour of each block of 16 by 16 pixels; the same object for the same colour. */
+/** Colour of each block of 16 by 16 pixels; returns the same object for the same colour. */
 export type Picture = (column: number, row: number) => Colour;
 
 const BLOCK = 16;
 const BASELINE = 66;
-/** Obeys the constrained baseline profile too. */
+/** Constraint flags: compatible with the constrained baseline profile. */
 const CONSTRAINTS = 0xc0;
 /** Level 4: up to 1920x1080, in either direction, at 30 frames a second. */
 const LEVEL = 40;
@@ -30,10 +30,10 @@ const ALL_PREDICTED = 5;
 
 type Unit = 'predicted' | 'key' | 'sequence' | 'picture';
 
-/** The first byte of each unit: how much others depend on it, and its type. */
+/** NAL unit header: reference priority and type. */
 const HEADERS: Record<Unit, number> = { predicted: 0x61, key: 0x65, sequence: 0x67, picture: 0x68 };
 
-/** The unit that tells the size of the pictures. */
+/** Sequence parameter set: the size of the pictures. */
 export function sequenceParameters({ width, height }: Size): Buffer {
   const [columns, rows] = [blocks(width), blocks(height)];
   const out = bitWriter();
@@ -52,7 +52,7 @@ export function sequenceParameters({ width, height }: Size): Buffer {
   return unit('sequence', out);
 }
 
-/** The unit that tells how pictures are coded: the simplest of everything. */
+/** Picture parameter set, with the simplest coding tools. */
 export function pictureParameters(): Buffer {
   const out = bitWriter();
   for (const id of [0, 0]) out.golomb(id);
@@ -64,7 +64,7 @@ export function pictureParameters(): Buffer {
   return unit('picture', out);
 }
 
-/** A frame that stands alone. `parity` differs between two such frames in a row. */
+/** Key frame. `parity` differs between two consecutive key frames. */
 export function keyFrame({ width, height }: Size, picture: Picture, parity: 0 | 1): Buffer {
   const out = bitWriter();
   for (const value of [0, ALL_INTRA, 0]) out.golomb(value);
@@ -76,7 +76,7 @@ export function keyFrame({ width, height }: Size, picture: Picture, parity: 0 | 
   return unit('key', out);
 }
 
-/** A frame that looks like the one before; `distance` frames after the last key frame. */
+/** Frame identical to the previous one, `distance` frames after the last key frame. */
 export function repeatedFrame({ width, height }: Size, distance: number): Buffer {
   const out = bitWriter();
   for (const value of [0, ALL_PREDICTED, 0]) out.golomb(value);
@@ -125,7 +125,7 @@ function writeBlocks(out: BitWriter, { columns, rows }: Grid, picture: Picture):
   }
 }
 
-/** "No coefficients" has a longer code beside a block of samples, which counts as full of them. */
+/** "No coefficients" has a longer code next to a block of samples, which counts as one with all coefficients. */
 function writePredicted(out: BitWriter, { type, chroma }: typeof FROM_LEFT, nearWhole: boolean): void {
   for (const value of [type, chroma, 0]) out.golomb(value);
   out.bits(nearWhole ? 0b000011 : 1, nearWhole ? 6 : 1);
@@ -143,7 +143,7 @@ function writeSamples(out: BitWriter, [brightness, blue, red]: Colour): void {
     out.bytes(new Uint8Array(count).fill(value));
 }
 
-/** A payload behind its header, with a 3 put wherever two zeros would be followed by a byte up to 3. */
+/** NAL unit: header and payload, with an emulation prevention byte 3 wherever two zeros precede a byte up to 3. */
 function unit(type: Unit, payload: BitWriter): Buffer {
   const bytes = [HEADERS[type]];
   let zeros = 0;

@@ -1,18 +1,18 @@
-/** Puts H.264 frames into an MP4 file (ISO/IEC 14496-12 and -15) whose index comes first, so that it plays while it loads. */
+/** MP4 writer (ISO/IEC 14496-12 and -15) for H.264 frames, with the index at the start, so that playback can begin before the download ends. */
 
 import type { Size } from './h264.ts';
 
 export interface Track {
   size: Size;
-  /** Parameter units. */
+  /** Parameter sets. */
   sequence: Buffer;
   picture: Buffer;
-  /** One unit each. */
+  /** One NAL unit each. */
   frames: { data: Buffer; key: boolean }[];
   framesPerSecond: number;
 }
 
-/** Bytes of the length before each unit. */
+/** Size of the length field before each NAL unit. */
 const LENGTH_BYTES = 4;
 const TICKS_PER_FRAME = 1000;
 const UNITY = [0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000];
@@ -25,7 +25,7 @@ export function mp4(track: Track): Buffer {
   return Buffer.concat([type, index(track, start), box('mdat', ...media)]);
 }
 
-/** `start` is where in the file the first frame stands. */
+/** `start` is the file offset of the first frame. */
 function index(track: Track, start: number): Buffer {
   const timescale = track.framesPerSecond * TICKS_PER_FRAME;
   const duration = track.frames.length * TICKS_PER_FRAME;
@@ -105,7 +105,7 @@ function box(type: string, ...parts: Buffer[]): Buffer {
   return Buffer.concat([u32(content.length + 8), Buffer.from(type), content]);
 }
 
-/** A box with a version, which is 0, and flags. */
+/** Full box: version 0, and flags. */
 function full(type: string, flags: number, ...parts: Buffer[]): Buffer {
   return box(type, u32(flags), ...parts);
 }

@@ -1,4 +1,4 @@
-/** The sandbox as an upstream for videos: creates tasks, tells how they stand, cancels them and hands out files. */
+/** Video server of the sandbox: creates and cancels tasks, reports their status and serves their files. */
 
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
@@ -27,7 +27,7 @@ const Creation = Type.Object({
 
 const FAILED = 'The sandbox fails, as asked.';
 
-/** A cancellation is all that the sandbox remembers, and only the latest. */
+/** Maximum number of remembered cancellations; the oldest are forgotten. */
 const MAX_CANCELLED = 10_000;
 
 export function createVideoServer(clock: SandboxClock): (request: LocalRequest) => LocalAnswer {

@@ -1,4 +1,4 @@
-/** The sizes of the sandbox's videos: every resolution in every aspect ratio. */
+/** Sizes of sandbox videos: every resolution in every aspect ratio. */
 
 import { lookUp } from '../../../core/table.ts';
 import type { Size } from './h264.ts';
@@ -17,7 +17,7 @@ export const SIZES = RESOLUTIONS.flatMap((resolution) =>
   }),
 );
 
-/** 720p and 16:9 where a name is none of the lists'. */
+/** Unknown names count as 720p and 16:9. */
 export function sizeOf(resolution = '720p', aspectRatio = '16:9'): Size {
   const short = lookUp(SHORT_SIDES, resolution) ?? 720;
   const [across, down] = lookUp(SHAPES, aspectRatio) ?? [16, 9];

@@ -1,4 +1,4 @@
-/** Video tasks without any memory: the id of a task holds all there is to know about it, and the clock does the rest. */
+/** Stateless video tasks: the id contains the request, and the status follows from the time. */
 
 import { type Static, Type } from 'typebox';
 import { problems } from '../../../core/json/check.ts';
@@ -9,9 +9,9 @@ export const MAX_COUNT = 4;
 const Dimension = Type.Integer({ minimum: 480, maximum: 1920, multipleOf: 2 });
 
 const Task = Type.Object({
-  /** Milliseconds since 1970. */
+  /** Unix milliseconds. */
   created: Type.Integer({ minimum: 0 }),
-  /** Tells tasks of the same request apart. */
+  /** Distinguishes tasks of the same request. */
   attempt: Type.String({ maxLength: 100 }),
   width: Dimension,
   height: Dimension,
@@ -29,26 +29,26 @@ export type VideoState =
   | { status: 'in_progress'; progress: number }
   | { status: 'completed' | 'failed' | 'expired' };
 
-/** Milliseconds in the queue and until the end. */
-const QUEUED = 500;
-const READY = 3000;
+/** Time in the queue, and until the end. */
+const QUEUED_MS = 500;
+const READY_MS = 3000;
 const HANGS_AT = 50;
 
 const ENDINGS = { complete: 'completed', fail: 'failed', expire: 'expired' } as const;
 
-/** What a prompt asks for with one of these words. */
+/** The fate that a word in the prompt selects. */
 export function fateOf(prompt: string): SandboxVideoTask['fate'] {
   const word = /\b(fail|hang|expire)\b/i.exec(prompt)?.[1]?.toLowerCase();
   return word === 'fail' || word === 'hang' || word === 'expire' ? word : 'complete';
 }
 
-/** How a task stands at a moment in milliseconds. */
+/** State of a task at a time in Unix milliseconds. */
 export function stateOf({ created, fate }: SandboxVideoTask, now: number): VideoState {
   const age = now - created;
-  if (age < QUEUED) return { status: 'queued' };
-  const progress = Math.min(99, Math.floor((100 * age) / READY));
+  if (age < QUEUED_MS) return { status: 'queued' };
+  const progress = Math.min(99, Math.floor((100 * age) / READY_MS));
   if (fate === 'hang') return { status: 'in_progress', progress: Math.min(HANGS_AT, progress) };
-  return age < READY ? { status: 'in_progress', progress } : { status: ENDINGS[fate] };
+  return age < READY_MS ? { status: 'in_progress', progress } : { status: ENDINGS[fate] };
 }
 
 const PREFIX = 'video_';
@@ -57,7 +57,7 @@ export function encodeId(task: SandboxVideoTask): string {
   return PREFIX + Buffer.from(JSON.stringify(task)).toString('base64url');
 }
 
-/** Undefined for what is no id of a task. */
+/** Undefined for an invalid id. */
 export function decodeId(id: string): SandboxVideoTask | undefined {
   if (!id.startsWith(PREFIX)) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** How the gateway asks the sandbox for videos. */
+/** Video adapter of the sandbox. */
 
 import type { Json } from '../../../core/json/json.ts';
 import { lookUp } from '../../../core/table.ts';
@@ -33,7 +33,7 @@ export const sandboxVideo: VideoApi = {
     read: ({ status }) => ({ type: status === 409 ? 'too-late' : status < 300 ? 'accepted' : 'unreadable' }),
   }),
 
-  /** Creating costs nothing and stores nothing: a lost task is found by making it again. */
+  /** Creation is free and stateless, so a lost task is found by creating it again. */
   find: ({ attemptId, request }) => ({
     ...creation(request, attemptId),
     read(answer): FindResult {
