@@ -1,4 +1,4 @@
-/** A look at a task waits for a store that is away for a moment. */
+/** Retry of store reads: waits while the store is unavailable. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { GatewayError } from '../../src/core/errors.ts';
 import { createReadRetry } from '../../src/http/store-retry.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 
-test('until it is back', async () => {
+test('a read is retried until the store is available', async () => {
   let tries = 0;
   const retryRead = createReadRetry(5000);
   const result = await retryRead(async () => {
@@ -16,7 +16,7 @@ test('until it is back', async () => {
   assert.deepEqual([result, tries], ['read', 3]);
 });
 
-test('but not for ever, and for nothing else', async () => {
+test('a read fails after the timeout, and at once with any other error', async () => {
   const retryRead = createReadRetry(300);
   const away = async () => {
     throw new StoreUnavailable('gone');

@@ -54,7 +54,7 @@ describe('IPv4', () => {
     });
   }
 
-  test('the addresses around the blocks are public', () => {
+  test('the addresses next to the blocks are public', () => {
     for (const text of [
       ...[
         '1.0.0.0',
@@ -82,7 +82,7 @@ describe('IPv4', () => {
     }
   });
 
-  test('agrees with the block list of Node on any address', () => {
+  test('any address has the same result as in a BlockList of Node', () => {
     const list = new BlockList();
     for (const [start, bits] of BLOCKS) list.addSubnet(start, bits);
     fc.assert(
@@ -92,7 +92,7 @@ describe('IPv4', () => {
   });
 });
 
-describe('metadata services of clouds', () => {
+describe('cloud metadata services', () => {
   for (const text of [
     ...['169.254.169.254', '169.254.170.2', '169.254.170.23', '169.254.0.23', '169.254.169.250', '100.100.100.200'],
     ...['192.0.0.192', '168.63.129.16', 'fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254'],
@@ -174,7 +174,7 @@ describe('IPv6', () => {
     'universal ISATAP': (text) => `2606:4700::200:5efe:${text}`,
   };
   for (const [name, carry] of Object.entries(judged)) {
-    test(`an IPv4 address inside ${name} is judged by itself`, () => {
+    test(`an IPv4 address in ${name} is classified by the IPv4 rules`, () => {
       fc.assert(fc.property(dotted, (text) => verdict(carry(text)) === verdict(text)));
     });
   }
@@ -185,7 +185,7 @@ describe('IPv6', () => {
   }
 });
 
-describe('spelling', () => {
+describe('notation', () => {
   test('only canonical dotted quads are IPv4 addresses', () => {
     for (const text of [
       '',
@@ -222,7 +222,7 @@ describe('spelling', () => {
     assert.equal(parseAddress('::1.2.3.4:5'), undefined);
   });
 
-  test('every spelling of sixteen bytes reads as those bytes', () => {
+  test('every notation of sixteen bytes is parsed to those bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
         const groups = Array.from(

@@ -19,7 +19,7 @@ function clientWith(options: GuardedClientOptions = {}) {
 const limits = { maxBytes: 1_000_000, deadline: 5_000 };
 const get = { method: 'GET', ...limits } as const;
 
-describe('a friendly server', () => {
+describe('a well-behaved server', () => {
   let server: TestServer;
   before(async () => {
     server = await startHttps((request, response) => {
@@ -36,12 +36,12 @@ describe('a friendly server', () => {
   after(() => server.close());
   const at = (path: string, host = 'media.example.com') => `https://${host}:${server.port}${path}`;
 
-  test('gives bytes and type, and the name is verified though the address is pinned', async () => {
+  test('returns bytes and media type, and its certificate is verified for the name of the pinned address', async () => {
     const fetched = await clientWith().fetchBytes(at('/'), limits);
     assert.deepEqual(fetched, { bytes: Buffer.from('bytes'), type: 'image/png' });
   });
 
-  test('is reached by a literal address without a look-up', async () => {
+  test('is reached by an IP address without a DNS lookup', async () => {
     const lookup = () => assert.fail('no look-up');
     assert.ok(await clientWith({ lookup }).fetchBytes(at('/', '127.0.0.1'), limits));
   });
@@ -69,7 +69,7 @@ describe('a friendly server', () => {
     assert.deepEqual(Buffer.concat(await Array.fromAsync(answer.body)), body);
   });
 
-  test('is not followed elsewhere', async () => {
+  test('cannot redirect', async () => {
     const connections = server.connections();
     const answer = await clientWith().request(at('/redirect'), get);
     answer.close();
@@ -78,13 +78,13 @@ describe('a friendly server', () => {
     assert.equal(server.connections(), connections + 2);
   });
 
-  test('must answer 200, uncompressed, with headers of reasonable size', async () => {
+  test('must respond with 200, uncompressed, with headers below the size limit', async () => {
     await assert.rejects(clientWith().fetchBytes(at('/missing'), limits), { outcome: 'status', message: /404/ });
     await assert.rejects(clientWith().fetchBytes(at('/gzip'), limits), { outcome: 'protocol' });
     await assert.rejects(clientWith().request(at('/headers'), get), { outcome: 'protocol' });
   });
 
-  test('may speak plain http only where the policy says so', async () => {
+  test('may use plain http only if the policy allows it', async () => {
     const plain = createServer((_request, response) => response.end('plain'));
     await new Promise<void>((ready) => plain.listen(0, '127.0.0.1', ready));
     const url = `http://media.example.com:${(plain.address() as AddressInfo).port}/`;
@@ -94,12 +94,12 @@ describe('a friendly server', () => {
     await new Promise((done) => plain.close(done));
   });
 
-  test('needs a certificate that is trusted and made for the name', async () => {
+  test('needs a trusted certificate for the name', async () => {
     await assert.rejects(clientWith({ extraCa: undefined }).fetchBytes(at('/'), limits), { outcome: 'tls' });
     await assert.rejects(clientWith().fetchBytes(at('/', 'other.example.com'), limits), { outcome: 'tls' });
   });
 
-  test('needs one even where the environment switches that off', async (context) => {
+  test('needs one even if the environment disables verification', async (context) => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     context.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
     await assert.rejects(clientWith({ extraCa: undefined }).fetchBytes(at('/'), limits), { outcome: 'tls' });
@@ -129,8 +129,8 @@ describe('a friendly server', () => {
   });
 });
 
-describe('a name that changes its address', () => {
-  test('keeps the checked address for one request and is checked again for the next', async () => {
+describe('a name with changing addresses', () => {
+  test('keeps the checked address during a request and is checked again for the next', async () => {
     const inner = await startHttps((_request, response) => response.end('inner'), '127.0.0.1');
     const outer = await startHttps((_request, response) => response.end('outer'), '127.0.0.2', inner.port);
     const answers = [['127.0.0.2'], ['127.0.0.1']];
@@ -147,7 +147,7 @@ describe('a name that changes its address', () => {
     await Promise.all([inner.close(), outer.close()]);
   });
 
-  test('is tried at its other addresses when one refuses', async () => {
+  test('is tried at its other addresses if one refuses the connection', async () => {
     const server = await startHttps((_request, response) => response.end('here'), '127.0.0.1');
     const client = clientWith({ lookup: async () => ['127.0.0.3', '127.0.0.1'] });
     const { bytes } = await client.fetchBytes(`https://media.example.com:${server.port}/`, limits);
@@ -156,11 +156,11 @@ describe('a name that changes its address', () => {
   });
 });
 
-describe('bounds', () => {
+describe('limits', () => {
   const url = (server: TestServer) => `https://media.example.com:${server.port}/`;
   const short = { maxBytes: 1_000, deadline: 200 };
 
-  test('an announced and an endless body end at the limit', async () => {
+  test('a body over the limit is refused, with and without Content-Length', async () => {
     const announced = await startHttps((_request, response) =>
       response.writeHead(200, { 'content-length': '5000' }).end('x'.repeat(5000)),
     );
@@ -179,7 +179,7 @@ describe('bounds', () => {
     await Promise.all([announced.close(), endless.close()]);
   });
 
-  test('silence, early hints without end and a dripping body end at the deadline', async () => {
+  test('silence, endless early hints and a slow body end at the deadline', async () => {
     const timers = new Set<NodeJS.Timeout>();
     const often = (work: () => void) => timers.add(setInterval(work, 10));
     const servers = await Promise.all([
@@ -199,14 +199,14 @@ describe('bounds', () => {
     await Promise.all(servers.map((server) => server.close()));
   });
 
-  test('a look-up that never ends ends at the deadline', async () => {
+  test('a DNS lookup without a result ends at the deadline', async () => {
     const lookup: Lookup = () => new Promise(() => {});
     await assert.rejects(clientWith({ lookup }).fetchBytes('https://media.example.com/', short), {
       outcome: 'timeout',
     });
   });
 
-  test('an abort is not the fault of the address', async () => {
+  test('an abort is not reported as a failure of the address', async () => {
     const server = await startTls(() => {});
     const controller = new AbortController();
     const answer = clientWith().fetchBytes(url(server), { ...limits, signal: controller.signal });
@@ -218,7 +218,7 @@ describe('bounds', () => {
     await server.close();
   });
 
-  test('an unread answer is closed with its connection', async () => {
+  test('an unread response is closed with its connection', async () => {
     const closed = Promise.withResolvers<void>();
     const server = await startHttps((request, response) => {
       request.socket.on('close', () => closed.resolve());
@@ -231,7 +231,7 @@ describe('bounds', () => {
   });
 });
 
-describe('servers that speak something else', () => {
+describe('servers that do not speak HTTP', () => {
   const answers: Record<string, string> = {
     'an SSH banner': 'SSH-2.0-OpenSSH_9.6\r\n',
     'HTTP/0.9': '<html></html>',
@@ -247,7 +247,7 @@ describe('servers that speak something else', () => {
     });
   }
 
-  test('a connection that is cut or refused', async () => {
+  test('an interrupted or refused connection fails', async () => {
     const server = await startTls((socket) => socket.destroy());
     const url = `https://media.example.com:${server.port}/`;
     await assert.rejects(clientWith().fetchBytes(url, limits), { outcome: 'connect' });
@@ -255,7 +255,7 @@ describe('servers that speak something else', () => {
     await assert.rejects(clientWith().fetchBytes(url, limits), { outcome: 'connect' });
   });
 
-  test('names that do not exist, and name servers that fail', async () => {
+  test('an unknown name and a failing name server fail', async () => {
     const failing: Lookup = async () => Promise.reject(new Error('SERVFAIL'));
     for (const lookup of [async () => [], failing]) {
       await assert.rejects(clientWith({ lookup }).fetchBytes('https://media.example.com/', limits), { outcome: 'dns' });

@@ -9,7 +9,7 @@ import { startNameServer } from './name-server.ts';
 
 const never = new AbortController().signal;
 
-test('the name servers of the configuration are asked', async (context) => {
+test('names are resolved by the configured name servers', async (context) => {
   const server = await startNameServer(context, '93.184.215.14');
   const lookup = createResolverLookup([server.address]);
   assert.deepEqual(await lookup('hooks.example.org', never), ['93.184.215.14']);
@@ -17,14 +17,14 @@ test('the name servers of the configuration are asked', async (context) => {
   assert.ok(server.asked.includes('hooks.example.org'));
 });
 
-test('names that the operator allows are looked up as this machine does it', async (context) => {
+test('localhost is resolved by the operating system', async (context) => {
   const server = await startNameServer(context, '93.184.215.14');
   const lookup = createLookup(createAddressPolicy({ allowHosts: ['localhost'] }), [server.address]);
   assert.ok((await lookup('localhost', never)).some((address) => address === '127.0.0.1' || address === '::1'));
   assert.deepEqual(server.asked, []);
 });
 
-test('names that the operator allows are asked of the name servers of the configuration, then of this machine', async (context) => {
+test('allowed private names are resolved by the configured name servers, then by the operating system', async (context) => {
   const server = await startNameServer(context, '10.1.2.3');
   const lookup = createLookup(createAddressPolicy({ allowHosts: ['hooks.internal', hostname()] }), [server.address]);
   assert.deepEqual(await lookup('hooks.internal', never), ['10.1.2.3']);
@@ -35,7 +35,7 @@ test('names that the operator allows are asked of the name servers of the config
   assert.ok(server.asked.includes(hostname()));
 });
 
-test('a look-up ends when its caller gives up, and 32 slow ones let the next one in then', async (context) => {
+test('an aborted lookup ends and frees its slot, also after 32 slow ones', async (context) => {
   const server = await startNameServer(context, '93.184.215.14');
   const lookup = createResolverLookup([server.address]);
   const caller = new AbortController();

@@ -197,7 +197,7 @@ describe('checkUrl', () => {
     assert.equal(checkUrl('https://example.com/a#b').href, 'https://example.com/a');
   });
 
-  test('says what is allowed', () => {
+  test('names the allowed URLs in its error', () => {
     const messageOf = (text: string) => {
       try {
         return checkUrl(text).href;
@@ -212,10 +212,10 @@ describe('checkUrl', () => {
   });
 });
 
-describe('policy', () => {
+describe('address policy', () => {
   const open = createAddressPolicy({ allowCidrs: ['127.0.0.0/8', '::1'], allowHosts: ['Receiver'], allowHttp: true });
 
-  test('opens what an operator names', () => {
+  test('allows the addresses of the operator', () => {
     for (const text of [
       'https://127.0.0.1:8443/',
       'http://127.9.9.9/',
@@ -227,7 +227,7 @@ describe('policy', () => {
     }
   });
 
-  test('opens nothing else', () => {
+  test('allows no other private addresses', () => {
     for (const text of [
       'https://10.0.0.1/',
       'https://localhost/',
@@ -240,7 +240,7 @@ describe('policy', () => {
     }
   });
 
-  test('closes what an operator names, even inside what is opened', () => {
+  test('refuses the denied addresses of the operator, also within allowed ones', () => {
     const closed = createAddressPolicy({
       allowCidrs: ['10.0.0.0/8'],
       denyCidrs: ['8.8.0.0/16', '10.1.0.0/16'],
@@ -257,14 +257,14 @@ describe('policy', () => {
     }
   });
 
-  test('the addresses of this machine are closed', () => {
+  test('refuses the addresses of this machine', () => {
     for (const entry of Object.values(networkInterfaces()).flat()) {
       const host = entry?.family === 'IPv6' ? `[${entry.address}]` : entry?.address;
       assert.throws(() => checkUrl(`https://${host}/`), { code: 'invalid_request' });
     }
   });
 
-  test('a malformed range is a mistake that is named', () => {
+  test('throws for a malformed range and names it', () => {
     assert.throws(() => createAddressPolicy({ allowCidrs: ['localhost'] }), /"localhost" is not an address range/);
   });
 });

@@ -31,7 +31,7 @@ async function figures(store: TestStore) {
 }
 
 forEachStore((name, open) => {
-  test(`the true figures replace the estimate, in the sums and budgets too (${name})`, async (context) => {
+  test(`the reported usage replaces the estimate in the record, the sums and the budgets (${name})`, async (context) => {
     const store = await open(context);
     const recorder = await standStill(store, ['a', 'b', 'c']);
     assert.deepEqual(await figures(store), { sums: ['openai 3 0 0 120'], spent: ['120'] });
@@ -51,7 +51,7 @@ forEachStore((name, open) => {
     );
   });
 
-  test(`a correction that is repeated counts once (${name})`, async (context) => {
+  test(`a repeated correction counts once (${name})`, async (context) => {
     const store = await open(context);
     await standStill(store, ['a']);
     let lost = 2;
@@ -71,7 +71,7 @@ forEachStore((name, open) => {
     assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
   });
 
-  test(`what was never sent has no record in the end (${name})`, async (context) => {
+  test(`the record of a request that was never sent is removed (${name})`, async (context) => {
     const store = await open(context);
     const recorder = await standStill(store, ['a', 'b']);
     recorder.withdraw(intent('a'));

@@ -1,4 +1,4 @@
-/** Multipart forms say the same as JSON. */
+/** Multipart forms: conversion to the same JSON as a JSON body. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -19,7 +19,7 @@ async function read(entries: [string, string | Blob, string?][]): Promise<Json> 
 }
 
 describe('forms', () => {
-  test('numbers, flags, groups and lists', async () => {
+  test('numbers, booleans, objects and lists', async () => {
     const fields = await read([
       ['prompt', '42'],
       ['seconds', '8'],
@@ -45,7 +45,7 @@ describe('forms', () => {
     });
   });
 
-  test('files are data URIs of what they hold', async () => {
+  test('files become data URIs of their content', async () => {
     const url = `data:image/png;base64,${PNG.toString('base64')}`;
     const fields = await read([
       ['input_reference', new Blob([PNG], { type: 'application/octet-stream' })],
@@ -61,7 +61,7 @@ describe('forms', () => {
     });
   });
 
-  test('malformed ones are refused', async () => {
+  test('malformed forms are refused', async () => {
     await assert.rejects(read([['prompt', new Blob(['x'])]]), { code: 'invalid_request', param: 'prompt' });
     await assert.rejects(read([['provider', '{"only":']]), { code: 'invalid_request', param: 'provider' });
     await assert.rejects(read([['a[b', 'x']]), { code: 'invalid_request' });
@@ -78,7 +78,7 @@ describe('forms', () => {
     });
   });
 
-  test('a name cannot reach the prototype', async () => {
+  test('a field name cannot change the prototype', async () => {
     await read([
       ['__proto__[polluted]', 'x'],
       ['metadata[__proto__][polluted]', 'x'],

@@ -1,4 +1,4 @@
-/** The bytes of a video as an HTTP answer: every range a player asks for, from the mirror and through from the upstream. */
+/** Video content as an HTTP response: ranges and conditional requests, from the mirror and proxied from the upstream. */
 
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
@@ -40,7 +40,7 @@ for (const [place, content] of [
   ['base64', () => ({ type: 'upstream', source: inline }) as const],
 ] as const) {
   describe(`from ${place}`, () => {
-    test('the whole file comes with all that a player needs to know', async () => {
+    test('a request without a range gets the whole file with its media type, length and validators', async () => {
       const answer = await ask(content());
       assert.equal(answer.status, 200);
       assert.deepEqual(answer.headers, {
@@ -55,7 +55,7 @@ for (const [place, content] of [
       assert.deepEqual(await bytesOf(answer), video);
     });
 
-    test('HEAD has the headers of the whole file and nothing else, whatever range it names', async () => {
+    test('HEAD gets the headers of the whole file without a body, whatever its range', async () => {
       for (const headers of [{}, { range: 'bytes=0-9' }] as Headers[]) {
         const answer = await ask(content(), headers, 'HEAD');
         assert.equal(answer.status, 200);
@@ -74,7 +74,7 @@ for (const [place, content] of [
       ['Bytes= 5-6 ', 5, 6],
     ];
     for (const [range, start, end] of ranges) {
-      test(`${range} is answered in part`, async () => {
+      test(`${range} gets a 206 with that range`, async () => {
         const answer = await ask(content(), { range });
         assert.equal(answer.status, 206);
         assert.equal(answer.headers['content-range'], `bytes ${start}-${end}/${size}`);
@@ -84,7 +84,7 @@ for (const [place, content] of [
     }
 
     for (const range of ['bytes=100000-', 'bytes=100000-100001', 'bytes=-0']) {
-      test(`${range} lies outside`, async () => {
+      test(`${range} is outside the file and gets a 416`, async () => {
         const answer = await ask(content(), { range });
         assert.deepEqual([answer.status, answer.headers['content-range']], [416, `bytes */${size}`]);
         assert.equal(answer.body, undefined);
@@ -92,14 +92,14 @@ for (const [place, content] of [
     }
 
     for (const range of ['bytes=9-5', 'bytes=-', 'bytes=a-b', 'bytes=0-1,4-5', 'items=0-1', 'bytes 0-1', '']) {
-      test(`"${range}" is no single range, so the whole file comes`, async () => {
+      test(`"${range}" is not a single range and gets the whole file`, async () => {
         const answer = await ask(content(), { range });
         assert.equal(answer.status, 200);
         assert.equal((await bytesOf(answer))?.length, size);
       });
     }
 
-    test('a range of another version is not mixed in', async () => {
+    test('If-Range with another version gets the whole file', async () => {
       for (const [condition, status] of [
         [etag, 206],
         ['"other"', 200],
@@ -112,7 +112,7 @@ for (const [place, content] of [
       }
     });
 
-    test('who has it already is told so', async () => {
+    test('a client that has the current version gets a 304', async () => {
       for (const condition of [etag, `W/${etag}`, `"a", ${etag}`, '*']) {
         const answer = await ask(content(), { 'if-none-match': condition, range: 'bytes=0-0' });
         assert.deepEqual([answer.status, answer.body, answer.headers.etag], [304, undefined, etag]);
@@ -122,7 +122,7 @@ for (const [place, content] of [
   });
 }
 
-test('a file that is gone, or another than it was, has expired', async () => {
+test('a missing or changed file is reported as expired', async () => {
   const other = testMirror();
   const result = (await other.keep(inline)) as MirroredFile;
   rmSync(join(other.folder, 'videos', TASK), { recursive: true });
@@ -136,7 +136,7 @@ test('a file that is gone, or another than it was, has expired', async () => {
   await other.close();
 });
 
-describe('through from the upstream', () => {
+describe('content proxied from the upstream', () => {
   let origin: Origin;
   let foreign: TestServer;
   let answer: Parameters<typeof startOrigin>[0];
@@ -160,7 +160,7 @@ describe('through from the upstream', () => {
   const path = (name = '/video') =>
     ({ type: 'path', url: `${origin.url}${name}`, headers: { authorization: 'Bearer secret' } }) as const;
 
-  test('bytes come with the credential, and its headers reduced to what we stand for', async () => {
+  test('the request carries the credential, and only known response headers are passed on', async () => {
     answer = serve(video, { headers: { 'set-cookie': 'a=b', 'x-account': 'acme', 'content-type': 'video/webm' } });
     const result = await ask({ type: 'upstream', source: path() });
     assert.equal(result.status, 200);
@@ -177,7 +177,7 @@ describe('through from the upstream', () => {
     assert.equal(origin.seen[0]?.headers.authorization, 'Bearer secret');
   });
 
-  test('a page that calls itself otherwise is a video to browsers all the same', async () => {
+  test('another media type of the upstream is replaced by that of a video', async () => {
     answer = serve(video, { headers: { 'content-type': 'text/html' } });
     const result = await ask({ type: 'upstream', source: path() });
     assert.equal(result.headers['content-type'], 'video/mp4');
@@ -201,7 +201,7 @@ describe('through from the upstream', () => {
     }
   });
 
-  test('HEAD asks with GET, for signed addresses hold for one method', async () => {
+  test('HEAD sends a GET, because signed URLs are valid for one method', async () => {
     const methods: (string | undefined)[] = [];
     answer = (request, response) => {
       methods.push(request.method);
@@ -212,13 +212,13 @@ describe('through from the upstream', () => {
     assert.deepEqual(methods, ['GET']);
   });
 
-  test('a foreign address gets no credential', async () => {
+  test('a URL of another origin gets no credential', async () => {
     const url = `https://media.example.com:${foreign.port}/x`;
     assert.deepEqual(await bytesOf(await ask({ type: 'upstream', source: { type: 'url', url } })), video);
     assert.deepEqual(credentials, [undefined]);
   });
 
-  test('an address that ran out is asked for again, once', async () => {
+  test('an expired URL is renewed once', async () => {
     answer = (request, response) => {
       if (request.url === '/old') response.writeHead(403).end();
       else serve(video)(request, response);
@@ -231,7 +231,7 @@ describe('through from the upstream', () => {
     }
   });
 
-  test('an old address is let go of before the new one is asked for', async () => {
+  test('the response of an expired URL is closed before the new URL is requested', async () => {
     const closed = Promise.withResolvers<void>();
     answer = (request, response) => {
       if (request.url !== '/old') return serve(video)(request, response);
@@ -245,7 +245,7 @@ describe('through from the upstream', () => {
     (await ask({ type: 'upstream', source: path('/old'), refresh })).body?.destroy();
   });
 
-  test('what does not answer, answers otherwise or may not be asked is unavailable', async () => {
+  test('a failing, unexpected or forbidden upstream makes the content unavailable', async () => {
     answer = (_request, response) => void response.writeHead(500).end();
     const sources: AssetSource[] = [
       path(),
@@ -258,7 +258,7 @@ describe('through from the upstream', () => {
     }
   });
 
-  test('a reader that leaves ends the connection', async () => {
+  test('a client that disconnects ends the upstream connection', async () => {
     const closed = Promise.withResolvers<void>();
     answer = (_request, response) => {
       response.on('close', closed.resolve);
@@ -268,7 +268,7 @@ describe('through from the upstream', () => {
     await closed.promise;
   });
 
-  test('a reader that waits holds the upstream back', async () => {
+  test('a slow client slows the upstream down', async () => {
     let sent = 0;
     answer = async (_request, response) => {
       response.writeHead(200);

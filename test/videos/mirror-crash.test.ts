@@ -1,4 +1,4 @@
-/** A mirror that is killed in the middle, and one that is given a large file. */
+/** Mirror after a kill during a download, and with a large file. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -26,7 +26,7 @@ async function run(url: string) {
   return JSON.parse(await text(start(url).stdout));
 }
 
-test('killed in the middle of a download, the next process goes on at what is surely on the disk', async (t) => {
+test('after a kill during a download the next process resumes at the last durable checkpoint', async (t) => {
   const video = makeVideo(24 * MEBIBYTE);
   let stalls = true;
   const origin = await startOrigin((request, response) => {
@@ -48,7 +48,7 @@ test('killed in the middle of a download, the next process goes on at what is su
   assert.deepEqual(home.files(), [kept.file.slice('local:videos/'.length), `${TASK}/0.part.kept.json`]);
 });
 
-test('memory does not grow with the file', async (t) => {
+test('memory use does not depend on the file size', async (t) => {
   const chunk = makeVideo(MEBIBYTE);
   let count = 1;
   const origin = await startOrigin(async (_request, response) => {

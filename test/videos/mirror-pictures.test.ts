@@ -1,4 +1,4 @@
-/** Bounds of mirrored pictures: what exceeds them is not kept, and leaves nothing behind. */
+/** Limits of mirrored pictures: a picture that exceeds them is not stored and leaves no file. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -45,7 +45,7 @@ function nameIn(url: string | undefined): string {
   return new URL(url ?? '').pathname.split('/').at(-1) ?? '';
 }
 
-test('the type of a picture is that of its bytes', async (context) => {
+test('the media type of a picture is detected from its bytes', async (context) => {
   const { keep, pictures } = open(context);
   for (const [type, head] of Object.entries(HEADS)) {
     const name = nameIn(keep(picture(head)));
@@ -55,7 +55,7 @@ test('the type of a picture is that of its bytes', async (context) => {
   }
 });
 
-test('what is no picture, too large or too many is not kept', async (context) => {
+test('other files, oversized pictures and pictures beyond the limit are not stored', async (context) => {
   const { keep, pictures, folder } = open(context);
   for (const text of ['', 'A', '<svg xmlns="http://www.w3.org/2000/svg"/>', '<html>']) {
     assert.equal(keep(Buffer.from(text).toString('base64')), undefined, text);
@@ -67,7 +67,7 @@ test('what is no picture, too large or too many is not kept', async (context) =>
   assert.equal(readdirSync(folder).length, 1);
 });
 
-test('all pictures that are not yet written have a bound together', async (context) => {
+test('pictures waiting to be written share one limit', async (context) => {
   const { keep, pictures } = open(context);
   const large = picture(HEADS.png, 20 * MEBIBYTE);
   const kept = Array.from({ length: 8 }, (_, index) => keep(large, index) !== undefined);
@@ -77,7 +77,7 @@ test('all pictures that are not yet written have a bound together', async (conte
   await pictures.settlePictures();
 });
 
-test('a picture that the disk has no room for is logged, and its address opens nothing', async (context) => {
+test('a picture that does not fit on the disk is logged and not found', async (context) => {
   const { keep, pictures, warnings } = open(context, async () => {
     throw new Error('full');
   });
@@ -86,7 +86,7 @@ test('a picture that the disk has no room for is logged, and its address opens n
   assert.equal(warnings.length, 1);
 });
 
-test('pictures are removed when their retention ends, not before', async (context) => {
+test('pictures are removed at the end of their retention, not before', async (context) => {
   const { keep, pictures, folder } = open(context);
   keep(picture(HEADS.png));
   await pictures.settlePictures();

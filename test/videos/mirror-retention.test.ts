@@ -1,4 +1,4 @@
-/** What the mirror removes by itself. */
+/** Mirror retention: removal of files without a task and of abandoned partial files. */
 
 import assert from 'node:assert/strict';
 import { utimesSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ function age(milliseconds: number, ...names: string[]): void {
   for (const name of names) utimesSync(join(home.folder, 'videos', name), moment, moment);
 }
 
-test('media go a day after every task must have erased its own, and not before', async () => {
+test('files without a task are removed a day after the retention of tasks, not before', async () => {
   await home.keep(video, 'old');
   await home.keep(video, 'new');
   age(8 * DAY, ...home.files().filter((name) => name.startsWith('old')));
@@ -33,7 +33,7 @@ test('media go a day after every task must have erased its own, and not before',
   assert.equal(await home.mirror.removeExpired(now), 0);
 });
 
-test('a part that nothing was added to for a day goes', async () => {
+test('a partial file without progress for a day is removed', async () => {
   await home.keep(video, 'task');
   for (const name of ['1.part', '1.part.json', '2.part']) writeFileSync(join(home.folder, 'videos/task', name), 'x');
   age(DAY, ...home.files());
@@ -43,7 +43,7 @@ test('a part that nothing was added to for a day goes', async () => {
   assert.ok(home.files().includes('task/2.part'));
 });
 
-test('once an hour, a failure included, until it is stopped', async () => {
+test('the removal runs once an hour until it is stopped, also after a failure', async () => {
   let callback: (() => void) | undefined;
   const clock = {
     now: () => now,

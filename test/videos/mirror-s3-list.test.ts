@@ -1,4 +1,4 @@
-/** Listings of an object store: complete, and bounded where the store lies. */
+/** Listings of an object store: complete, and bounded for a faulty store. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -48,7 +48,7 @@ const entry = (index: number) =>
   `<Contents><Key>p/videos/${TASK}/${index}-abc.mp4</Key><LastModified>2026-11-18T12:00:00.000Z</LastModified></Contents>`;
 const next = (token: string) => `<NextContinuationToken>${token}</NextContinuationToken>`;
 
-test('pages are read to the last', async () => {
+test('all pages are read', async () => {
   const { files, calls, error } = await list((token) => [
     entry(token === null ? 0 : Number(token)),
     token === '2' ? '' : next(token === null ? '1' : '2'),
@@ -58,7 +58,7 @@ test('pages are read to the last', async () => {
   assert.equal(files.length, 3);
 });
 
-test('a page without an end is cut', async () => {
+test('an endless page is refused', async () => {
   let sent = 0;
   const { error, closed } = await list(function* () {
     for (; sent < 100; sent++) yield 'x'.repeat(MEBIBYTE);
@@ -68,13 +68,13 @@ test('a page without an end is cut', async () => {
   assert.equal(closed, 1);
 });
 
-test('a listing that continues with itself ends', async () => {
+test('a repeated continuation token ends the listing with an error', async () => {
   const { error, calls } = await list(() => [entry(0), next('again')]);
   assert.match(String(error), /listing has no end/);
   assert.equal(calls, 2);
 });
 
-test('a listing that goes on for ever ends', async () => {
+test('an endless listing ends with an error', async () => {
   const { error, calls } = await list((token) => [next(String(Number(token ?? 0) + 1))]);
   assert.match(String(error), /listing has no end/);
   assert.equal(calls, 10_000);

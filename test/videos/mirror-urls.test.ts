@@ -1,4 +1,4 @@
-/** Signed addresses of mirrored files: what verifies, what does not, and for how long. */
+/** Signed URLs of mirrored files: verification and lifetime. */
 
 import assert from 'node:assert/strict';
 import { createHmac, hkdfSync } from 'node:crypto';
@@ -20,7 +20,7 @@ function queryOf(url: string): FileUrlQuery & { exp: string; sig: string } {
   return { exp, kid, sig };
 }
 
-test('an address names the file and when it expires, and is signed as documented', () => {
+test('a URL contains the file and its expiry, and has the documented signature', () => {
   const url = new URL(at(start).signFileUrl('https://gateway.example', id, 3));
   assert.equal(url.origin + url.pathname, `https://gateway.example/v1/videos/${id}/files/3.mp4`);
   const { exp, sig } = queryOf(url.href);
@@ -29,13 +29,13 @@ test('an address names the file and when it expires, and is signed as documented
   assert.equal(sig, createHmac('sha256', key).update(`v1\n${id}\n3\n${exp}`).digest('base64url'));
 });
 
-test('it is the same for an hour, so that caches work', () => {
+test('the URL stays the same for an hour, so that caches work', () => {
   const one = at(start).signFileUrl('', id, 0);
   assert.equal(at(start + 40 * 60_000).signFileUrl('', id, 0), one);
   assert.notEqual(at(start + HOUR).signFileUrl('', id, 0), one);
 });
 
-test('it holds for its lifetime at least, an hour more at most, and never much longer than 7 days', () => {
+test('the URL is valid for its lifetime plus at most an hour, and never much longer than 7 days', () => {
   for (const [lifetime, hours] of [
     [undefined, 24],
     [HOUR, 1],
@@ -50,7 +50,7 @@ test('it holds for its lifetime at least, an hour more at most, and never much l
   }
 });
 
-test('an address that was touched does not verify', () => {
+test('a modified URL does not verify', () => {
   const urls = at(start);
   const query = queryOf(urls.signFileUrl('https://gateway.example', id, 0));
   urls.checkFileUrl(id, 0, query);
@@ -71,7 +71,7 @@ test('an address that was touched does not verify', () => {
   }
 });
 
-test('a rotated key goes on verifying as long as it is listed', () => {
+test('a rotated key verifies as long as it is listed', () => {
   const query = queryOf(at(start).signFileUrl('https://gateway.example', id, 0));
   at(start, [second, first]).checkFileUrl(id, 0, query);
   assert.throws(() => at(start, [second]).checkFileUrl(id, 0, query), { code: 'invalid_signature' });

@@ -1,4 +1,4 @@
-/** Videos on their way into the mirror: what arrives, what is refused, what is resumed, and where the credential goes. */
+/** Mirror downloads: stored and refused videos, resumption, and the origins that get the credential. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -41,7 +41,7 @@ function openPaths(folder: string): string[] {
 }
 
 describe('a video', () => {
-  test('is kept under its hash, with its length as the file tells it', async () => {
+  test('is stored under its hash, with the duration from the file', async () => {
     const result = await kept.keep(source());
     assert.deepEqual(result, {
       file: `local:videos/${name}`,
@@ -54,19 +54,19 @@ describe('a video', () => {
     assert.equal(origin.seen[0]?.headers.authorization, 'Bearer secret');
   });
 
-  test('is fetched once, however often it is asked for', async () => {
+  test('is downloaded once for repeated requests', async () => {
     const first = await kept.keep(source());
     assert.deepEqual(await kept.keep(source()), first);
     assert.equal(origin.seen.length, 1);
   });
 
-  test('is fetched once by two at the same time', async () => {
+  test('is downloaded once for two concurrent requests', async () => {
     const [first, second] = await Promise.all([kept.keep(source()), kept.keep(source())]);
     assert.deepEqual(first, second);
     assert.equal(origin.seen.length, 1);
   });
 
-  test('is open to nobody else, from its first byte on and whatever the umask', { skip: windows }, async () => {
+  test('is readable by the owner only from its first byte, whatever the umask', { skip: windows }, async () => {
     const umask = process.umask(0);
     try {
       const fresh = testMirror({ limits: { idleMs: 300, maxBytes: 1_000_000 } });
@@ -86,12 +86,12 @@ describe('a video', () => {
     }
   });
 
-  test('may come without a length', async () => {
+  test('can have no Content-Length', async () => {
     answer = (_request, response) => void response.writeHead(200).end(video);
     assert.equal((await kept.keep(source()))?.sha256, sha256);
   });
 
-  test('may come as base64', async () => {
+  test('can be inline base64', async () => {
     const large = makeVideo(3_000_001);
     const roomy = testMirror();
     const result = await roomy.keep({ type: 'data', data: large.toString('base64') });
@@ -99,14 +99,14 @@ describe('a video', () => {
     await roomy.close();
   });
 
-  test('in WebM is named so', async () => {
+  test('in WebM has the media type of WebM', async () => {
     const webm = Buffer.concat([Buffer.from('1a45dfa3', 'hex'), Buffer.alloc(100)]);
     const result = await kept.keep({ type: 'data', data: webm.toString('base64') });
     assert.match(result?.file ?? '', /\.webm$/);
     assert.equal(result?.mime, 'video/webm');
   });
 
-  test('is erased with its task', async () => {
+  test('is deleted with its task', async () => {
     const result = await kept.keep(source());
     assert.ok(result);
     await kept.mirror.erase({ id: TASK, owner: 'o' }, [result]);
@@ -115,7 +115,7 @@ describe('a video', () => {
   });
 });
 
-describe('what is not kept leaves nothing behind', () => {
+describe('a video that is not stored leaves no file', () => {
   const large = makeVideo(1_000_001);
   const cases: Record<string, [Parameters<typeof startOrigin>[0], RegExp]> = {
     'a length over the cap': [serve(large), /larger than 1000000 bytes/],
@@ -138,19 +138,19 @@ describe('what is not kept leaves nothing behind', () => {
     });
   }
 
-  test('a length over the cap, before its first byte', async () => {
+  test('a Content-Length over the limit is refused before the first byte', async () => {
     answer = (_request, response) => response.writeHead(200, { 'content-length': 1_000_001 }).flushHeaders();
     assert.equal(await kept.keep(source()), undefined);
   });
 
-  test('base64 over the cap, and base64 that is no video', async () => {
+  test('base64 over the limit, and base64 that is not a video', async () => {
     for (const bytes of [large, Buffer.alloc(100)]) {
       assert.equal(await kept.keep({ type: 'data', data: bytes.toString('base64') }), undefined);
     }
     assert.deepEqual(kept.files(), []);
   });
 
-  test('anything, on a disk that is nearly full', async () => {
+  test('any video on a disk that is nearly full', async () => {
     const full = testMirror({ reserveBytes: Number.MAX_SAFE_INTEGER });
     assert.equal(await full.keep(source()), undefined);
     assert.deepEqual([full.files(), full.reasons], [[], ['the disk has no room for it']]);
@@ -158,7 +158,7 @@ describe('what is not kept leaves nothing behind', () => {
     await full.close();
   });
 
-  test('anything, when the mirror is off', async () => {
+  test('any video if the mirror is disabled', async () => {
     const off = testMirror({ store: { type: 'off' } });
     assert.equal(await off.keep(source()), undefined);
     assert.equal(origin.seen.length, 0);
@@ -166,8 +166,8 @@ describe('what is not kept leaves nothing behind', () => {
   });
 });
 
-describe('what may succeed later is not given up', () => {
-  test('a refused address says with which status', async () => {
+describe('failures that can succeed later', () => {
+  test('the error of a refused URL names the status', async () => {
     for (const status of [403, 404, 410, 500]) {
       answer = (_request, response) => void response.writeHead(status).end();
       await assert.rejects(kept.keep(source()), { code: 'upstream_content_unavailable', upstreamStatus: status });
@@ -175,7 +175,7 @@ describe('what may succeed later is not given up', () => {
     assert.deepEqual(kept.files(), []);
   });
 
-  test('an answer that is not wanted is not waited for', async () => {
+  test('the body of an unexpected response is not read', async () => {
     const closed = Promise.withResolvers<void>();
     answer = (_request, response) => {
       response.on('close', closed.resolve);
@@ -185,7 +185,7 @@ describe('what may succeed later is not given up', () => {
     await closed.promise;
   });
 
-  test('a body that stops goes on where it stopped, at a fresh address too', async () => {
+  test('an interrupted body is resumed where it stopped, also at a new URL', async () => {
     answer = serve(video, { until: 100_000 });
     await assert.rejects(kept.keep(source('/old')), GatewayError);
     answer = serve(video);
@@ -199,7 +199,7 @@ describe('what may succeed later is not given up', () => {
     );
   });
 
-  test('a body that stops at an address that answers 403 afterwards is resumed at the next', async () => {
+  test('a body interrupted at a URL that then returns 403 is resumed at the next URL', async () => {
     answer = serve(video, { until: 100_000 });
     await assert.rejects(kept.keep(source()));
     answer = (_request, response) => void response.writeHead(403).end();
@@ -209,14 +209,14 @@ describe('what may succeed later is not given up', () => {
     assert.equal(origin.seen.at(-1)?.headers.range, 'bytes=100000-');
   });
 
-  test('another version comes from its beginning', async () => {
+  test('another version is downloaded from the start', async () => {
     answer = serve(makeVideo(300_000), { until: 100_000 });
     await assert.rejects(kept.keep(source()));
     answer = serve(video, { etag: '"v2"' });
     assert.equal((await kept.keep(source()))?.sha256, sha256);
   });
 
-  test('a server that mixes versions or ranges is not believed', async () => {
+  test('a response with another version or range is refused', async () => {
     for (const wrong of [
       { etag: '"v2"', 'content-range': `bytes 100000-299999/300000` },
       { etag: '"v1"', 'content-range': `bytes 99999-299999/300000` },
@@ -233,7 +233,7 @@ describe('what may succeed later is not given up', () => {
     }
   });
 
-  test('without a name for the version nothing is left to resume', async () => {
+  test('a download without a validator is not resumed', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': video.length });
       response.write(video.subarray(0, 100_000), () => setImmediate(() => response.destroy()));
@@ -242,7 +242,7 @@ describe('what may succeed later is not given up', () => {
     assert.deepEqual(kept.files(), []);
   });
 
-  test('a torn checkpoint means a new beginning', async () => {
+  test('a damaged checkpoint restarts the download', async () => {
     answer = serve(video, { until: 100_000 });
     await assert.rejects(kept.keep(source()));
     writeFileSync(join(kept.folder, 'videos', TASK, '0.part.json'), '{"bytes":100');
@@ -251,7 +251,7 @@ describe('what may succeed later is not given up', () => {
     assert.equal(origin.seen.at(-1)?.headers.range, undefined);
   });
 
-  test('a server that goes silent is left, before its answer and in the middle', async () => {
+  test('a silent server times out, before its response and during the body', async () => {
     for (const silent of [() => {}, serve(video, { until: 0 })] satisfies Parameters<typeof startOrigin>[0][]) {
       answer = silent;
       await assert.rejects(kept.keep(source()), GatewayError);
@@ -261,7 +261,7 @@ describe('what may succeed later is not given up', () => {
     await assert.rejects(kept.keep(source()), { outcome: 'timeout' });
   });
 
-  test('a server that drips is left when the time for all is up', async () => {
+  test('a slow server ends at the total timeout', async () => {
     const impatient = testMirror({ limits: { idleMs: 1000, totalMs: 300 } });
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 }).write(video.subarray(0, 100));
@@ -272,7 +272,7 @@ describe('what may succeed later is not given up', () => {
     await impatient.close();
   });
 
-  test('an abort keeps what has arrived and gives its reason', async () => {
+  test('an abort keeps the received bytes and rejects with its reason', async () => {
     const stop = new AbortController();
     const reason = new Error('stopping');
     answer = (request, response) => {
@@ -289,7 +289,7 @@ describe('what may succeed later is not given up', () => {
   });
 });
 
-describe('the credential stays at home', () => {
+describe('the credential is sent only to the origin of the provider', () => {
   let foreign: TestServer;
   let heard: (string | undefined)[];
   before(async () => {
@@ -305,7 +305,7 @@ describe('the credential stays at home', () => {
   });
   const elsewhere = (path: string) => `https://media.example.com:${foreign.port}${path}`;
 
-  test('on a redirect to the same origin it goes along', async () => {
+  test('a redirect to the same origin gets it', async () => {
     answer = (request, response) => {
       if (request.url === '/video') response.writeHead(307, { location: '/elsewhere' }).end();
       else serve(video)(request, response);
@@ -317,25 +317,25 @@ describe('the credential stays at home', () => {
     );
   });
 
-  test('on a redirect to another origin it does not', async () => {
+  test('a redirect to another origin does not get it', async () => {
     answer = (_request, response) => void response.writeHead(302, { location: elsewhere('/x') }).end();
     assert.equal((await kept.keep(source()))?.sha256, sha256);
     assert.deepEqual(heard, [undefined]);
   });
 
-  test('back from another origin it is a stranger', async () => {
+  test('a redirect back from another origin does not get it', async () => {
     answer = (_request, response) => void response.writeHead(302, { location: elsewhere('/back') }).end();
     assert.equal(await kept.keep(source()), undefined);
     assert.deepEqual(heard, [undefined]);
     assert.equal(origin.seen.length, 1);
   });
 
-  test('a foreign address is fetched without it', async () => {
+  test('a URL of another origin does not get it', async () => {
     assert.ok(await kept.keep({ type: 'url', url: elsewhere('/x') }));
     assert.deepEqual(heard, [undefined]);
   });
 
-  test('a redirect into the inside is not followed', async () => {
+  test('a redirect to a private address is not followed', async () => {
     const clients = { trusted: createTrustedClient(), guarded: createGuardedClient() };
     const strict = testMirror({ clients });
     for (const location of [
@@ -356,12 +356,12 @@ describe('the credential stays at home', () => {
   });
 });
 
-describe('the length of a video', () => {
+describe('the duration of a video', () => {
   const head = box('ftyp', Buffer.from('isom\0\0\0\0isom'));
   const lengthOf = async (bytes: Buffer) =>
     (await kept.keep({ type: 'data', data: bytes.toString('base64') }))?.seconds;
 
-  test('is found behind the media, and in its 64-bit form', async () => {
+  test('is found after the media data, and in its 64-bit form', async () => {
     const header = Buffer.alloc(120);
     header[0] = 1;
     header.writeUInt32BE(600, 20);
@@ -373,7 +373,7 @@ describe('the length of a video', () => {
     assert.equal(await lengthOf(Buffer.concat([head, wide, Buffer.alloc(100), box('moov', box('mvhd', header))])), 8);
   });
 
-  test('is unknown where the file does not say or is broken', async () => {
+  test('is unknown if the file lacks it or is damaged', async () => {
     const endless = Buffer.from([0, 0, 0, 0, ...Buffer.from('free')]);
     for (const rest of [
       Buffer.alloc(0),

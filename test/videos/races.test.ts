@@ -1,4 +1,4 @@
-/** Everybody ends the same tasks at the same time, and after a restart everything is due at once. */
+/** Races: concurrent ends of the same tasks, and thousands of tasks due at once after a restart. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -82,7 +82,7 @@ async function check(rig: Rig, id: string, seen: { statuses: Set<string>; tasks:
   seen.tasks += 1;
 }
 
-test('after a restart with 10,000 open tasks a key is not asked more often than it may be', async (context) => {
+test('after a restart with 10,000 open tasks no credential exceeds its poll rate', async (context) => {
   const rig = await createRig(context, { pollRate: 10 });
   rig.upstream.onPoll = () => says({ type: 'running' });
   const { id } = await rig.create();
@@ -103,7 +103,7 @@ test('after a restart with 10,000 open tasks a key is not asked more often than 
   assert.ok(rig.upstream.polls - before >= 290);
 });
 
-test('nor when all of them are past their deadline', async (context) => {
+test('no credential exceeds its poll rate when all of them are past their deadline', async (context) => {
   const rig = await createRig(context, { pollRate: 10 });
   rig.upstream.onPoll = () => says({ type: 'running' });
   const { id } = await rig.create();

@@ -1,4 +1,4 @@
-/** What a request for a video may say, and in which words it is refused. */
+/** Creation requests: conversion to the model's parameters, and refusals. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -41,7 +41,7 @@ function refusal(body: Json, abilities?: VideoAbilities): Pick<GatewayError, 'co
   return assert.fail('it was accepted');
 }
 
-describe('what is asked reaches the model in its own words', () => {
+describe('a request is converted to the parameters of the model', () => {
   const CASES: [string, Json, Json, VideoAbilities?][] = [
     ['what is not asked is left to it', {}, { duration: undefined, resolution: undefined, size: undefined, count: 1 }],
     ['seconds as text', { seconds: '8' }, { duration: 8 }],
@@ -114,7 +114,7 @@ describe('what is asked reaches the model in its own words', () => {
   }
 });
 
-describe('what the model cannot do is refused by name, with what it can', () => {
+describe('an unsupported value is refused with the parameter and the supported values', () => {
   const frame = (type: string) => ({ type: 'image_url', image_url: { url: PNG }, frame_type: type });
   const image = { type: 'image_url', image_url: { url: PNG } };
   const CASES: [Json, string, string, RegExp, VideoAbilities?][] = [
@@ -217,12 +217,12 @@ describe('what the model cannot do is refused by name, with what it can', () => 
     });
   }
 
-  test('an image of more than 20 MiB', () => {
+  test('image: more than 20 MiB', () => {
     const large = `data:image/png;base64,${'A'.repeat(28_000_000)}`;
     assert.equal(refusal({ input_reference: large }).code, 'payload_too_large');
   });
 
-  test('a model that makes no videos', () => {
+  test('model: one without video output', () => {
     const model = catalogModel('maker', { id: 'chat' });
     assert.throws(() => readCreation(checkShape({ model: 'maker/chat', prompt: 'x' }), model, PUBLIC_ONLY), {
       code: 'model_not_video',
@@ -231,7 +231,7 @@ describe('what the model cannot do is refused by name, with what it can', () => 
   });
 });
 
-test('frames win over references, and what was not needed is named', () => {
+test('frames take precedence over references, and dropped parameters are named', () => {
   const { request, dropped } = create({
     input_reference: PNG,
     input_references: [{ type: 'image_url', image_url: PNG }],
@@ -242,7 +242,7 @@ test('frames win over references, and what was not needed is named', () => {
   assert.deepEqual(dropped, ['input_references', 'provider.options.maker.unknown']);
 });
 
-test('an order that leaves the provider in is accepted', () => {
+test('a routing policy that allows the provider is accepted', () => {
   for (const provider of [
     { order: ['other'] },
     { order: ['other'], allow_fallbacks: true },
@@ -253,7 +253,7 @@ test('an order that leaves the provider in is accepted', () => {
   }
 });
 
-test('the digest tells requests apart by what they mean', async () => {
+test('the digest distinguishes requests by meaning', async () => {
   const digest = (body: Json) => requestDigest(create(body));
   assert.equal(
     await digest({ seconds: '8', metadata: { a: '1', b: '2' } }),
@@ -270,7 +270,7 @@ test('the digest tells requests apart by what they mean', async () => {
   }
 });
 
-describe('a task shows what will come of it', () => {
+describe('a task shows the resulting parameters', () => {
   const CASES: [Json, Json, VideoAbilities?][] = [
     [{}, { duration: 4, resolution: '720p', aspectRatio: '16:9', size: '1280x720', count: 1 }],
     [
