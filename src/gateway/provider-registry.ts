@@ -6,7 +6,6 @@ import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
-import { createByteCollector } from '../core/byte-collector.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -15,6 +14,7 @@ import type { CatalogModel } from '../core/model.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
+import { collectResponse } from '../transport/collect-response.ts';
 import { createCredentials } from '../transport/credentials.ts';
 import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
 
@@ -214,34 +214,23 @@ function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined)
 async function fetchModelList(entry: RegisteredProvider, list: ModelList, context: RegistryContext): Promise<unknown> {
   const request = await listRequest(entry, list.path, context);
   return new Promise<unknown>((resolve, reject) => {
-    const collector = createByteCollector();
-    let status = 0;
-
-    function stop(error: GatewayError): void {
-      exchange.abort();
-      reject(error);
-    }
-
     const exchange = context.upstream.send(
       { ...request, total: LIST_TIMEOUT_MS },
-      {
-        head: (code) => {
-          status = code;
-        },
-        data: (chunk) => {
-          collector.add(chunk);
-          if (collector.size > MAX_LIST_BYTES)
-            stop(new GatewayError('upstream_error', 'Its list of models has no end.'));
-        },
-        end: () => {
+      collectResponse({
+        accepts: (size) => size <= MAX_LIST_BYTES,
+        onResponse({ status, body }) {
           try {
-            resolve(status === 404 && list.optional ? {} : parseModelList(status, collector.take()));
+            resolve(status === 404 && list.optional ? {} : parseModelList(status, body));
           } catch (error) {
             reject(error);
           }
         },
-        fail: reject,
-      },
+        onTooLarge() {
+          exchange.abort();
+          reject(new GatewayError('upstream_error', 'Its list of models has no end.'));
+        },
+        onFailure: reject,
+      }),
     );
   });
 }

@@ -6,6 +6,7 @@
 import { isIP, type LookupFunction, Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
+import { createByteCollector } from '../core/byte-collector.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
 import { checkUrl, literalAddress } from './check-url.ts';
@@ -227,13 +228,13 @@ async function fetchBytes(request: GuardedClient['request'], url: string, option
   const answer = await request(url, { method: 'GET', headers: { accept }, deadline, maxBytes, signal });
   try {
     checkResponse(answer, maxBytes);
-    const chunks: Buffer[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
+    const collector = createByteCollector();
+    for await (const chunk of answer.body) collector.add(chunk);
     const type = String(answer.headers['content-type'] ?? '')
       .replace(/;.*$/s, '')
       .trim()
       .toLowerCase();
-    return { bytes: Buffer.concat(chunks), ...(type !== '' && { type }) };
+    return { bytes: collector.take(), ...(type !== '' && { type }) };
   } finally {
     answer.close();
   }

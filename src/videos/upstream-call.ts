@@ -1,12 +1,12 @@
 /** Upstream calls of video adapters, with an outcome that tells whether the request may have arrived. */
 
-import { createByteCollector } from '../core/byte-collector.ts';
 import { guardAnswer } from '../core/json/answer.ts';
 import type { Json } from '../core/json/json.ts';
 import { readInSlices } from '../core/json/slices.ts';
 import { parseRetryAfter } from '../core/retry-after.ts';
 import type { VideoAnswer, VideoCall } from '../core/video.ts';
-import type { UpstreamClient, UpstreamReceiver, UpstreamRequest } from '../transport/upstream-client.ts';
+import { collectResponse } from '../transport/collect-response.ts';
+import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
 import type { VideoContext, VideoTarget } from './context.ts';
 
 /** `not-sent`: the request did not reach the upstream. `unanswered`: it may have, but no complete answer came. */
@@ -86,15 +86,21 @@ export function sendRaw(
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RawOutcome>();
   const buffer = reserveBuffer();
-  const collector = collect(buffer, (outcome) => {
+  const finish = (outcome: RawOutcome): void => {
     running.abort();
     resolve(outcome);
+  };
+  const receiver = collectResponse({
+    accepts: buffer.tryGrow,
+    onResponse: (response) => finish({ type: 'answered', ...response }),
+    onTooLarge: (head) => finish({ type: 'answered', ...head, body: 'too-large' }),
+    onFailure: (cause, sent) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
   });
   const stop = () => {
     running.abort();
     reject(signal.reason);
   };
-  const running = upstream.send({ ...request, total: timeoutMs }, collector);
+  const running = upstream.send({ ...request, total: timeoutMs }, receiver);
   signal.addEventListener('abort', stop, { once: true });
   return promise.finally(() => {
     buffer.release();
@@ -124,27 +130,6 @@ function reserveBuffer(): BufferReservation {
       bufferedBytes -= reserved;
       reserved = 0;
     },
-  };
-}
-
-/** Collects an answer up to the size limits. */
-function collect(buffer: BufferReservation, finish: (outcome: RawOutcome) => void): UpstreamReceiver {
-  const collector = createByteCollector();
-  let head = { status: 0, headers: {} as Record<string, string | undefined> };
-  let sent = false;
-  return {
-    sent: () => {
-      sent = true;
-    },
-    head: (status, headers) => {
-      head = { status, headers };
-    },
-    data: (chunk) => {
-      if (buffer.tryGrow(collector.size + chunk.length)) collector.add(chunk);
-      else finish({ type: 'answered', ...head, body: 'too-large' });
-    },
-    end: () => finish({ type: 'answered', ...head, body: collector.take() }),
-    fail: (cause) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
   };
 }
 
