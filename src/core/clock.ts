@@ -9,6 +9,12 @@ export interface Clock {
   after(milliseconds: number, callback: () => void): () => void;
 }
 
+export interface Timeout {
+  /** Aborts with a `TimeoutError` after the delay, or with the reason of the outer signal. */
+  readonly signal: AbortSignal;
+  cancel(): void;
+}
+
 /** Milliseconds since an arbitrary moment. */
 export function monotonicNow(): number {
   return performance.now();
@@ -23,3 +29,22 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Starts a timeout in milliseconds; the caller cancels it as soon as it is not needed. */
+export function startTimeout(clock: Pick<Clock, 'after'>, milliseconds: number, outer?: AbortSignal): Timeout {
+  const controller = new AbortController();
+  const cancel = clock.after(milliseconds, () =>
+    controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+  );
+  return { signal: outer ? AbortSignal.any([controller.signal, outer]) : controller.signal, cancel };
+}
+
+/** Calls back at each end of an interval in milliseconds; returns a function that ends it. */
+export function every(clock: Pick<Clock, 'after'>, milliseconds: number, callback: () => void): () => void {
+  let cancel = clock.after(milliseconds, onDue);
+  function onDue(): void {
+    cancel = clock.after(milliseconds, onDue);
+    callback();
+  }
+  return () => cancel();
+}

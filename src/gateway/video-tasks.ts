@@ -63,15 +63,15 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
   const policy = policyOf(config);
   const lookup = createLookup(policy, config.network.dnsServers);
   const clients = {
-    guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca }),
-    trusted: createTrustedClient(),
+    guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca, clock }),
+    trusted: createTrustedClient({ clock }),
   };
   const mirror = createMirror({
     folder: config.data,
     store: config.videos.mirror,
     clients,
     secrets: keys,
-    now: clock.now,
+    clock,
     log,
     urlLifetimeMs: config.videos.urlLifetimeMs,
     keepMediaMs: config.videos.keepMediaMs,
@@ -122,7 +122,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       policy,
       encode: (task) => encodeTask(task, taskObject),
       async checkCallbackUrl(url, key) {
-        const checked = await checkCallbackUrl(url, policy, lookup);
+        const checked = await checkCallbackUrl(url, policy, lookup, clock);
         await secrets.ensureCanSign(key);
         return checked;
       },

@@ -7,6 +7,7 @@ import { isIP, type LookupFunction, Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import { createByteCollector } from '../core/byte-collector.ts';
+import { type Clock, startTimeout, systemClock, type Timeout } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
 import { checkUrl, literalAddress } from './check-url.ts';
@@ -20,6 +21,7 @@ export interface GuardedClientOptions {
   lookup?: Lookup;
   /** PEM of an additional certificate authority. */
   extraCa?: string;
+  clock?: Clock;
 }
 
 export interface GuardedRequest {
@@ -77,7 +79,7 @@ const FETCH_TIMEOUT_MS = 30_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
-  const { policy = PUBLIC_ONLY, extraCa } = options;
+  const { policy = PUBLIC_ONLY, extraCa, clock = systemClock } = options;
   const lookup = options.lookup ?? createLookup(policy);
   // Loading all authorities takes longer than a handshake, so it is done once.
   const secureContext = createSecureContext({
@@ -86,14 +88,15 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
 
   async function request(text: string, request: GuardedRequest): Promise<GuardedResponse> {
     const url = checkUrl(text, policy);
-    const signals = [AbortSignal.timeout(request.deadline), ...(request.signal ? [request.signal] : [])];
-    const signal = AbortSignal.any(signals);
+    const timeout = startTimeout(clock, request.deadline, request.signal);
+    const { signal } = timeout;
     const explain = (thrown: unknown) => (signal.aborted ? abortedError(request.signal) : toFetchFailure(thrown));
     try {
       const addresses = await resolveChecked(url, policy, lookup, signal);
       const { connectDeadline = CONNECT_TIMEOUT_MS } = request;
-      return await send(url, request, { addresses, secureContext, connectDeadline, signal, explain });
+      return await send(url, request, { addresses, secureContext, connectDeadline, timeout, clock, explain });
     } catch (thrown) {
+      timeout.cancel();
       throw explain(thrown);
     }
   }
@@ -110,13 +113,15 @@ interface ConnectionOptions {
   addresses: string[];
   secureContext: SecureContext;
   connectDeadline: number;
-  signal: AbortSignal;
+  timeout: Timeout;
+  clock: Clock;
   explain(thrown: unknown): GatewayError;
 }
 
 /** One connection per request, never reused. Undici's own timeouts restart with every byte, so only the signal bounds the time. */
 async function send(url: URL, request: GuardedRequest, connection: ConnectionOptions): Promise<GuardedResponse> {
-  const { signal, explain } = connection;
+  const { timeout, explain } = connection;
+  const { signal } = timeout;
   let address = '';
   const connect = pinnedConnector(url, connection, (peer) => {
     address = peer;
@@ -125,6 +130,7 @@ async function send(url: URL, request: GuardedRequest, connection: ConnectionOpt
   const limits = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: maxHeaderBytes, allowH2: false };
   const client = new Client(url.origin, { connect, pipelining: 1, ...limits });
   const close = () => {
+    timeout.cancel();
     signal.removeEventListener('abort', close);
     // After closing, errors of the connection are irrelevant.
     client.destroy().catch(() => {});
@@ -171,9 +177,9 @@ function pinnedConnector(
   });
   return (options, callback) => {
     let stage: 'connect' | 'tls' = 'connect';
-    let timer: NodeJS.Timeout | undefined;
+    let cancelTimer: (() => void) | undefined;
     const connecting: unknown = connect(options, (error, socket) => {
-      clearTimeout(timer);
+      cancelTimer?.();
       if (error) return callback(stage === 'tls' ? handshakeFailure(error) : error, null);
       const peer = parseAddress(socket.remoteAddress ?? '');
       if (!peer || !allowed.some((address) => address && sameAddress(address, peer))) {
@@ -188,7 +194,7 @@ function pinnedConnector(
     connecting.once('connect', () => {
       stage = 'tls';
     });
-    timer = setTimeout(() => connecting.destroy(new FetchFailure(stage)), connection.connectDeadline);
+    cancelTimer = connection.clock.after(connection.connectDeadline, () => connecting.destroy(new FetchFailure(stage)));
   };
 }
 

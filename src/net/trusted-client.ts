@@ -5,6 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
+import { type Clock, startTimeout, systemClock } from '../core/clock.ts';
 import { toFetchFailure } from './fetch-failure.ts';
 
 export interface TrustedRequest {
@@ -12,8 +13,9 @@ export interface TrustedRequest {
   headers?: Record<string, string>;
   /** A stream needs a `content-length` header. */
   body?: Buffer | Readable;
-  /** The only timeout once the connection is established. */
-  signal: AbortSignal;
+  /** Milliseconds in total, to the last byte of the body. Without it only the signal bounds the time. */
+  deadline?: number;
+  signal?: AbortSignal;
 }
 
 export interface TrustedResponse {
@@ -31,7 +33,7 @@ export interface TrustedClient {
   close(): Promise<void>;
 }
 
-export function createTrustedClient(): TrustedClient {
+export function createTrustedClient({ clock = systemClock }: { clock?: Clock } = {}): TrustedClient {
   const agent = new Agent({
     connect: { timeout: 10_000 },
     headersTimeout: 0,
@@ -40,27 +42,33 @@ export function createTrustedClient(): TrustedClient {
     allowH2: false,
   });
 
-  async function request(text: string, { method, headers, body, signal }: TrustedRequest): Promise<TrustedResponse> {
+  async function request(text: string, { method, headers, body, ...bounds }: TrustedRequest): Promise<TrustedResponse> {
     const url = new URL(text);
+    const { signal, cancel } =
+      bounds.deadline === undefined
+        ? { signal: bounds.signal, cancel() {} }
+        : startTimeout(clock, bounds.deadline, bounds.signal);
     try {
       const sent = { 'user-agent': 'polygate', ...headers };
       const path = url.pathname + url.search;
       const answer = await agent.request({ origin: url.origin, path, method, headers: sent, body, signal });
       answer.body.on('error', () => {});
+      answer.body.once('close', cancel);
       const close = () => void answer.body.destroy();
       return { status: answer.statusCode, headers: answer.headers, body: mapBodyErrors(answer.body, signal), close };
     } catch (thrown) {
-      throw signal.aborted ? signal.reason : toFetchFailure(thrown);
+      cancel();
+      throw signal?.aborted ? signal.reason : toFetchFailure(thrown);
     }
   }
 
   return { request, close: () => agent.destroy() };
 }
 
-async function* mapBodyErrors(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* mapBodyErrors(body: AsyncIterable<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
   try {
     yield* body;
   } catch (thrown) {
-    throw signal.aborted ? signal.reason : toFetchFailure(thrown);
+    throw signal?.aborted ? signal.reason : toFetchFailure(thrown);
   }
 }

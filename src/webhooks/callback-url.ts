@@ -1,5 +1,6 @@
 /** Callback URL check: made when a task is created. Every delivery attempt checks the address again. */
 
+import { type Clock, startTimeout, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { AddressPolicy } from '../net/address-policy.ts';
 import { checkUrl } from '../net/check-url.ts';
@@ -11,14 +12,22 @@ const MAX_URL_CHARACTERS = 2048;
 const DNS_TIMEOUT_MS = 2_000;
 
 /** Returns the normalized URL. Throws `invalid_callback_url`; the message is the same for every address in a private network. */
-export async function checkCallbackUrl(text: string, policy: AddressPolicy, lookup: Lookup): Promise<string> {
+export async function checkCallbackUrl(
+  text: string,
+  policy: AddressPolicy,
+  lookup: Lookup,
+  clock: Clock = systemClock,
+): Promise<string> {
   if (text.length > MAX_URL_CHARACTERS) throw refusal(`it may have ${MAX_URL_CHARACTERS} characters at most.`);
   const url = parse(text, policy);
+  const timeout = startTimeout(clock, DNS_TIMEOUT_MS);
   try {
-    await resolveChecked(url, policy, lookup, AbortSignal.timeout(DNS_TIMEOUT_MS));
+    await resolveChecked(url, policy, lookup, timeout.signal);
   } catch (error) {
     if (error instanceof FetchFailure && error.outcome === 'dns') return url.href;
     throw refusal('only addresses on the public internet are allowed.');
+  } finally {
+    timeout.cancel();
   }
   return url.href;
 }

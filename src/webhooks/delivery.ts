@@ -141,7 +141,7 @@ async function send(
       connectDeadline: timeoutMs / 2,
       maxHeaderBytes: MAX_HEADER_BYTES,
     });
-    drain(answer).finally(onDrained);
+    drain(answer, options.clock).finally(onDrained);
     const { status, address } = answer;
     const outcome = status >= 200 && status < 300 ? 'ack' : 'http_status';
     return { outcome, status, address, retryAfter: parseRetryAfter(retryAfterHeader(answer), request.sentAt) };
@@ -151,14 +151,14 @@ async function send(
   }
 }
 
-async function drain(answer: GuardedResponse): Promise<void> {
-  const timer = setTimeout(answer.close, BODY_TIMEOUT_MS);
+async function drain(answer: GuardedResponse, clock: Clock): Promise<void> {
+  const cancelTimer = clock.after(BODY_TIMEOUT_MS, answer.close);
   try {
     for await (const _chunk of answer.body);
   } catch {
     // The outcome was already decided by the status code.
   } finally {
-    clearTimeout(timer);
+    cancelTimer();
     answer.close();
   }
 }

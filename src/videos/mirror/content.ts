@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { MirroredFile } from '../../records/video-task.ts';
 import type { AssetSource } from '../mirror.ts';
@@ -32,13 +33,14 @@ interface ServedFile {
 export function createContentReader(
   clients: DownloadClients,
   storeOf: (kept: MirroredFile) => MediaStore | undefined,
+  clock: Clock,
 ): OpenContent {
   return async (content, request) => {
     if (content.type === 'kept') {
       return await serve(mirroredFile(content.kept, storeOf(content.kept)), request);
     }
     if (content.source.type === 'data') return await serve(inlineFile(content.source.data), request);
-    return await openRemote(clients, { source: content.source, refresh: content.refresh }, request);
+    return await openRemote(clients, { source: content.source, refresh: content.refresh }, request, clock);
   };
 }
 

@@ -1,5 +1,6 @@
 /** Download of a video to a partial file; resumes with a range request. */
 
+import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { FetchFailure } from '../../net/fetch-failure.ts';
 import type { TrustedResponse } from '../../net/trusted-client.ts';
@@ -23,6 +24,7 @@ export interface DownloadContext {
   limits: DownloadLimits;
   reserve: DiskReserve;
   signal: AbortSignal;
+  clock: Clock;
 }
 
 /** Interval between two checks of free disk space. */
@@ -40,7 +42,7 @@ export async function download(
 ): Promise<void> {
   if (part.bytes > 0 && part.bytes === part.version.total) return;
   const { limits } = bounds;
-  const watch = watchIdle(limits.idleMs, bounds.signal);
+  const watch = watchIdle(bounds.clock, limits.idleMs, bounds.signal);
   let answer: TrustedResponse | undefined;
   try {
     const reach = { timeoutMs: limits.totalMs, maxBytes: limits.maxBytes, signal: watch.signal };

@@ -1,5 +1,6 @@
 /** Idle timeout of a body stream. Time spent waiting for the reader does not count. */
 
+import type { Clock } from '../../core/clock.ts';
 import { FetchFailure } from '../../net/fetch-failure.ts';
 
 export interface IdleWatch {
@@ -11,13 +12,13 @@ export interface IdleWatch {
 }
 
 /** Starts the timeout immediately. */
-export function watchIdle(timeoutMs: number, outer?: AbortSignal): IdleWatch {
+export function watchIdle(clock: Pick<Clock, 'after'>, timeoutMs: number, outer?: AbortSignal): IdleWatch {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let cancel: (() => void) | undefined;
   const start = () => {
-    timer = setTimeout(() => controller.abort(new FetchFailure('timeout')), timeoutMs);
+    cancel = clock.after(timeoutMs, () => controller.abort(new FetchFailure('timeout')));
   };
-  const stop = () => clearTimeout(timer);
+  const stop = () => cancel?.();
 
   async function* pass(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     try {

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import type { MirroredFile } from '../../records/video-task.ts';
 import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import type { Mirror } from '../mirror.ts';
@@ -39,8 +40,7 @@ export interface MirrorOptions {
   reserveBytes?: number;
   /** Logs why a video is not mirrored. */
   log: MirrorLog;
-  /** Unix milliseconds. */
-  now?(): number;
+  clock?: Clock;
 }
 
 export interface FullMirror extends Mirror, Retention, Omit<MirroredPictures, 'removeExpiredPictures'> {
@@ -57,12 +57,13 @@ const DEFAULT_LIMITS: DownloadLimits = { maxBytes: 2 * 1024 ** 3, idleMs: 30_000
 const DAY_MS = 24 * 3_600_000;
 
 export function createMirror(options: MirrorOptions): FullMirror {
-  const { folder, clients, secrets, urlLifetimeMs = DAY_MS, keepMediaMs = 7 * DAY_MS, now = Date.now } = options;
+  const { folder, clients, secrets, urlLifetimeMs = DAY_MS, keepMediaMs = 7 * DAY_MS, clock = systemClock } = options;
+  const { now } = clock;
   mkdirSync(join(folder, 'videos'), { recursive: true, mode: PRIVATE_FOLDER });
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const urls: FileUrls = createFileUrls({ secrets, lifetimeMs: urlLifetimeMs, now });
   const local = createLocalStore(folder);
-  const objects = options.store.type === 's3' ? openBucket(options.store, clients, limits, now) : undefined;
+  const objects = options.store.type === 's3' ? openBucket(options.store, clients, limits, clock) : undefined;
 
   function storeOf(kept: MirroredFile): MediaStore | undefined {
     return kept.file.startsWith('s3:') ? objects?.store : local;
@@ -72,7 +73,7 @@ export function createMirror(options: MirrorOptions): FullMirror {
   const pictures = createMirroredPictures({ folder, urls, reserve, keepMediaMs, log: options.log, now });
   const retention = createRetention({ stores: objects ? [local, objects.store] : [local], keepMediaMs });
   const target = objects ? { store: objects.store, scheme: 's3' } : { store: local, scheme: 'local' };
-  const save = createMirrorWriter({ ...target, clients, folder, limits, reserve, log: options.log });
+  const save = createMirrorWriter({ ...target, clients, folder, limits, reserve, log: options.log, clock });
 
   return {
     save: async (...call) => (options.store.type === 'off' ? undefined : await save(...call)),
@@ -80,7 +81,7 @@ export function createMirror(options: MirrorOptions): FullMirror {
       for (const each of kept) await storeOf(each)?.remove(nameIn(each));
       await rm(join(folder, 'videos', id), { recursive: true, force: true });
     },
-    openContent: createContentReader(clients, storeOf),
+    openContent: createContentReader(clients, storeOf, clock),
     publicUrl(base, { id }, index, kept) {
       if (objects && kept.file.startsWith('s3:')) return objects.requests.presign(nameIn(kept), urlLifetimeMs);
       return urls.signFileUrl(base, id, index);
@@ -102,11 +103,11 @@ function openBucket(
   options: S3Options,
   { trusted }: DownloadClients,
   { idleMs, totalMs }: DownloadLimits,
-  now: () => number,
+  clock: Clock,
 ) {
-  const requests = createS3Requests(options, now);
+  const requests = createS3Requests(options, clock.now);
   return {
     requests,
-    store: createS3Store({ requests, client: trusted, prefix: options.prefix ?? '', idleMs, totalMs }),
+    store: createS3Store({ requests, client: trusted, prefix: options.prefix ?? '', idleMs, totalMs, clock }),
   };
 }

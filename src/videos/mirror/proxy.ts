@@ -1,6 +1,7 @@
 /** Content proxy: streams a video that is not mirrored from its upstream, with ranges, without storing it. */
 
 import { Readable } from 'node:stream';
+import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedResponse } from '../../net/trusted-client.ts';
 import type { AssetSource } from '../mirror.ts';
@@ -25,8 +26,9 @@ export async function openRemote(
   clients: DownloadClients,
   remote: RemoteContent,
   request: ContentRequest,
+  clock: Clock,
 ): Promise<ContentAnswer> {
-  const watch = watchIdle(IDLE_TIMEOUT_MS, request.signal);
+  const watch = watchIdle(clock, IDLE_TIMEOUT_MS, request.signal);
   let answer: TrustedResponse | undefined;
   const stop = () => {
     watch.stop();

@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createByteCollector } from '../../core/byte-collector.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import { watchIdle } from './idle-timeout.ts';
@@ -18,12 +19,14 @@ export interface S3StoreOptions {
   idleMs: number;
   /** Timeout of one upload. */
   totalMs: number;
+  clock?: Clock;
 }
 
 interface StoreCall extends S3Call {
   headers?: Record<string, string>;
   body?: Readable;
-  signal: AbortSignal;
+  deadline?: number;
+  signal?: AbortSignal;
 }
 
 /** Of one page of a listing: a thousand names of the longest kind take a quarter of it. */
@@ -31,10 +34,17 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 /** Of one listing: ten million videos. */
 const MAX_PAGES = 10_000;
 
-export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3StoreOptions): MediaStore {
-  async function call({ headers, body, signal, ...signable }: StoreCall): Promise<TrustedResponse> {
+export function createS3Store({
+  requests,
+  client,
+  prefix,
+  idleMs,
+  totalMs,
+  clock = systemClock,
+}: S3StoreOptions): MediaStore {
+  async function call({ headers, body, deadline, signal, ...signable }: StoreCall): Promise<TrustedResponse> {
     const signed = requests.sign(signable);
-    const sent = { method: signable.method, headers: { ...headers, ...signed.headers }, signal };
+    const sent = { method: signable.method, headers: { ...headers, ...signed.headers }, deadline, signal };
     return await client.request(signed.url, { ...sent, ...(body && { body }) });
   }
 
@@ -48,7 +58,7 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
 
   async function listPage(token: string | undefined): Promise<string> {
     const query = { 'list-type': '2', prefix: `${prefix}videos/`, ...(token && { 'continuation-token': token }) };
-    const answer = await call({ method: 'GET', query, signal: AbortSignal.timeout(idleMs) });
+    const answer = await call({ method: 'GET', query, deadline: idleMs });
     if (answer.status !== 200) {
       answer.close();
       throw storeError(answer.status);
@@ -70,20 +80,20 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
     async put(path, name, { sha256, bytes, mime }, outer) {
       const headers = { 'content-length': String(bytes), 'content-type': mime };
       const body = createReadStream(path);
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(totalMs)]);
+      const bounds = { deadline: totalMs, signal: outer };
       try {
-        await callWithoutBody({ method: 'PUT', name, headers, body, sha256, signal }, [200, 201, 204]);
+        await callWithoutBody({ method: 'PUT', name, headers, body, sha256, ...bounds }, [200, 201, 204]);
       } finally {
         body.destroy();
       }
     },
     async exists(name, bytes) {
-      const request = { method: 'HEAD', name, signal: AbortSignal.timeout(idleMs) } as const;
+      const request = { method: 'HEAD', name, deadline: idleMs } as const;
       const { status, headers } = await callWithoutBody(request, [200, 404]);
       return status === 200 && Number(headers['content-length']) === bytes;
     },
     async open(name, range) {
-      const watch = watchIdle(idleMs);
+      const watch = watchIdle(clock, idleMs);
       const headers = range && { range: `bytes=${range.start}-${range.end}` };
       const answer = await call({ method: 'GET', name, ...(headers && { headers }), signal: watch.signal }).catch(
         (thrown) => {
@@ -103,7 +113,7 @@ export function createS3Store({ requests, client, prefix, idleMs, totalMs }: S3S
       return undefined;
     },
     async remove(name) {
-      await callWithoutBody({ method: 'DELETE', name, signal: AbortSignal.timeout(idleMs) }, [200, 204, 404]);
+      await callWithoutBody({ method: 'DELETE', name, deadline: idleMs }, [200, 204, 404]);
     },
     async *list() {
       let token: string | undefined;

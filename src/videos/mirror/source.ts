@@ -55,12 +55,7 @@ function send(
   { headers, timeoutMs, maxBytes, signal }: OpenSourceOptions,
 ): Promise<TrustedResponse> {
   if (!credential) return guarded.request(url, { method: 'GET', headers, deadline: timeoutMs, maxBytes, signal });
-  const signals = [signal, AbortSignal.timeout(timeoutMs)];
-  return trusted.request(url, {
-    method: 'GET',
-    headers: { ...headers, ...credential },
-    signal: AbortSignal.any(signals),
-  });
+  return trusted.request(url, { method: 'GET', headers: { ...headers, ...credential }, deadline: timeoutMs, signal });
 }
 
 function redirectTarget(answer: TrustedResponse, from: string): string {

@@ -2,6 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Clock, startTimeout } from '../../core/clock.ts';
 import type { MirroredFile } from '../../records/video-task.ts';
 import { PRIVATE_FILE } from '../../security/file-modes.ts';
 import type { AssetSource, Mirror } from '../mirror.ts';
@@ -24,6 +25,7 @@ export interface MirrorWriterOptions {
   limits: DownloadLimits;
   reserve: DiskReserve;
   log: MirrorLog;
+  clock: Clock;
 }
 
 /** The part of a pino logger that is used. */
@@ -42,6 +44,7 @@ export function createMirrorWriter({
   limits,
   reserve,
   log,
+  clock,
 }: MirrorWriterOptions): Mirror['save'] {
   const running = new Map<string, Promise<unknown>>();
 
@@ -49,8 +52,9 @@ export function createMirrorWriter({
     const before = await readRecord(path);
     if (before && (await store.exists(nameIn(before), before.bytes))) return before;
     await reserve.requireSpace(0);
-    const signal = AbortSignal.any([outer, AbortSignal.timeout(limits.totalMs)]);
     const part = await openPartialFile(path);
+    const timeout = startTimeout(clock, limits.totalMs, outer);
+    const { signal } = timeout;
     try {
       await fill(part, source, signal);
       const kept = await describe(part, place);
@@ -63,12 +67,14 @@ export function createMirrorWriter({
       await (unfit instanceof NotMirrorable ? part.discard() : part.close());
       outer.throwIfAborted();
       throw unfit;
+    } finally {
+      timeout.cancel();
     }
   }
 
   async function fill(part: PartialFile, source: AssetSource, signal: AbortSignal): Promise<void> {
     if (source.type === 'data') await decode(part, source.data, limits.maxBytes);
-    else await download(clients, source, part, { limits, reserve, signal });
+    else await download(clients, source, part, { limits, reserve, signal, clock });
   }
 
   async function describe(part: PartialFile, place: string): Promise<MirroredFile> {
