@@ -2,14 +2,13 @@
 
 import { requestIdOf } from '../core/answer-id.ts';
 import { GatewayError } from '../core/errors.ts';
-import { decimalOf } from '../core/money.ts';
 import type { Key } from '../keys/store.ts';
 import { protocols } from '../protocols/index.ts';
 import type { Store } from '../store/store.ts';
 import { encodeGeneration } from '../usage/generation.ts';
 import { readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
-import { RESETS } from './admin/settings.ts';
+import { dollars, encodeSpending } from './admin/key-object.ts';
 
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
@@ -42,25 +41,19 @@ export async function generation(key: Key, query: URLSearchParams, { store }: Ac
   });
 }
 
-/** Key object in OpenRouter's format, which has one limit: of several budgets, the one with the least left. */
+/** Key object in OpenRouter's format. */
 export async function keyFacts(
   key: Key,
   _query: URLSearchParams,
   { store, now = Date.now }: AccountRouteOptions,
 ): Promise<object> {
-  const { spent, period, limit, left } = await spendingOf(store, key, now());
+  const spending = await spendingOf(store, key, now());
   const { budgets = {}, limits = {} } = key.settings;
   return {
     data: {
       label: `${key.prefix}…`,
       name: key.name,
-      limit: limit === undefined ? null : dollars(limit),
-      limit_remaining: left === undefined ? null : dollars(left),
-      limit_reset: period === undefined ? null : RESETS[period],
-      usage: dollars(spent.total),
-      usage_daily: dollars(spent.day),
-      usage_weekly: dollars(spent.week),
-      usage_monthly: dollars(spent.month),
+      ...encodeSpending(spending),
       budgets,
       limits,
       is_free_tier: false,
@@ -99,10 +92,6 @@ export async function credits(
     throw new GatewayError('not_found', 'This key has no budget, so that it has no credits either; see /v1/key.');
   }
   return { data: { total_credits: dollars(limit), total_usage: dollars(limit - left) } };
-}
-
-function dollars(money: bigint): number {
-  return Number(decimalOf(money));
 }
 
 /** A stored record can name a protocol that this version no longer has. */

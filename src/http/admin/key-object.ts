@@ -7,13 +7,21 @@ import type { Key } from '../../keys/store.ts';
 import type { Spending } from '../../usage/spending.ts';
 import { encodeSettings, RESETS } from './settings.ts';
 
-export function encodeKey(key: Key, { spent, period, limit, left }: Spending, now: number): Json {
+export function encodeKey(key: Key, spending: Spending, now: number): Json {
   const { name, ...facts } = encodeFacts(key, now);
   return {
     hash: key.id,
     label: `${key.prefix}...`,
     name,
     disabled: facts.state === 'disabled' || facts.state === 'revoked',
+    ...encodeSpending(spending),
+    ...facts,
+  };
+}
+
+/** Limit and usage in OpenRouter's format, which has one limit: of several budgets, the one with the least left. */
+export function encodeSpending({ spent, period, limit, left }: Spending): Json {
+  return {
     limit: limit === undefined ? null : dollars(limit),
     limit_remaining: left === undefined ? null : dollars(left),
     limit_reset: period === undefined ? null : RESETS[period],
@@ -21,7 +29,6 @@ export function encodeKey(key: Key, { spent, period, limit, left }: Spending, no
     usage_daily: dollars(spent.day),
     usage_weekly: dollars(spent.week),
     usage_monthly: dollars(spent.month),
-    ...facts,
   };
 }
 
@@ -41,7 +48,8 @@ export function encodeFacts(key: Key, now: number): Json {
   };
 }
 
-function dollars(money: bigint): number {
+/** USD as a number. */
+export function dollars(money: bigint): number {
   return Number(decimalOf(money));
 }
 
