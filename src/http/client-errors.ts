@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
-import { errorAnswer } from './errors.ts';
+import { errorResponse } from './errors.ts';
 import type { HttpContext } from './request-context.ts';
 
 export interface ClientErrorOptions {
@@ -71,7 +71,7 @@ export function createClientErrorAnswer({
     const path = pathIn(error.rawPacket) ?? last?.path ?? '/';
     const protocol = protocolOf(path);
     const requestId = newRequestId();
-    const { status, headers, body } = errorAnswer(refusal, protocol, requestId);
+    const { status, headers, body } = errorResponse(refusal, protocol, requestId);
     const lines = Object.entries({
       ...headers,
       [protocol.requestIdHeader]: requestId,

@@ -4,7 +4,7 @@ import { GatewayError, redact } from '../core/errors.ts';
 import { MAX_FIELD_CHARACTERS, MAX_MESSAGE_CHARACTERS, shortened } from '../core/lengths.ts';
 import type { Protocol } from '../core/protocol.ts';
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
@@ -13,7 +13,7 @@ export interface ErrorAnswer {
 /** Maximum `Retry-After`: official SDKs ignore longer delays, or wait for hours. */
 const MAX_RETRY_SECONDS = 60;
 
-export function errorAnswer(error: GatewayError, protocol: Protocol, requestId: string): ErrorAnswer {
+export function errorResponse(error: GatewayError, protocol: Protocol, requestId: string): ErrorResponse {
   const headers = {
     'content-type': 'application/json',
     'x-polygate-error': error.code,

@@ -13,7 +13,7 @@ import { decideRouting } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { AppOptions } from './app-options.ts';
-import { errorAnswer } from './errors.ts';
+import { errorResponse } from './errors.ts';
 import { createReply } from './reply.ts';
 import { keyOf, type RequestContext } from './request-context.ts';
 
@@ -55,7 +55,7 @@ export async function answerInference(
   const carried = dispatch(bounded, route, answer, { ...dispatching, meter }).finally(discard);
   const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(meter, ended) }, carried);
   if (outcome.status === 'refused' && outcome.error && !response.destroyed) {
-    const refusal = errorAnswer(outcome.error, call.protocol, call.requestId);
+    const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(refusal.body.length) };
     answer.head(refusal.status, { ...refusal.headers, ...explained, ...length });

@@ -3,12 +3,12 @@
 import type { Logger } from 'pino';
 import type { Store, StoreHealth } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
-import type { HttpAnswer } from './request-context.ts';
+import type { HttpResponse } from './request-context.ts';
 
 /** Time for which a result is reused. */
 const MAX_AGE_MS = 1000;
 
-export type CheckReadiness = () => Promise<HttpAnswer>;
+export type CheckReadiness = () => Promise<HttpResponse>;
 
 /** The cause of a failure is only logged. Without a recorder only the store is checked. */
 export function createReadiness(

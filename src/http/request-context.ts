@@ -8,13 +8,13 @@ import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import type { Key } from '../keys/store.ts';
-import { causeOf, errorAnswer } from './errors.ts';
+import { causeOf, errorResponse } from './errors.ts';
 import { type Observation, type ObservationOptions, observe } from './observation.ts';
 import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { ResponseHeaders } from './response-headers.ts';
 import { writeAnswer } from './write-answer.ts';
 
-export interface HttpAnswer {
+export interface HttpResponse {
   /** 200 if absent. */
   status?: number;
   headers?: Record<string, string>;
@@ -63,7 +63,7 @@ export class HttpContext {
     this.hold = createRequestHold(response);
   }
 
-  send({ status = 200, headers, body }: HttpAnswer): void {
+  send({ status = 200, headers, body }: HttpResponse): void {
     this.isAnswered = true;
     this.hold.release();
     writeAnswer(this.response, { status, headers: this.headers.with(headers), body }, (error) => this.refuse(error));
@@ -75,7 +75,7 @@ export class HttpContext {
       this.log.error({ requestId: this.requestId, cause: causeOf(error) }, 'internal error');
     }
     if (this.response.headersSent) this.response.destroy();
-    else this.send(errorAnswer(error, this.protocol, this.requestId));
+    else this.send(errorResponse(error, this.protocol, this.requestId));
   }
 }
 

@@ -8,7 +8,7 @@ import { isTerminal, type VideoTask } from '../records/video-task.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
 import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
-import { type HttpAnswer, keyOf, type RequestContext } from './request-context.ts';
+import { type HttpResponse, keyOf, type RequestContext } from './request-context.ts';
 import { createReadRetry } from './store-retry.ts';
 import { answerContent, answerFile, answerPicture } from './video-content.ts';
 import { answerCreation } from './video-creation.ts';
@@ -44,7 +44,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
     });
   }
 
-  function send(context: RequestContext, body: Json, { status, headers }: Omit<HttpAnswer, 'body'> = {}): void {
+  function send(context: RequestContext, body: Json, { status, headers }: Omit<HttpResponse, 'body'> = {}): void {
     context.send({ status, headers: { 'cache-control': 'no-store', ...headers }, body });
   }
 

@@ -10,11 +10,11 @@ import { acceptedStreams } from '../transport/framing/index.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Prepare } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
-import { answerBudget } from './response/answer-budget.ts';
 import { createResponseAssembler } from './response/assembler.ts';
 import type { AttemptResult, ResponseContext } from './response/context.ts';
 import { encoderOptions } from './response/encoder-options.ts';
 import { respond } from './response/respond.ts';
+import { responseBudget } from './response/response-budget.ts';
 import type { StateMemory } from './state/memory.ts';
 
 export interface AttemptOptions {
@@ -66,7 +66,7 @@ export function runAttempt(
   let stop: ((error: GatewayError) => void) | undefined;
   const onClientClosed = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
   const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
-  const share = answerBudget.open();
+  const share = responseBudget.open();
   return new Promise<AttemptResult>((resolve, reject) => {
     let exchange: UpstreamExchange | undefined;
     let stopped = false;

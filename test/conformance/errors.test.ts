@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { errorAnswer } from '../../src/http/errors.ts';
+import { errorResponse } from '../../src/http/errors.ts';
 import { protocols } from '../../src/protocols/index.ts';
 import { type Answerer, answerJson, ask, type ProtocolId, type UpstreamCall } from '../gateway/harness.ts';
 import { checkStream } from '../validators/index.ts';
@@ -346,7 +346,7 @@ describe('when to try again', () => {
   for (const protocol of protocols) {
     test(`checklist 83: no kind that cannot succeed later is tried again by clients of ${protocol.id}`, () => {
       for (const [code, { retryable }] of Object.entries(ERRORS)) {
-        const { status, headers } = errorAnswer(new GatewayError(code as ErrorCode, 'No.'), protocol, 'req_1');
+        const { status, headers } = errorResponse(new GatewayError(code as ErrorCode, 'No.'), protocol, 'req_1');
         assert.equal(headers['x-should-retry'], retryable ? undefined : 'false', code);
         if (retryable) assert.ok([408, 429, 500, 502, 503, 504, 529].includes(status), code);
       }

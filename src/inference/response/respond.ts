@@ -12,12 +12,12 @@ import type { Deadline } from '../../transport/deadlines.ts';
 import { framerFor } from '../../transport/framing/index.ts';
 import type { UpstreamExchange, UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { handlerOf } from '../operations/index.ts';
-import { hold, MAX_STREAM_BYTES } from './answer-budget.ts';
 import type { AttemptResult, ResponseContext, UpstreamHeaders } from './context.ts';
 import { joined, type Output } from './converter.ts';
 import { createStreamConverter } from './create-stream-converter.ts';
-import { readErrorAnswer } from './error-answer.ts';
+import { readErrorResponse } from './error-response.ts';
 import { answerHeaders, costHeader, costTrailer, unshownHeaders } from './headers.ts';
+import { hold, MAX_STREAM_BYTES } from './response-budget.ts';
 import { rememberState } from './state.ts';
 import { checkAnswer } from './whole.ts';
 
@@ -43,7 +43,8 @@ export function respond(context: ResponseContext): Responder {
   reply.onDrain(() => exchange?.resume());
 
   function readerOf(status: number, headers: UpstreamHeaders): BodyReader {
-    if (status < 200 || status >= 300) return readErrorAnswer(context, { status, headers, onError: failOutsideOfBody });
+    if (status < 200 || status >= 300)
+      return readErrorResponse(context, { status, headers, onError: failOutsideOfBody });
     const createFramer = call.stream ? framerFor(endpoint.provider.platform, headers['content-type']) : undefined;
     if (createFramer) {
       stream ??= writeStream(context, headers, createFramer);

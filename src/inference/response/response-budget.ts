@@ -15,7 +15,7 @@ export const MAX_STREAM_BYTES = (MAX_HELD_BYTES * 7) / 8;
 /** Suggested delay before a retry while the budget is exhausted. */
 const RETRY_AFTER_MS = 1000;
 
-export const answerBudget = createByteBudget(MAX_HELD_BYTES);
+export const responseBudget = createByteBudget(MAX_HELD_BYTES);
 
 /** Throws `upstream_error` for a response that is too large, and `unavailable` while the budget is exhausted. */
 export function hold(share: ByteShare, bytes: number, most = MAX_RESPONSE_BYTES): void {

@@ -13,16 +13,16 @@ import type { ResponseContext, UpstreamHeaders } from './context.ts';
 /** Maximum size of an error response, which can be an HTML page. */
 const MAX_ERROR_BYTES = 256 * 1024;
 
-interface ErrorAnswer {
+interface ErrorResponseHead {
   status: number;
   headers: UpstreamHeaders;
   onError(error: GatewayError): void;
 }
 
 /** Reads an error response. An incomplete one counts as received, and one that is too long is truncated. */
-export function readErrorAnswer(
+export function readErrorResponse(
   context: ResponseContext,
-  { status, headers, onError }: ErrorAnswer,
+  { status, headers, onError }: ErrorResponseHead,
 ): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
   const { planned, abortUpstream } = context;
   const collector = createByteCollector();
@@ -41,7 +41,7 @@ export function readErrorAnswer(
   };
 }
 
-interface CompleteErrorAnswer {
+interface CompleteErrorResponse {
   status: number;
   headers: UpstreamHeaders;
   bytes: Buffer;
@@ -54,7 +54,7 @@ interface CompleteErrorAnswer {
 const ACCOUNT_STATUSES = [401, 402, 403, 407];
 
 /** Error for the client, with the upstream's message without secrets. */
-function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorAnswer, plan: Plan): GatewayError {
+function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorResponse, plan: Plan): GatewayError {
   const body = readObject(bytes);
   const special = platform.decodeError?.({ status, headers, body });
   const decoded = special ?? errorInBody(status, body, plan);
