@@ -14,11 +14,13 @@ export interface Machine {
   /** Load average over a minute before the run. */
   load: number;
   nginx: boolean;
+  /** The processes of the benchmark ran at a higher priority than others. */
+  priority: boolean;
   /** A store in memory does not wait for a disk. */
   disk: 'disk' | 'memory';
 }
 
-export function describeMachine(nginx: boolean): Machine {
+export function describeMachine(nginx: boolean, priority: boolean): Machine {
   return {
     cores: availableParallelism(),
     processor: cpus()[0]?.model.trim() || processorFromProc() || process.arch,
@@ -27,6 +29,7 @@ export function describeMachine(nginx: boolean): Machine {
     node: process.version,
     load: Number((loadavg()[0] ?? 0).toFixed(1)),
     nginx,
+    priority,
     disk: statfsSync(tmpdir()).type === TMPFS ? 'memory' : 'disk',
   };
 }

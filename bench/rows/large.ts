@@ -9,7 +9,7 @@ import { costFigures, type Row, type Run } from './row.ts';
 const CONNECTIONS = { [medium.id]: 16, [large.id]: 2 };
 const WARM_SECONDS = 6;
 const WINDOW_SECONDS = 2;
-const ROUNDS = 4;
+const ROUNDS = 3;
 
 export const largeRows: readonly Row[] = [medium, large].map((workload) => ({
   id: workload.id,

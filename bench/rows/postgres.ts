@@ -3,7 +3,7 @@
 import { Client } from 'pg';
 import { type Figure, figure } from '../figure.ts';
 import { parentOf, processorTime } from '../host/proc.ts';
-import { measureWindow, median, warmUp } from '../measure.ts';
+import { measureWindow, median, warmTo } from '../measure.ts';
 import { startPolygate } from '../subjects/polygate.ts';
 import { passthrough } from '../workload.ts';
 import type { Row, Run } from './row.ts';
@@ -22,10 +22,8 @@ async function measurePostgres(run: Run): Promise<Figure[]> {
   const server = await serverOf(database.url);
   const subject = await startPolygate({ name: 'postgres', upstreams: run.upstreams, database: database.url });
   try {
-    const load = { connections: CONNECTIONS, requests: WARM_REQUESTS, seconds: WARM_SECONDS * run.scale };
-    for (const one of [run.strict, subject]) {
-      if (one.answered < WARM_REQUESTS) await warmUp({ subject: one, workload: passthrough }, load);
-    }
+    const entries = [run.strict, subject].map((one) => ({ subject: one, workload: passthrough }));
+    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS * run.scale });
     const windows: { gateway: number; server: number; sqlite: number }[] = [];
     for (let round = 0; round < Math.max(2, Math.round(ROUNDS * run.scale)); round++) {
       const window = { connections: CONNECTIONS, seconds: WINDOW_SECONDS };

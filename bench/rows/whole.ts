@@ -14,9 +14,9 @@ const CONNECTIONS = 32;
 const COLD_REQUESTS = 4000;
 const COLD_SECONDS = 12;
 const WARM_REQUESTS = 40_000;
-const WARM_SECONDS = 25;
+const WARM_SECONDS = 20;
 const WINDOW_SECONDS = 1.5;
-const ROUNDS = 5;
+const ROUNDS = 4;
 
 export const wholeRows: readonly Row[] = [passthrough, patched, messagesToChat, chatToMessages].map((workload) => ({
   id: workload.id,
