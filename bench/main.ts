@@ -1,11 +1,13 @@
 /**
- * Benchmark `npm run bench [-- --quick | --long] [--only ROW]... [--against FOLDER]`: what a request costs, in alternation with nginx and a bare
+ * Benchmark `npm run bench [-- --quick | --long] [--only ROW]... [--against FOLDER] [--peers]` and
+ * `npm run bench -- --check`: what a request costs, in alternation with nginx and a bare
  * relay, on the loopback interface. Progress on standard error, the table on standard output, and a file in `bench/results`.
  */
 
 import { setPriority } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { check } from './check.ts';
 import { endEverything } from './host/children.ts';
 import { describeMachine } from './report/machine.ts';
 import { commitOf, writeResults } from './report/results.ts';
@@ -13,9 +15,12 @@ import { terminalTable } from './report/table.ts';
 import { rows } from './rows/index.ts';
 import { measureRows } from './run.ts';
 import { hasNginx } from './subjects/nginx.ts';
+import { installPeers } from './subjects/peers.ts';
 
-/** A run that hangs ends by itself. */
-const LONGEST_RUN_MS = { quick: 5 * 60_000, full: 15 * 60_000, long: 60 * 60_000 };
+/** No row begins later. */
+const LAST_ROW_MS = { quick: 3 * 60_000, full: 9.5 * 60_000, long: 60 * 60_000 };
+/** A run that hangs ends by itself, so long after the last row. */
+const LONGEST_ROW_MS = 5 * 60_000;
 const QUICK_SCALE = 0.3;
 const RAISED_PRIORITY = -10;
 
@@ -24,6 +29,11 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
+    /** Compares with the baseline. */
+    check: { type: 'boolean', default: false },
+    'write-baseline': { type: 'boolean', default: false },
+    /** Installs other gateways. */
+    peers: { type: 'boolean', default: false },
     /** Folder of another checkout. */
     against: { type: 'string' },
     /** Raises the priority of all processes of the benchmark, where the system allows it. */
@@ -40,7 +50,9 @@ const began = performance.now();
 setTimeout(() => {
   process.stderr.write('The benchmark takes too long, and ends.\n');
   process.exit(1);
-}, LONGEST_RUN_MS[mode]).unref();
+}, LAST_ROW_MS[mode] + LONGEST_ROW_MS).unref();
+
+if (values.check) process.exit((await check({ write: values['write-baseline'], say })) ? 0 : 1);
 
 const chosen = rows.filter(({ id, isLong }) =>
   values.only.length === 0 ? values.long || !isLong : values.only.includes(id),
@@ -52,9 +64,11 @@ if (chosen.length === 0 || values.only.some((id) => !rows.some((row) => row.id =
 if (!hasNginx) process.stderr.write('\nNGINX IS NOT INSTALLED: all ratios are to the bare relay alone.\n\n');
 
 if (values.priority) setPriority(RAISED_PRIORITY);
+if (values.peers) await installPeers(say);
 const machine = describeMachine(hasNginx, values.priority);
 const figures = await measureRows(chosen, {
   scale: values.quick ? QUICK_SCALE : 1,
+  deadline: began + LAST_ROW_MS[mode],
   against: values.against && resolve(values.against),
   say,
 });

@@ -34,6 +34,8 @@ export interface Window {
 
 export interface AlternationOptions extends ClosedLoopOptions {
   rounds: number;
+  /** Requests of a window, where entries differ. */
+  requestsOf?: (entry: Entry) => number;
 }
 
 /** A window in which it did not answer, or only with errors, is `undefined`. */
@@ -54,14 +56,15 @@ export async function measureWindow(
 }
 
 export async function alternate(entries: readonly Entry[], options: AlternationOptions): Promise<Cost[]> {
-  const { rounds, ...load } = options;
+  const { rounds, requestsOf, ...load } = options;
   const windows = new Map(entries.map((entry) => [entry, [] as (Window | undefined)[]]));
   const began = new Map(entries.map((entry) => [entry, entry.subject.answered]));
   for (let round = 0; round < rounds; round++) {
     for (const entry of entries) {
       const target = entry.subject.target(entry.workload);
       await entry.onWindow?.begin();
-      windows.get(entry)?.push(target && (await measureWindow(entry.subject, target, load)));
+      const own = requestsOf ? { ...load, requests: requestsOf(entry) } : load;
+      windows.get(entry)?.push(target && (await measureWindow(entry.subject, target, own)));
       await entry.onWindow?.end();
     }
   }

@@ -4,25 +4,33 @@ import type { Figure } from './figure.ts';
 import type { Row, Run } from './rows/row.ts';
 import { startBare } from './subjects/bare.ts';
 import { hasNginx, startNginx } from './subjects/nginx.ts';
+import { peers } from './subjects/peers.ts';
 import { startPolygate } from './subjects/polygate.ts';
 import type { Subject } from './subjects/subject.ts';
 import { startUpstreams } from './subjects/upstreams.ts';
 
 export interface RunOptions {
   scale: number;
+  /** Rows that would begin later are left out, by `performance.now()`. */
+  deadline: number;
   /** Folder of another checkout. */
   against?: string | undefined;
   say(text: string): void;
 }
 
-export async function measureRows(rows: readonly Row[], { scale, against: root, say }: RunOptions): Promise<Figure[]> {
+export async function measureRows(
+  rows: readonly Row[],
+  { scale, deadline, against: root, say }: RunOptions,
+): Promise<Figure[]> {
   const upstreams = await startUpstreams();
   const references = [...(hasNginx ? [await startNginx(upstreams)] : []), await startBare(upstreams)];
   const strict = await startPolygate({ name: 'strict', upstreams });
   const against = root === undefined ? [] : [await startPolygate({ name: 'against', upstreams, root })];
   let batched: Promise<Subject> | undefined;
+  const installed = peers.filter((peer) => peer.isInstalled());
   const run: Run = {
-    ...{ upstreams, references, strict, against, scale, peers: [], say },
+    peers: installed.map(({ name, start }) => ({ name, start: () => start(upstreams) })),
+    ...{ upstreams, references, strict, against, scale, say },
     batched() {
       batched ??= startPolygate({ name: 'batched', upstreams, durability: 'batched' });
       return batched;
@@ -30,6 +38,10 @@ export async function measureRows(rows: readonly Row[], { scale, against: root, 
   };
   const figures: Figure[] = [];
   for (const row of rows) {
+    if (performance.now() > deadline) {
+      say(`NOT MEASURED, no time left: ${row.title}`);
+      continue;
+    }
     say(row.title);
     figures.push(...(await row.run({ ...run, say: (text) => say(`${row.title}: ${text}`) })));
   }

@@ -15,10 +15,10 @@ export const rows: readonly Row[] = [
   ...wholeRows,
   ...rateRows,
   saturationRow,
-  postgresRow,
   ...largeRows,
   ...frameRows,
   memoryRow,
   streamsRow,
   startRow,
+  postgresRow,
 ];

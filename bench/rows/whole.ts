@@ -29,7 +29,7 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
   const cold = await measureCold(run, workload);
   const peers: Subject[] = [];
   try {
-    if (isFirst) for (const peer of run.peers) peers.push(await peer.start());
+    if (isFirst) peers.push(...(await startPeers(run)));
     const subjects = [
       ...run.references,
       run.strict,
@@ -46,6 +46,18 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
   } finally {
     for (const peer of peers) await peer.stop();
   }
+}
+
+async function startPeers(run: Run): Promise<Subject[]> {
+  const started: Subject[] = [];
+  for (const { name, start } of run.peers) {
+    try {
+      started.push(await start());
+    } catch (error) {
+      run.say(`${name} does not run: ${(error as Error).message}`);
+    }
+  }
+  return started;
 }
 
 /** Each in a process of its own, from its start. */
@@ -67,7 +79,8 @@ async function measureCold({ upstreams, peers, scale, say }: Run, workload: Work
   const measured: { name: string; cpu: number; rate: number; count: number }[] = [];
   for (const { name, start } of starters) {
     say(`${name}, cold`);
-    const subject = await start();
+    const subject = await start().catch((error) => say(`${name} does not run: ${error.message}`));
+    if (!subject) continue;
     try {
       const target = subject.target(workload);
       const load = { connections: CONNECTIONS, requests: COLD_REQUESTS, seconds: COLD_SECONDS * Math.max(0.5, scale) };
