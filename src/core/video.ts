@@ -80,10 +80,10 @@ export interface VideoCall<Result> {
   /** JSON, or a form. */
   body?: Json | FormData;
   /** Reads an answer. Never throws: an invalid answer is `unreadable`, which is handled like an upstream error. */
-  read(answer: VideoAnswer): Result;
+  read(answer: VideoResponse): Result;
 }
 
-export interface VideoAnswer {
+export interface VideoResponse {
   status: number;
   headers: Record<string, string | undefined>;
   /** Undefined if the body is empty or not JSON. */

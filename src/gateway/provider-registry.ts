@@ -9,7 +9,7 @@ import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
-import { readAtOnce } from '../core/json/answer.ts';
+import { readAtOnce } from '../core/json/response.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';

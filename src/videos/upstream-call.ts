@@ -1,10 +1,10 @@
 /** Upstream calls of video adapters, with an outcome that tells whether the request may have arrived. */
 
-import { guardAnswer } from '../core/json/answer.ts';
 import type { Json } from '../core/json/json.ts';
+import { checkResponseLimits } from '../core/json/response.ts';
 import { readInSlices } from '../core/json/slices.ts';
 import { parseRetryAfter } from '../core/retry-after.ts';
-import type { VideoAnswer, VideoCall } from '../core/video.ts';
+import type { VideoCall, VideoResponse } from '../core/video.ts';
 import { collectResponse } from '../transport/collect-response.ts';
 import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
 import type { VideoContext, VideoTarget } from './context.ts';
@@ -16,7 +16,7 @@ export type RawOutcome =
   | { type: 'unanswered'; cause: unknown };
 
 export type CallOutcome =
-  | { type: 'answered'; answer: VideoAnswer; retryAfter?: number }
+  | { type: 'answered'; answer: VideoResponse; retryAfter?: number }
   | Exclude<RawOutcome, { type: 'answered' }>;
 
 /** Default timeout of a call. */
@@ -136,7 +136,7 @@ function reserveBuffer(): BufferReservation {
 /** Undefined for invalid JSON, or JSON beyond the limits of an answer. */
 async function parse(body: Buffer): Promise<Json> {
   try {
-    guardAnswer(body);
+    checkResponseLimits(body);
     return body.length > LARGE_ANSWER_BYTES ? await readInSlices(body) : JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;

@@ -10,11 +10,11 @@ import type {
   LostSubmission,
   PollResult,
   SubmitResult,
-  VideoAnswer,
   VideoApi,
   VideoCall,
   VideoRef,
   VideoRequest,
+  VideoResponse,
 } from '../../src/core/video.ts';
 import { baseUrlOf, credentialOf, headersOf } from '../providers/reach.ts';
 
@@ -110,9 +110,9 @@ export class VideoDriver {
   }
 }
 
-async function answerOf(response: Response): Promise<VideoAnswer> {
+async function answerOf(response: Response): Promise<VideoResponse> {
   const text = await response.text();
-  let body: VideoAnswer['body'];
+  let body: VideoResponse['body'];
   try {
     body = JSON.parse(text);
   } catch {

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import type { Provider } from '../../src/core/provider.ts';
-import type { VideoAnswer, VideoApi } from '../../src/core/video.ts';
+import type { VideoApi, VideoResponse } from '../../src/core/video.ts';
 import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 
 /** A JSON answer, raw bytes, or a connection that breaks before or after the task exists. */
@@ -110,7 +110,7 @@ export async function startUpstream(context: TestContext): Promise<ScriptedUpstr
   return upstream;
 }
 
-function typed({ status, body }: VideoAnswer): Json {
+function typed({ status, body }: VideoResponse): Json {
   return status < 300 && typeof body?.type === 'string' ? body : { type: 'unreadable' };
 }
 

@@ -2,8 +2,8 @@
 
 import { createByteCollector } from '../../core/byte-collector.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts';
-import { readAtOnce } from '../../core/json/answer.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
+import { readAtOnce } from '../../core/json/response.ts';
 import type { Platform } from '../../core/platform.ts';
 import { parseRetryAfter } from '../../core/retry-after.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';

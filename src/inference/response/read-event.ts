@@ -1,8 +1,8 @@
 /** Event reader: events of an upstream stream, within limits. */
 
 import { GatewayError } from '../../core/errors.ts';
-import { guardEvent } from '../../core/json/answer.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
+import { checkEventLimits } from '../../core/json/response.ts';
 import { parseFrame, type SseEvent } from '../../core/sse.ts';
 
 /** Maximum number of lines in an event, above that of any real upstream. */
@@ -14,7 +14,7 @@ const CR = 13;
 export function readEvent(frame: Buffer): SseEvent | undefined {
   if (frame.length > MAX_EVENT_LINES && linesIn(frame) > MAX_EVENT_LINES) throw brokenEvent();
   const event = parseFrame(frame);
-  if (event) guardEvent(event.data);
+  if (event) checkEventLimits(event.data);
   return event;
 }
 

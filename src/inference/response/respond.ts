@@ -5,8 +5,8 @@
 
 import { createByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import { readAnswerJson } from '../../core/json/answer.ts';
 import type { Json } from '../../core/json/json.ts';
+import { readResponseJson } from '../../core/json/response.ts';
 import type { Framer } from '../../core/sse.ts';
 import type { Deadline } from '../../transport/deadlines.ts';
 import { framerFor } from '../../transport/framing/index.ts';
@@ -250,7 +250,7 @@ function writeWhole(context: ResponseContext, headers: UpstreamHeaders): BodyRea
     },
     end() {
       const bytes = collector.take();
-      const json = readAnswerJson(bytes);
+      const json = readResponseJson(bytes);
       if (json instanceof Promise) void answerLater(bytes, json);
       else answer(bytes, json);
     },

@@ -8,10 +8,10 @@ import type {
   PollResult,
   SubmitResult,
   TaskErrorCode,
-  VideoAnswer,
   VideoAsset,
   VideoCharge,
   VideoFailure,
+  VideoResponse,
 } from '../../core/video.ts';
 
 /** Characters of an upstream's message that are passed on. */
@@ -22,7 +22,7 @@ export type TaskState = 'queued' | 'running' | 'completed' | 'failed' | 'cancell
 /** Task states by the upstream's status, in lower case. */
 export type StatusMap = ReadonlyMap<string, TaskState>;
 
-export function isSuccess({ status }: VideoAnswer): boolean {
+export function isSuccess({ status }: VideoResponse): boolean {
   return status >= 200 && status < 300;
 }
 
@@ -55,7 +55,7 @@ export function usdOf(value: Json): string | undefined {
 }
 
 /** Result of a submission; `id` is the id of the accepted task. */
-export function submitResult(answer: VideoAnswer, id: Json): SubmitResult {
+export function submitResult(answer: VideoResponse, id: Json): SubmitResult {
   if (!isSuccess(answer)) return rejection(answer);
   const own = idOf(id);
   return own === undefined ? { type: 'unreadable' } : { type: 'accepted', ref: { id: own } };
@@ -64,7 +64,7 @@ export function submitResult(answer: VideoAnswer, id: Json): SubmitResult {
 /** Status codes of temporary refusals: payment, quota and rate limits. */
 const RETRYABLE_STATUSES = new Set([402, 425, 429]);
 
-function rejection({ status, body }: VideoAnswer): SubmitResult {
+function rejection({ status, body }: VideoResponse): SubmitResult {
   return { type: 'rejected', error: failureOf(body, errorCodeOf(status)), retryable: RETRYABLE_STATUSES.has(status) };
 }
 
@@ -122,11 +122,11 @@ export function runningResult(progress?: Json): PollResult {
 }
 
 /** Result of a poll without success status: only `410 Gone` is a statement about the task. */
-export function failedPollResult({ status }: VideoAnswer): PollResult {
+export function failedPollResult({ status }: VideoResponse): PollResult {
   return status === 410 ? { type: 'lost' } : { type: 'unreadable' };
 }
 
-export function cancelResult(answer: VideoAnswer): CancelResult {
+export function cancelResult(answer: VideoResponse): CancelResult {
   if (isSuccess(answer)) return { type: 'accepted' };
   return answer.status >= 400 && answer.status < 500 ? { type: 'too-late' } : { type: 'unreadable' };
 }

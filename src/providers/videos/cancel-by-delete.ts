@@ -1,12 +1,12 @@
 /** Cancellation by DELETE, for upstreams where DELETE also erases finished tasks with their videos. */
 
-import type { CancelResult, PollResult, VideoAnswer, VideoCall } from '../../core/video.ts';
+import type { CancelResult, PollResult, VideoCall, VideoResponse } from '../../core/video.ts';
 import { cancelResult } from './answer.ts';
 
 interface DeleteCancellation {
   /** Path and reader of the status query. */
   statePath: string;
-  read(answer: VideoAnswer): PollResult;
+  read(answer: VideoResponse): PollResult;
   /** Path of the DELETE. */
   path: string;
   headers?: Record<string, string>;

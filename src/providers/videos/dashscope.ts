@@ -5,9 +5,9 @@ import type {
   PollResult,
   ReferenceType,
   TaskErrorCode,
-  VideoAnswer,
   VideoApi,
   VideoRequest,
+  VideoResponse,
 } from '../../core/video.ts';
 import {
   amountOf,
@@ -135,7 +135,7 @@ function tiersOf(request: VideoRequest): Record<string, Json> {
   return { resolution: request.resolution?.toUpperCase(), ratio: request.aspectRatio };
 }
 
-function readOutput(answer: VideoAnswer): PollResult {
+function readOutput(answer: VideoResponse): PollResult {
   if (!isSuccess(answer)) return failedPollResult(answer);
   const { output, usage } = answer.body ?? {};
   if (output?.task_status === TASK_NOT_FOUND) return { type: 'lost' };

@@ -1,7 +1,14 @@
 /** fal queue. Field names differ between models and are listed in a table. */
 
 import type { Json } from '../../core/json/json.ts';
-import type { CancelResult, PollResult, SubmitResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import type {
+  CancelResult,
+  PollResult,
+  SubmitResult,
+  VideoApi,
+  VideoRequest,
+  VideoResponse,
+} from '../../core/video.ts';
 import {
   amountOf,
   cancelResult,
@@ -103,13 +110,13 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readSubmission(answer: VideoAnswer, app: string): SubmitResult {
+function readSubmission(answer: VideoResponse, app: string): SubmitResult {
   const result = submitResult(answer, answer.body?.request_id);
   return result.type === 'accepted' ? { type: 'accepted', ref: { app, ...result.ref } } : result;
 }
 
 /** A failed request is also `COMPLETED`; its result, or an `error` beside the status, tells. */
-function readStatus(answer: VideoAnswer, path: string): PollResult {
+function readStatus(answer: VideoResponse, path: string): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   if (textOf(body?.status)?.toUpperCase() === 'COMPLETED' && !body.error) {
@@ -126,7 +133,7 @@ function readStatus(answer: VideoAnswer, path: string): PollResult {
 const CANCELLED = new Set(['client_cancelled', 'client_disconnected']);
 
 /** The result of a failed request is its error. */
-function readResult({ status, body, headers }: VideoAnswer): PollResult {
+function readResult({ status, body, headers }: VideoResponse): PollResult {
   if (status === 400 && /in progress|in queue/i.test(textOf(body?.detail) ?? '')) return runningResult();
   if (status >= 400 && CANCELLED.has(textOf(body?.error_type) ?? headers['x-fal-error-type'] ?? '')) {
     return { type: 'cancelled' };
@@ -145,6 +152,6 @@ function readResult({ status, body, headers }: VideoAnswer): PollResult {
   return { type: 'completed', assets, ...present({ seconds: amountOf(body?.video?.duration) }) };
 }
 
-function readCancellation(answer: VideoAnswer): CancelResult {
+function readCancellation(answer: VideoResponse): CancelResult {
   return idOf(answer.body?.status) === 'ALREADY_COMPLETED' ? { type: 'too-late' } : cancelResult(answer);
 }

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { withoutEnd } from '../../core/text.ts';
-import type { PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import type { PollResult, VideoApi, VideoRequest, VideoResponse } from '../../core/video.ts';
 import {
   amountOf,
   failedPollResult,
@@ -67,7 +67,7 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readVideo(answer: VideoAnswer): PollResult {
+function readVideo(answer: VideoResponse): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return refusal(answer);
   const video = body?.video;
@@ -89,7 +89,7 @@ function readVideo(answer: VideoAnswer): PollResult {
 }
 
 /** A video blocked by the content filter is an error answer to the poll. */
-function refusal(answer: VideoAnswer): PollResult {
+function refusal(answer: VideoResponse): PollResult {
   const error = failureOf(answer.body, 'upstream_error');
   return error.code === 'content_policy_violation' && answer.status < 500
     ? { type: 'failed', error }

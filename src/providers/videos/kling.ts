@@ -6,10 +6,10 @@ import type {
   LostSubmission,
   PollResult,
   SubmitResult,
-  VideoAnswer,
   VideoApi,
   VideoInput,
   VideoRequest,
+  VideoResponse,
 } from '../../core/video.ts';
 import {
   amountOf,
@@ -148,13 +148,13 @@ function urlOrBase64({ url, data }: VideoInput): string | undefined {
   return url ?? data;
 }
 
-function readSubmission(answer: VideoAnswer, kind: Kind): SubmitResult {
+function readSubmission(answer: VideoResponse, kind: Kind): SubmitResult {
   const { code, message, data } = answer.body ?? {};
   const result = resultOfErrorCode(code, message, ERROR_CODES) ?? submitResult(answer, data?.task_id);
   return result.type === 'accepted' ? { type: 'accepted', ref: { kind, ...result.ref } } : result;
 }
 
-function readTaskAnswer(answer: VideoAnswer): PollResult {
+function readTaskAnswer(answer: VideoResponse): PollResult {
   const { code, data } = answer.body ?? {};
   if (!isSuccess(answer)) return failedPollResult(answer);
   if (code !== undefined && code !== 0) return { type: 'unreadable' };
@@ -175,7 +175,7 @@ function readTaskAnswer(answer: VideoAnswer): PollResult {
 }
 
 /** The list contains the attempt id sent with the submission. */
-function findTask(lost: LostSubmission, { body }: VideoAnswer): FindResult {
+function findTask(lost: LostSubmission, { body }: VideoResponse): FindResult {
   const { attemptId, request } = lost;
   const listed: Json = body?.data;
   if (!Array.isArray(listed)) return { type: 'unclear' };

@@ -1,7 +1,14 @@
 /** Luma Dream Machine. DELETE cancels queued tasks only. */
 
 import type { Json } from '../../core/json/json.ts';
-import type { FindResult, LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import type {
+  FindResult,
+  LostSubmission,
+  PollResult,
+  VideoApi,
+  VideoRequest,
+  VideoResponse,
+} from '../../core/video.ts';
 import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, urlOf } from './answer.ts';
 import { cancelByDelete } from './cancel-by-delete.ts';
 import { unixSecondsOf } from './dates.ts';
@@ -61,7 +68,7 @@ function keyframesOf(request: VideoRequest): Json {
   return present({ frame0: frame('first_frame'), frame1: frame('last_frame') });
 }
 
-function readGeneration(answer: VideoAnswer): PollResult {
+function readGeneration(answer: VideoResponse): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   return pollResult({
@@ -76,7 +83,7 @@ function readGeneration(answer: VideoAnswer): PollResult {
 }
 
 /** The list contains the request of each task. */
-function findTask(lost: LostSubmission, { body }: VideoAnswer): FindResult {
+function findTask(lost: LostSubmission, { body }: VideoResponse): FindResult {
   const { request } = lost;
   const asked = bodyOf(request);
   const listed: Json = body?.generations;

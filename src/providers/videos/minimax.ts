@@ -1,7 +1,14 @@
 /** MiniMax H3 and later: requests with content parts, numeric error codes in answers with status 200. */
 
 import type { Json } from '../../core/json/json.ts';
-import type { PollResult, SubmitResult, TaskErrorCode, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import type {
+  PollResult,
+  SubmitResult,
+  TaskErrorCode,
+  VideoApi,
+  VideoRequest,
+  VideoResponse,
+} from '../../core/video.ts';
 import {
   amountOf,
   failedPollResult,
@@ -80,12 +87,12 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readSubmission(answer: VideoAnswer): SubmitResult {
+function readSubmission(answer: VideoResponse): SubmitResult {
   const { status_code: number, status_msg: message } = answer.body?.base_resp ?? {};
   return resultOfErrorCode(number, message, ERROR_CODES) ?? submitResult(answer, answer.body?.task_id);
 }
 
-function readTaskAnswer(answer: VideoAnswer): PollResult {
+function readTaskAnswer(answer: VideoResponse): PollResult {
   const task = answer.body?.task;
   if (!isSuccess(answer)) return failedPollResult(answer);
   return pollResult({

@@ -4,11 +4,11 @@ import type { Json } from '../../core/json/json.ts';
 import type {
   LostSubmission,
   PollResult,
-  VideoAnswer,
   VideoApi,
   VideoAsset,
   VideoInput,
   VideoRequest,
+  VideoResponse,
 } from '../../core/video.ts';
 import {
   amountOf,
@@ -106,7 +106,7 @@ function multipartBody(fields: Record<string, Json>, { data = '', mime }: VideoI
   return made;
 }
 
-function readVideo(answer: VideoAnswer, id: string): PollResult {
+function readVideo(answer: VideoResponse, id: string): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   return pollResult({
@@ -131,7 +131,7 @@ function assetsOf(body: Json, id: string): VideoAsset[] {
   return several?.map((_url: Json, index: number) => ({ path: `${content}?index=${index}` })) ?? [{ path: content }];
 }
 
-function taskSearch(lost: LostSubmission, { body }: VideoAnswer) {
+function taskSearch(lost: LostSubmission, { body }: VideoResponse) {
   const { request } = lost;
   return {
     lost,

@@ -1,6 +1,6 @@
 /** OpenRouter video API. */
 
-import type { PollResult, VideoAnswer, VideoApi, VideoAsset, VideoRequest } from '../../core/video.ts';
+import type { PollResult, VideoApi, VideoAsset, VideoRequest, VideoResponse } from '../../core/video.ts';
 import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, usdOf } from './answer.ts';
 import { mediaFields, present } from './request.ts';
 
@@ -48,7 +48,7 @@ function bodyOf(request: VideoRequest) {
   });
 }
 
-function readVideo(answer: VideoAnswer, id: string): PollResult {
+function readVideo(answer: VideoResponse, id: string): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   return pollResult({

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../core/json/json.ts';
-import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoRequest } from '../../core/video.ts';
+import type { LostSubmission, PollResult, VideoApi, VideoRequest, VideoResponse } from '../../core/video.ts';
 import {
   cancelResult,
   failedPollResult,
@@ -94,7 +94,7 @@ function inputOf(request: VideoRequest, name: string): Record<string, Json> {
   });
 }
 
-function readPrediction(answer: VideoAnswer): PollResult {
+function readPrediction(answer: VideoResponse): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   return pollResult({
@@ -111,7 +111,7 @@ function assetOf(output: Json): { url: string }[] {
 }
 
 /** Matches a prediction with identical input; rejects one with another prompt; others are undecided, as inputs may be normalized. */
-function findTask(lost: LostSubmission, { body }: VideoAnswer) {
+function findTask(lost: LostSubmission, { body }: VideoResponse) {
   const { request } = lost;
   const [name = '', version] = request.model.split(':');
   const input = inputOf(request, name);

@@ -1,7 +1,7 @@
 /** Runway: own and third-party models, charged in credits. Cancelled tasks may be deleted. */
 
 import type { Json } from '../../core/json/json.ts';
-import type { PollResult, TaskErrorCode, VideoAnswer, VideoApi, VideoInput, VideoRequest } from '../../core/video.ts';
+import type { PollResult, TaskErrorCode, VideoApi, VideoInput, VideoRequest, VideoResponse } from '../../core/video.ts';
 import {
   amountOf,
   failedPollResult,
@@ -87,7 +87,7 @@ function listOf(request: VideoRequest, type: 'image' | 'video' | 'audio', entry:
   return inputs.length === 0 ? undefined : inputs.map((input) => entry(inputUrl(input)));
 }
 
-function readTaskAnswer(answer: VideoAnswer): PollResult {
+function readTaskAnswer(answer: VideoResponse): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   const share = amountOf(body?.progress);

@@ -1,7 +1,14 @@
 /** Seedance on ByteDance Ark (BytePlus, Volcengine): requests with content parts, charged by tokens. */
 
 import type { Json } from '../../core/json/json.ts';
-import type { LostSubmission, PollResult, VideoAnswer, VideoApi, VideoCharge, VideoRequest } from '../../core/video.ts';
+import type {
+  LostSubmission,
+  PollResult,
+  VideoApi,
+  VideoCharge,
+  VideoRequest,
+  VideoResponse,
+} from '../../core/video.ts';
 import {
   amountOf,
   failedPollResult,
@@ -76,7 +83,7 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readTaskAnswer(answer: VideoAnswer): PollResult {
+function readTaskAnswer(answer: VideoResponse): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   return pollResult({
@@ -103,7 +110,7 @@ function chargeOf(body: Json): VideoCharge {
 }
 
 /** The list has no prompts and other model names, so only a task with the caller's seed is a certain match. */
-function taskSearch(lost: LostSubmission, { body }: VideoAnswer) {
+function taskSearch(lost: LostSubmission, { body }: VideoResponse) {
   const { request } = lost;
   const asked: [name: string, value: Json][] = [
     ['resolution', request.resolution?.toLowerCase()],

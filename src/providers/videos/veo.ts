@@ -5,11 +5,11 @@ import type { Json } from '../../core/json/json.ts';
 import type {
   PollResult,
   SubmitResult,
-  VideoAnswer,
   VideoApi,
   VideoAsset,
   VideoInput,
   VideoRequest,
+  VideoResponse,
 } from '../../core/video.ts';
 import {
   amountOf,
@@ -84,13 +84,13 @@ function parametersOf(request: VideoRequest): Json {
   });
 }
 
-function readSubmission(answer: VideoAnswer): SubmitResult {
+function readSubmission(answer: VideoResponse): SubmitResult {
   const name = textOf(answer.body?.name);
   const safe = name?.split('/').every((part) => idOf(part) !== undefined);
   return submitResult(answer, safe ? name : undefined);
 }
 
-function readOperation(answer: VideoAnswer): PollResult {
+function readOperation(answer: VideoResponse): PollResult {
   const { body } = answer;
   if (!isSuccess(answer)) return failedPollResult(answer);
   if (body?.done !== true) return textOf(body?.name) === undefined ? { type: 'unreadable' } : runningResult();

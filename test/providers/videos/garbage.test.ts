@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Json, read } from '../../../src/core/json/json.ts';
-import type { CancelResult, PollResult, VideoAnswer, VideoApi, VideoCall } from '../../../src/core/video.ts';
+import type { CancelResult, PollResult, VideoApi, VideoCall, VideoResponse } from '../../../src/core/video.ts';
 import { sandboxVideo } from '../../../src/providers/sandbox/video/wire.ts';
 import { dashscope } from '../../../src/providers/videos/dashscope.ts';
 import { falQueue } from '../../../src/providers/videos/fal-queue.ts';
@@ -62,14 +62,14 @@ const { body } = fc.letrec<{ body: Json }>((tie) => ({
     fc.dictionary(fc.constantFrom(...NAMES), tie('body'), { maxKeys: 6 }),
   ),
 }));
-const answers: fc.Arbitrary<VideoAnswer> = fc.record({
+const answers: fc.Arbitrary<VideoResponse> = fc.record({
   status: fc.constantFrom(200, 202, 204, 302, 400, 401, 404, 409, 410, 422, 429, 499, 500),
   headers: fc.constant({}),
   body: fc.oneof(body, fc.constant(read('12345678901234567890'))),
 });
 
 /** Everything is read, what is behind it too. */
-function exhaust(call: VideoCall<PollResult | CancelResult>, answer: VideoAnswer): void {
+function exhaust(call: VideoCall<PollResult | CancelResult>, answer: VideoResponse): void {
   const result = call.read(answer);
   assert.equal(typeof result.type, 'string');
   JSON.stringify(result);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { LocalUpstream } from '../../../src/core/provider.ts';
-import type { PollResult, VideoAnswer, VideoCall, VideoRef, VideoRequest } from '../../../src/core/video.ts';
+import type { PollResult, VideoCall, VideoRef, VideoRequest, VideoResponse } from '../../../src/core/video.ts';
 import { createSandboxUpstream } from '../../../src/providers/sandbox/upstream.ts';
 import { decodeId } from '../../../src/providers/sandbox/video/task.ts';
 import { sandboxVideo } from '../../../src/providers/sandbox/video/wire.ts';
@@ -33,7 +33,7 @@ async function send(method: string, path: string, body?: unknown): Promise<{ sta
 
 async function call<Result>({ method, path, body, read }: VideoCall<Result>): Promise<Result> {
   const { status, bytes } = await send(method, path, body);
-  const answer: VideoAnswer = { status, headers: {}, body: JSON.parse(bytes.toString()) };
+  const answer: VideoResponse = { status, headers: {}, body: JSON.parse(bytes.toString()) };
   return read(answer);
 }
 

@@ -5,11 +5,11 @@ import { lookUp } from '../../../core/table.ts';
 import type {
   FindResult,
   PollResult,
-  VideoAnswer,
   VideoApi,
   VideoCall,
   VideoRef,
   VideoRequest,
+  VideoResponse,
 } from '../../../core/video.ts';
 import { MAX_COUNT } from './task.ts';
 
@@ -59,11 +59,11 @@ function creation(request: VideoRequest, attempt: string): Omit<VideoCall<never>
   return { method: 'POST', path: '/videos', body };
 }
 
-function refOf({ status, body }: VideoAnswer): VideoRef | undefined {
+function refOf({ status, body }: VideoResponse): VideoRef | undefined {
   return status < 300 && typeof body?.id === 'string' ? body.id : undefined;
 }
 
-function refusal({ body }: VideoAnswer): { code: 'invalid_input'; message: string } {
+function refusal({ body }: VideoResponse): { code: 'invalid_input'; message: string } {
   return { code: 'invalid_input', message: text(body?.error?.message) ?? 'The sandbox refused the request.' };
 }
 
@@ -96,7 +96,7 @@ const STATES: Record<string, (body: Json, ref: VideoRef) => PollResult> = {
   expired: () => ({ type: 'expired', cost: '0' }),
 };
 
-function readState({ status, body }: VideoAnswer, ref: VideoRef): PollResult {
+function readState({ status, body }: VideoResponse, ref: VideoRef): PollResult {
   const word = text(body?.status);
   if (status >= 300 || word === undefined) return { type: 'unreadable' };
   return lookUp(STATES, word)?.(body, ref) ?? { type: 'unknown', status: word };

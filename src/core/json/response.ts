@@ -1,13 +1,13 @@
-/** JSON answers of upstreams: checked against limits before parsing, and parsed in slices if large. */
+/** JSON responses of upstreams: checked against limits before parsing, and parsed in slices if large. */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import { countValues, type Json, type JsonLimits, REQUEST_LIMITS, read } from './json.ts';
 import { readInSlices } from './slices.ts';
 
-/** Limits of a whole answer. Log probabilities of a long answer have some hundred thousand values. */
-const ANSWER_LIMITS: JsonLimits = { ...REQUEST_LIMITS, values: 1_000_000, number: 100 };
-/** Limits of JSON parsed synchronously: an event of a stream, an error, the answer of a poll. */
+/** Limits of a whole response. Log probabilities of a long answer have some hundred thousand values. */
+const RESPONSE_LIMITS: JsonLimits = { ...REQUEST_LIMITS, values: 1_000_000, number: 100 };
+/** Limits of JSON parsed synchronously: an event of a stream, an error, the response to a poll. */
 const AT_ONCE_LIMITS: JsonLimits = { ...REQUEST_LIMITS, values: 200_000, number: 100 };
 /** Size up to which the limits are not checked, because parsing takes negligible time. */
 const UNGUARDED_BYTES = 16 * 1024;
@@ -16,25 +16,25 @@ const AT_ONCE_BYTES = 512 * 1024;
 const AT_ONCE_VALUES = 10_000;
 
 /** Returns the value, or a promise if it is large. Throws or rejects with `upstream_error`. */
-export function readAnswerJson(bytes: Buffer): Json | Promise<Json> {
-  const values = bytes.length <= UNGUARDED_BYTES ? 0 : countValues(bytes, ANSWER_LIMITS, refused);
+export function readResponseJson(bytes: Buffer): Json | Promise<Json> {
+  const values = bytes.length <= UNGUARDED_BYTES ? 0 : countValues(bytes, RESPONSE_LIMITS, refused);
   return bytes.length <= AT_ONCE_BYTES && values <= AT_ONCE_VALUES ? parsed(bytes) : parsedInSlices(bytes);
 }
 
 /** Parses synchronously. Throws `upstream_error`. */
 export function readAtOnce(bytes: Buffer): Json {
-  guardAnswer(bytes);
+  checkResponseLimits(bytes);
   return parsed(bytes);
 }
 
 /** Throws `upstream_error` for bytes that would take too long to parse synchronously. */
-export function guardAnswer(bytes: Buffer): void {
+export function checkResponseLimits(bytes: Buffer): void {
   if (bytes.length > UNGUARDED_BYTES) countValues(bytes, AT_ONCE_LIMITS, refused);
 }
 
 /** Throws `upstream_error` for the text of an event that would take too long to parse. */
-export function guardEvent(data: string): void {
-  if (data.length > UNGUARDED_BYTES) guardAnswer(Buffer.from(data));
+export function checkEventLimits(data: string): void {
+  if (data.length > UNGUARDED_BYTES) checkResponseLimits(Buffer.from(data));
 }
 
 function parsed(bytes: Buffer): Json {
