@@ -21,16 +21,17 @@ export function requestTimeOf({ id, started_at }: Pick<UsageRow, 'id' | 'started
 
 export async function insertRequests(transaction: Transaction, rows: readonly UsageRow[]): Promise<void> {
   if (rows.length === 0) return;
-  await transaction.insert(
-    'usage_request',
-    rows.map((row) => ({ at: requestTimeOf(row), ...row })),
-  );
-  const names = rows.flatMap(namesOf);
+  await transaction.insert('usage_request', rows.map(requestRow));
+  const names = rows.flatMap(requestNames);
   if (names.length > 0) await transaction.insert('usage_request_name', names, { ignoreDuplicates: true });
 }
 
+export function requestRow(row: UsageRow): Row {
+  return { at: requestTimeOf(row), ...row };
+}
+
 /** A request is found by the id of the upstream's answer, and by its own where that does not tell its time. */
-function namesOf(row: UsageRow): Row[] {
+export function requestNames(row: UsageRow): Row[] {
   const at = requestTimeOf(row);
   const names = row.upstream_id === null ? [] : [row.upstream_id];
   if (timeOfRequestId(row.id) !== at) names.push(row.id);

@@ -13,7 +13,8 @@ const HOUR_MS = 3600 * 1000;
 /** Divisor that splits a 64-bit integer into two parts, whose sums over a billion rows fit into 64 bits. */
 const SPLIT_BASE = 10n ** 9n;
 
-const HOUR_COLUMNS = [
+export const HOUR_KEY_COLUMNS = ['hour', 'key_id', 'model', 'provider'];
+export const HOUR_SUM_COLUMNS = [
   'requests',
   'failures',
   'input_tokens',
@@ -23,6 +24,13 @@ const HOUR_COLUMNS = [
   'reasoning_tokens',
   'cost',
 ];
+const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
+export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, 'spent'];
+
+const SUM_TABLES = {
+  usage_hour: { keys: HOUR_KEY_COLUMNS, sums: HOUR_SUM_COLUMNS },
+  budget: { keys: BUDGET_KEY_COLUMNS, sums: ['spent'] },
+};
 
 /** Adds `added` records to the sums and subtracts `removed` ones. */
 export async function addToSums(
@@ -30,12 +38,21 @@ export async function addToSums(
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): Promise<void> {
+  const { hours, budgets } = totalsOf(added, removed);
+  for (const row of hours) await addTotal(transaction, 'usage_hour', row);
+  for (const row of budgets) await addTotal(transaction, 'budget', row);
+}
+
+/** Changes of the sums, always in the same order, so that concurrent gateways cannot deadlock. */
+export function totalsOf(
+  added: readonly UsageRow[],
+  removed: readonly UsageRow[] = [],
+): { hours: Row[]; budgets: Row[] } {
   const changes = [...added.map((row) => ({ row, sign: 1 })), ...removed.map((row) => ({ row, sign: -1 }))];
-  // Always in the same order, so that concurrent gateways cannot deadlock.
-  for (const row of totalsByKey(changes.map(hourSummand))) await addToHour(transaction, row);
-  for (const row of totalsByKey(changes.flatMap(budgetSummands))) {
-    if (row.spent !== 0n) await addToBudget(transaction, row);
-  }
+  return {
+    hours: totalsByKey(changes.map(hourSummand)),
+    budgets: totalsByKey(changes.flatMap(budgetSummands)).filter(({ spent }) => spent !== 0n),
+  };
 }
 
 /** Select columns that sum up `column` exactly on both engines; read with `sumOf`. */
@@ -49,18 +66,17 @@ export function sumOf(row: Row | undefined, name: string): bigint {
   return part('high') * SPLIT_BASE + part('low');
 }
 
-function addToHour(transaction: Transaction, row: Row): unknown {
-  const added = HOUR_COLUMNS.map((column) => saturatingSum('usage_hour', column)).join(', ');
+function addTotal(transaction: Transaction, table: keyof typeof SUM_TABLES, row: Row): unknown {
   const columns = Object.keys(row);
-  const sql = `INSERT INTO usage_hour (${columns.join(', ')}) VALUES (${columns.map((name) => `:${name}`).join(', ')})
-    ON CONFLICT (hour, key_id, model, provider) DO UPDATE SET ${added}`;
+  const values = columns.map((name) => `:${name}`).join(', ');
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values}) ${saturatingUpsert(table)}`;
   return transaction.run(sql, row);
 }
 
-function addToBudget(transaction: Transaction, row: Row): unknown {
-  const sql = `INSERT INTO budget (key_id, period, starts_at, spent) VALUES (:key_id, :period, :starts_at, :spent)
-    ON CONFLICT (key_id, period, starts_at) DO UPDATE SET ${saturatingSum('budget', 'spent')}`;
-  return transaction.run(sql, row);
+/** Conflict clause that adds the inserted row to the existing one. */
+export function saturatingUpsert(table: keyof typeof SUM_TABLES): string {
+  const { keys, sums } = SUM_TABLES[table];
+  return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${sums.map((column) => saturatingSum(table, column)).join(', ')}`;
 }
 
 /** Assignment that saturates: no evaluated branch can overflow. */

@@ -20,7 +20,8 @@ export interface PendingBatch {
   withdrawn: Flush['withdrawn'];
 }
 
-export type Flush = Required<ParametersOf<'recordUsage'>>;
+/** Without its turn, which it gets when it is written. */
+export type Flush = Required<Omit<ParametersOf<'recordUsage'>, 'turn'>>;
 
 /** One row of a flush. The rows belong to different requests, so each can be written without the others. */
 export type Entry =

@@ -75,6 +75,7 @@ export function createRecorder({
   let last: Promise<void> = Promise.resolve();
   let failing = false;
   let closing = false;
+  let flushes = 0;
   let lost = 0;
   let refused = 0;
   /** Ids of requests whose intents the store refused. */
@@ -117,9 +118,11 @@ export function createRecorder({
 
   /** Settles when everything is written or set aside, or when it is given up at the end. */
   async function persist(flush: Flush, onDelay: () => void): Promise<void> {
+    flushes += 1;
+    const turn = { instance, number: flushes };
     for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
       try {
-        await store.call('recordUsage', flush);
+        await store.call('recordUsage', { ...flush, turn });
         failing = false;
         return;
       } catch (error) {

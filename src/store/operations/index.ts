@@ -7,6 +7,7 @@ import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
+import * as usageRetention from './usage-retention.ts';
 import * as videoRetention from './video-retention.ts';
 import * as videoUse from './video-usage.ts';
 import * as videos from './videos.ts';
@@ -23,5 +24,6 @@ export const operations = {
   ...deliveries,
   ...instances,
   ...usage,
+  ...usageRetention,
   ...webhookSecrets,
 };

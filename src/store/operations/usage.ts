@@ -1,7 +1,7 @@
 /** Usage records: write-ahead intents, records, sums and retention. */
 
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { findRequest, keyBatches, NAME_RETENTION_MS, NAME_SPAN_MS } from '../request-rows.ts';
+import { findRequest, keyBatches } from '../request-rows.ts';
 import type { UsageRow } from '../usage-row.ts';
 import { addRequests, GROUPINGS, type Grouping, replaceRequests } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
@@ -24,11 +24,18 @@ export interface FinishedUsage {
 /** An intent whose request was not sent. */
 export type WithdrawnIntent = Pick<InflightRow, 'id' | 'started_at'>;
 
+export interface UsageGroup {
+  begun: InflightRow[];
+  finished: FinishedUsage[];
+  withdrawn?: WithdrawnIntent[];
+  /** Place of the group among those of its instance; each try of a group has the same. */
+  turn?: { instance: string; number: number };
+}
+
 /** One flush of intents and records. Idempotent: may be repeated if the outcome is unknown. */
-export const recordUsage = writing<
-  { begun: InflightRow[]; finished: FinishedUsage[]; withdrawn?: WithdrawnIntent[] },
-  void
->('usage', async (transaction, { begun, finished, withdrawn = [] }) => {
+export const recordUsage = writing<UsageGroup, void>('usage', async (transaction, group) => {
+  const { begun, finished, withdrawn = [], turn } = group;
+  if (turn && transaction.forUpdate !== '') await takeTurn(transaction, turn);
   if (begun.length > 0) await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
   const intended = finished.filter((one) => one.begun).map(({ row }) => row);
   const others = finished.filter((one) => !one.begun).map(({ row }) => row);
@@ -47,6 +54,11 @@ export const recordUsage = writing<
     withdrawn.filter(({ id }) => !ended.has(id)),
   );
 });
+
+/** An earlier try of the group that reaches the server later has no effect. */
+async function takeTurn(transaction: Transaction, turn: Required<UsageGroup>['turn']): Promise<void> {
+  await transaction.run('UPDATE instance SET flush = :number WHERE id = :instance AND flush < :number', turn);
+}
 
 /** Converts the intents of dead gateways, or one of them, to `interrupted` records. */
 export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
@@ -105,10 +117,6 @@ export const refusedUsage = reading<{ limit: number }, Row[]>('usage', (transact
   }),
 );
 
-export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (transaction, { before }) =>
-  transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
-);
-
 /** Record of a request by its id, or by the id of the upstream response. */
 export const usageRecord = reading<{ id: string; keyId: string }, Row | undefined>(
   'usage',
@@ -132,7 +140,6 @@ export interface UsageSumsQuery {
   by: Grouping[];
 }
 
-const DAY_MS = 24 * 3_600_000;
 const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
 
 /** Sums over hours; `cost` is exact and therefore text, counts are numbers. */
@@ -163,47 +170,6 @@ export const spentBy = reading<{ keyId: string; starts: { period: string; starts
   },
 );
 
-/** Number of records per day, from the sums. */
-export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
-  transaction.all(
-    `SELECT hour / 24 AS day, CAST(SUM(requests) AS bigint) AS records FROM usage_hour GROUP BY 1 ORDER BY 1 DESC`,
-  ),
-);
-
-/** Deletes up to `limit` records of earlier days; 0 if none are left. */
-export const pruneUsage = writing<{ day: number; limit: number }, number>(
-  'usage',
-  async (transaction, { day, limit }) => {
-    const requests = await deleteRequests(transaction, { before: day * DAY_MS, limit });
-    if (requests > 0) return requests;
-    return transaction.run(
-      `DELETE FROM usage_record WHERE day < :day AND id IN
-       (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :limit)`,
-      { day, limit },
-    );
-  },
-);
-
-/** Deletes up to `limit` records of requests before a timestamp. */
-async function deleteRequests(transaction: Transaction, values: { before: number; limit: number }): Promise<number> {
-  return transaction.run(
-    `DELETE FROM usage_request WHERE (at, id) IN
-     (SELECT at, id FROM usage_request WHERE at < :before ORDER BY at, id LIMIT :limit)`,
-    values,
-  );
-}
-
-/** Deletes up to `limit` names of requests that are too old to be found by them. */
-export const pruneRequestNames = writing<{ now: number; limit: number }, number>(
-  'usage',
-  (transaction, { now, limit }) =>
-    transaction.run(
-      `DELETE FROM usage_request_name WHERE (span, hash, at) IN
-       (SELECT span, hash, at FROM usage_request_name WHERE span < :span ORDER BY span, hash, at LIMIT :limit)`,
-      { span: Math.floor((now - NAME_RETENTION_MS) / NAME_SPAN_MS), limit },
-    ),
-);
-
 /**
  * Replaces `interrupted` records that other gateways wrote while this one was suspended. A record that is no longer
  * `interrupted` was corrected by an earlier try. Records of unsent requests are deleted.
@@ -230,26 +196,6 @@ async function correctInterrupted(
     finished.filter(({ id }) => toCorrect.has(id)),
   );
 }
-
-/** Start of the oldest of the newest `keep` records, in Unix milliseconds; undefined if there are fewer. */
-export const newestSince = reading<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
-  const sql = `SELECT started_at FROM
-      (SELECT at AS started_at FROM usage_request UNION ALL SELECT started_at FROM usage_record) AS records
-    ORDER BY started_at DESC LIMIT 1 OFFSET :skipped`;
-  const [row] = await transaction.all(sql, { skipped: Math.max(0, keep - 1) });
-  return row && Number(row.started_at);
-});
-
-/** Deletes up to `limit` records that started before a timestamp; 0 if none are left. */
-export const trimUsage = writing<{ before: number; limit: number }, number>('usage', async (transaction, values) => {
-  const requests = await deleteRequests(transaction, values);
-  if (requests > 0) return requests;
-  return transaction.run(
-    `DELETE FROM usage_record WHERE started_at < :before AND id IN
-     (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :limit)`,
-    values,
-  );
-});
 
 /**
  * Deletes intents and returns the ids that existed. The others were recorded by a gateway that took this one for dead, or by

@@ -16,6 +16,12 @@ const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '26', '34
 /** SQLSTATE codes of these classes that are server errors: read-only, idle timeout, missing privilege. */
 const SERVER_ERROR_CODES = new Set(['25006', '25P03', '42501']);
 
+const UNIQUE_VIOLATION_CODE = '23505';
+
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === UNIQUE_VIOLATION_CODE;
+}
+
 /** Maps server, connection and privilege errors to `StoreUnavailable`. */
 export function toStoreError(error: unknown): unknown {
   const { message } = error as Error;

@@ -16,7 +16,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const BOOLEAN_OID = 16;
 const BIGINT_OID = 20;
 
-export function createPool(url: string, connections: number): Pool {
+/** `settings`: SQL that is run once on each connection. */
+export function createPool(url: string, connections: number, settings?: string): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
@@ -28,11 +29,21 @@ export function createPool(url: string, connections: number): Pool {
     query_timeout: QUERY_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: { getTypeParser },
+    ...(settings !== undefined && { onConnect: async (client) => void (await client.query(settings)) }),
   });
   // A closed connection fails its next statement, or is replaced by the pool.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
+}
+
+/** Connections for statements of arrays: more than one, for when one of them broke. */
+const STATEMENT_CONNECTIONS = 2;
+/** One plan for all sizes of an array, which finds rows by index also when it was made for an empty table. */
+const STATEMENT_SETTINGS = 'SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off';
+
+export function createStatementPool(url: string): Pool {
+  return createPool(url, STATEMENT_CONNECTIONS, STATEMENT_SETTINGS);
 }
 
 export interface QueryResult {

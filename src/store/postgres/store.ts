@@ -6,14 +6,15 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Secret } from '../../security/secret.ts';
 import { healthOf } from '../health.ts';
 import type { Database, StoreOperation, Transaction } from '../operation.ts';
-import type { Store } from '../store.ts';
+import type { ParametersOf, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createServerClock } from './clock.ts';
 import { hasCommitted, SERVER_INCARNATION_SQL, type TransactionId } from './commit-outcome.ts';
 import { TransactionConflict, toStoreError } from './failure.ts';
 import { migrate } from './migrate.ts';
-import { createPool, type QueryResult, runQuery, type SqlQuery } from './pool.ts';
+import { createPool, createStatementPool, type QueryResult, runQuery, type SqlQuery } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
+import { writeUsageGroup } from './usage-group.ts';
 
 export interface PostgresOptions {
   url: Secret;
@@ -34,6 +35,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, operations: module, migrations, timeoutMs = OPERATION_TIMEOUT_MS } = options;
   const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(module.href);
   const pools = {
+    groups: createStatementPool(url.reveal()),
     state: createPool(url.reveal(), POOL_SIZES.state),
     usage: createPool(url.reveal(), POOL_SIZES.usage),
   };
@@ -48,6 +50,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     if (!operation) throw new Error(`no operation ${name}`);
     const pool = pools[operation.database];
     if (!operation.writes) return operation.run(readingTransaction(pool), parameters);
+    if (await retryOnConflict(() => runAsStatement(pools.groups, name, parameters))) return;
     const work = (transaction: Transaction) => operation.run(transaction, parameters);
     return retryOnConflict(() =>
       inTransaction(pool, timeoutMs, (client) => withTimeout(client, work, { name, timeoutMs })),
@@ -66,7 +69,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   async function close(): Promise<void> {
     clock.close();
     // An ending pool never serves callers that wait for a connection.
-    closed ??= Promise.allSettled(running).then(() => Promise.all([pools.state.end(), pools.usage.end()]));
+    closed ??= Promise.allSettled(running).then(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
     await closed;
   }
 
@@ -93,6 +96,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     close,
   };
   return store;
+}
+
+/** Operations that are usually one statement of arrays; false means that nothing was changed, and the operation is run. */
+async function runAsStatement(pool: Pool, name: string, parameters: unknown): Promise<boolean> {
+  return name === 'recordUsage' && writeUsageGroup(pool, parameters as ParametersOf<'recordUsage'>);
 }
 
 /** Runs `work` in one transaction. If the acknowledgement of COMMIT is lost, asks the server for the outcome. */

@@ -1,0 +1,71 @@
+/** Retention of usage records: removal by age and number, in parts. Sums stay. */
+
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { NAME_RETENTION_MS, NAME_SPAN_MS } from '../request-rows.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Number of records per day, from the sums. */
+export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
+  transaction.all(
+    `SELECT hour / 24 AS day, CAST(SUM(requests) AS bigint) AS records FROM usage_hour GROUP BY 1 ORDER BY 1 DESC`,
+  ),
+);
+
+/** Deletes up to `limit` records of earlier days; 0 if none are left. */
+export const pruneUsage = writing<{ day: number; limit: number }, number>(
+  'usage',
+  async (transaction, { day, limit }) => {
+    const requests = await deleteRequests(transaction, { before: day * DAY_MS, limit });
+    if (requests > 0) return requests;
+    return transaction.run(
+      `DELETE FROM usage_record WHERE day < :day AND id IN
+       (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :limit)`,
+      { day, limit },
+    );
+  },
+);
+
+/** Deletes up to `limit` records of requests before a timestamp. */
+async function deleteRequests(transaction: Transaction, values: { before: number; limit: number }): Promise<number> {
+  return transaction.run(
+    `DELETE FROM usage_request WHERE (at, id) IN
+     (SELECT at, id FROM usage_request WHERE at < :before ORDER BY at, id LIMIT :limit)`,
+    values,
+  );
+}
+
+/** Deletes up to `limit` names of requests that are too old to be found by them. */
+export const pruneRequestNames = writing<{ now: number; limit: number }, number>(
+  'usage',
+  (transaction, { now, limit }) =>
+    transaction.run(
+      `DELETE FROM usage_request_name WHERE (span, hash, at) IN
+       (SELECT span, hash, at FROM usage_request_name WHERE span < :span ORDER BY span, hash, at LIMIT :limit)`,
+      { span: Math.floor((now - NAME_RETENTION_MS) / NAME_SPAN_MS), limit },
+    ),
+);
+
+export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (transaction, { before }) =>
+  transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
+);
+
+/** Start of the oldest of the newest `keep` records, in Unix milliseconds; undefined if there are fewer. */
+export const newestSince = reading<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
+  const sql = `SELECT started_at FROM
+      (SELECT at AS started_at FROM usage_request UNION ALL SELECT started_at FROM usage_record) AS records
+    ORDER BY started_at DESC LIMIT 1 OFFSET :skipped`;
+  const [row] = await transaction.all(sql, { skipped: Math.max(0, keep - 1) });
+  return row && Number(row.started_at);
+});
+
+/** Deletes up to `limit` records that started before a timestamp; 0 if none are left. */
+export const trimUsage = writing<{ before: number; limit: number }, number>('usage', async (transaction, values) => {
+  const requests = await deleteRequests(transaction, values);
+  if (requests > 0) return requests;
+  return transaction.run(
+    `DELETE FROM usage_record WHERE started_at < :before AND id IN
+     (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :limit)`,
+    values,
+  );
+});

@@ -1,0 +1,151 @@
+/**
+ * One group of the usage recorder as one statement: intents, records and sums as arrays, in a transaction of its own. It
+ * changes nothing unless the group is the instance's next one, so that a repeated or late group has no effect.
+ */
+
+import type { Pool } from 'pg';
+import type { Row, Value } from '../operation.ts';
+import { requestNames, requestRow } from '../request-rows.ts';
+import type { ParametersOf } from '../store.ts';
+import { BUDGET_COLUMNS, HOUR_KEY_COLUMNS, HOUR_SUM_COLUMNS, saturatingUpsert, totalsOf } from '../usage-sums.ts';
+import { isUniqueViolation } from './failure.ts';
+import { runQuery } from './pool.ts';
+
+type UsageGroup = ParametersOf<'recordUsage'>;
+
+/** Type of each column. */
+type Columns = readonly (readonly [name: string, type: 'text' | 'bigint'])[];
+
+const INTENT_COLUMNS: Columns = [
+  ['id', 'text'],
+  ['instance', 'text'],
+  ['started_at', 'bigint'],
+  ['record', 'text'],
+];
+
+const REQUEST_COLUMNS: Columns = [
+  ['at', 'bigint'],
+  ['id', 'text'],
+  ['started_at', 'bigint'],
+  ['key_id', 'text'],
+  ['model', 'text'],
+  ['endpoint_provider', 'text'],
+  ['endpoint_model', 'text'],
+  ['protocol_in', 'text'],
+  ['protocol_out', 'text'],
+  ['stream', 'bigint'],
+  ['status', 'text'],
+  ['error_code', 'text'],
+  ['finish', 'text'],
+  ['estimated', 'bigint'],
+  ['attempts', 'bigint'],
+  ['input_tokens', 'bigint'],
+  ['output_tokens', 'bigint'],
+  ['cached_tokens', 'bigint'],
+  ['cache_write_tokens', 'bigint'],
+  ['reasoning_tokens', 'bigint'],
+  ['audio_tokens', 'bigint'],
+  ['searches', 'bigint'],
+  ['cost', 'bigint'],
+  ['first_byte_ms', 'bigint'],
+  ['total_ms', 'bigint'],
+  ['upstream_id', 'text'],
+];
+
+const NAME_COLUMNS: Columns = [
+  ['span', 'bigint'],
+  ['hash', 'bigint'],
+  ['at', 'bigint'],
+];
+
+const typed = (names: readonly string[], texts: readonly string[]): Columns =>
+  names.map((name) => [name, texts.includes(name) ? 'text' : 'bigint']);
+const HOUR_COLUMNS = typed([...HOUR_KEY_COLUMNS, ...HOUR_SUM_COLUMNS], ['key_id', 'model', 'provider']);
+const BUDGET_TYPES = typed(BUDGET_COLUMNS, ['key_id', 'period']);
+
+/** Parts that a group has: few combinations, so few statements are prepared. */
+interface GroupParts {
+  begun: boolean;
+  ended: boolean;
+  finished: boolean;
+}
+
+const statements = new Map<string, { name: string; text: string }>();
+
+/** False if nothing was changed: the group is not the next one, its instance is unknown, or one of its records exists. */
+export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<boolean> {
+  const { turn, begun, finished, withdrawn = [] } = group;
+  if (turn === undefined || withdrawn.length > 0) return false;
+  const ended = finished.flatMap((one) => (one.begun ? [one.row.id] : []));
+  const values: Value[] = [turn.instance, turn.number];
+  if (begun.length > 0) values.push(...arraysOf(INTENT_COLUMNS, begun as unknown as Row[]));
+  if (ended.length > 0) values.push(textArray(ended));
+  if (finished.length > 0) {
+    const rows = finished.map(({ row }) => row);
+    const { hours, budgets } = totalsOf(rows);
+    values.push(
+      ...arraysOf(REQUEST_COLUMNS, rows.map(requestRow)),
+      ...arraysOf(NAME_COLUMNS, rows.flatMap(requestNames)),
+    );
+    values.push(...arraysOf(HOUR_COLUMNS, hours), ...arraysOf(BUDGET_TYPES, budgets));
+  }
+  const parts = { begun: begun.length > 0, ended: ended.length > 0, finished: finished.length > 0 };
+  try {
+    const { rows } = await runQuery(pool, { ...statementOf(parts), values });
+    return Number(rows[0]?.turns) === 1;
+  } catch (error) {
+    if (isUniqueViolation(error)) return false;
+    throw error;
+  }
+}
+
+function statementOf(parts: GroupParts): { name: string; text: string } {
+  const name = `usage_group_${Object.values(parts).map(Number).join('')}`;
+  const known = statements.get(name);
+  if (known) return known;
+  const statement = { name, text: groupSql(parts) };
+  statements.set(name, statement);
+  return statement;
+}
+
+function groupSql({ begun, ended, finished }: GroupParts): string {
+  let parameters = 2;
+  const arrays = (columns: Columns): string =>
+    columns.map(([, type]) => `CAST($${++parameters} AS ${type}[])`).join(', ');
+  const insert = (table: string, columns: Columns, onConflict = '') => {
+    const names = columns.map(([name]) => name).join(', ');
+    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM unnest(${arrays(columns)}) AS added (${names})
+      WHERE EXISTS (SELECT FROM turn) ${onConflict}`;
+  };
+  const steps = ['turn AS (UPDATE instance SET flush = $2 WHERE id = $1 AND flush < $2 RETURNING id)'];
+  if (begun) steps.push(`begun AS (${insert('inflight', INTENT_COLUMNS)})`);
+  if (ended) {
+    const ids = `CAST($${++parameters} AS text[])`;
+    steps.push(`ended AS (DELETE FROM inflight WHERE id = ANY (${ids}) AND EXISTS (SELECT FROM turn))`);
+  }
+  if (finished) {
+    steps.push(`requests AS (${insert('usage_request', REQUEST_COLUMNS)})`);
+    steps.push(`names AS (${insert('usage_request_name', NAME_COLUMNS, 'ON CONFLICT DO NOTHING')})`);
+    steps.push(`hours AS (${insert('usage_hour', HOUR_COLUMNS, saturatingUpsert('usage_hour'))})`);
+    steps.push(`budgets AS (${insert('budget', BUDGET_TYPES, saturatingUpsert('budget'))})`);
+  }
+  return `WITH ${steps.join(',\n')} SELECT count(*) AS turns FROM turn`;
+}
+
+/** One array literal for each column: cheaper than a list that the client library turns into one. */
+function arraysOf(columns: Columns, rows: readonly Row[]): string[] {
+  return columns.map(([name, type]) => {
+    const values = rows.map((row) => row[name] ?? null);
+    return type === 'text' ? textArray(values) : `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+  });
+}
+
+function textArray(values: readonly Value[]): string {
+  return `{${values.map(textElement).join(',')}}`;
+}
+
+function textElement(value: Value): string {
+  if (value === null) return 'NULL';
+  const text = String(value);
+  return `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`;
+}
