@@ -10,12 +10,14 @@ import type { VideoOptions } from '../http/video-options.ts';
 import { createClock } from '../jobs/clock.ts';
 import type { Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
-import { type AddressPolicy, createAddressPolicy } from '../net/address-policy.ts';
+import { type AddressPolicyOptions, createAddressPolicy } from '../net/address-policy.ts';
 import { createGuardedClient, type FetchBytes } from '../net/guarded-client.ts';
 import { createLookup } from '../net/resolver.ts';
 import { createTrustedClient } from '../net/trusted-client.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
+import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import { countGateways, type GatewayCounter } from '../store/instance.ts';
+import { accessMessage } from '../store/open-in-thread.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
@@ -23,9 +25,10 @@ import { createMirror, type FullMirror, startHourlyCleanup } from '../videos/mir
 import { encodeTask, type TaskObjectOptions } from '../videos/task-object.ts';
 import { createVideos } from '../videos/videos.ts';
 import { checkCallbackUrl } from '../webhooks/callback-url.ts';
-import { createDeliveryHandler } from '../webhooks/delivery.ts';
 import { deliveriesOf, replayDelivery } from '../webhooks/delivery-log.ts';
+import { createDeliveryThread, type DeliveryThread } from '../webhooks/delivery-thread.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
+import type { ThreadSettings } from '../webhooks/thread-messages.ts';
 import { openSecrets } from './encryption.ts';
 
 export interface VideoTasksOptions {
@@ -60,7 +63,8 @@ export interface VideoTasks {
 export async function createVideoTasks(options: VideoTasksOptions): Promise<VideoTasks> {
   const { config, store, log, userAgent, clock = createClock(store) } = options;
   const { keys, webhooks: secrets } = await openSecrets(options);
-  const policy = policyOf(config);
+  const policyOptions = policyOptionsOf(config);
+  const policy = createAddressPolicy(policyOptions);
   const lookup = createLookup(policy, config.network.dnsServers);
   const clients = {
     guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca, clock }),
@@ -80,7 +84,8 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
   const taskObject = objectOptions(options, mirror);
   let scheduler: Scheduler | undefined;
   let stopExpiring = () => {};
-  const wake = (kind: string) => scheduler?.wake(kind);
+  let deliveries: DeliveryThread | undefined;
+  const wake = (kind: string) => (kind === WEBHOOK_JOB_KIND ? deliveries?.wake() : scheduler?.wake(kind));
   let gateways: GatewayCounter | undefined;
   const videos = createVideos({
     gateways: () => gateways?.count() ?? 1,
@@ -98,19 +103,15 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
     fetchBytes: clients.guarded.fetchBytes,
   });
   const replayRate = createRate({ ...REPLAY_RATE, now: clock.now });
-  const { timeout: timeoutMs, honorRetryAfter, standardHeaders } = config.callbacks;
-  const delivery = createDeliveryHandler({
-    store,
-    client: clients.guarded,
-    secrets,
-    log,
-    clock,
-    userAgent,
-    timeoutMs,
-    honorRetryAfter,
-    standardHeaders,
-    events: options.events,
-  });
+  const { timeout: timeoutMs, honorRetryAfter, standardHeaders, secret, ca } = config.callbacks;
+  const deliverySettings = {
+    encryptionKeys: keys,
+    ...(secret && { fallbackSecret: secret.reveal() }),
+    policy: policyOptions,
+    dnsServers: config.network.dnsServers,
+    ...(ca !== undefined && { extraCa: ca }),
+    ...{ userAgent, timeoutMs, honorRetryAfter, standardHeaders },
+  };
   return {
     video: {
       videos,
@@ -141,18 +142,31 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
     async start() {
       await secrets.verify();
       await videos.start();
-      scheduler = createScheduler({ store, handlers: [...videos.handlers, delivery], log, clock });
+      scheduler = createScheduler({ store, handlers: videos.handlers, log, clock });
+      deliveries = startDeliveries(options, deliverySettings);
       stopExpiring = startHourlyCleanup(mirror, clock, log);
       gateways = countGateways(store, log);
     },
     async stop(grace) {
       stopExpiring();
       gateways?.close();
-      await scheduler?.stop(grace);
+      await Promise.all([scheduler?.stop(grace), deliveries?.stop(grace)]);
       await mirror.settlePictures();
       await clients.trusted.close();
     },
   };
+}
+
+function startDeliveries(
+  { store, log, events }: VideoTasksOptions,
+  settings: Omit<ThreadSettings, 'store'>,
+): DeliveryThread {
+  const { access } = store;
+  if (!access) throw new Error('the store cannot be reached from another thread');
+  return createDeliveryThread({
+    ...{ store, access, log, settings: { ...settings, store: accessMessage(access) } },
+    ...(events && { events }),
+  });
 }
 
 /** Rate limit of webhook replays for one key. */
@@ -182,8 +196,8 @@ function objectOptions({ config, baseUrl }: VideoTasksOptions, mirror: FullMirro
   };
 }
 
-function policyOf({ callbacks, server }: Config): AddressPolicy {
+function policyOptionsOf({ callbacks, server }: Config): AddressPolicyOptions {
   const { allowCidrs, allowHosts, denyCidrs } = callbacks;
   const own = server.publicUrl === undefined ? [] : [new URL(server.publicUrl).hostname];
-  return createAddressPolicy({ allowCidrs, allowHosts, denyCidrs, denyHosts: own });
+  return { allowCidrs, allowHosts, denyCidrs, denyHosts: own };
 }

@@ -3,16 +3,15 @@
  * connects only to these, follows no redirects, and enforces a deadline and a size limit.
  */
 
-import { isIP, type LookupFunction, Socket } from 'node:net';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import { buildConnector, Client } from 'undici';
+import { createSecureContext, getCACertificates } from 'node:tls';
 import { createByteCollector } from '../core/byte-collector.ts';
 import { type Clock, startTimeout, systemClock, type Timeout } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
-import { checkUrl, literalAddress } from './check-url.ts';
+import { type AddressPolicy, PUBLIC_ONLY } from './address-policy.ts';
+import { checkUrl } from './check-url.ts';
+import { type Connection, createConnectionPool, leadsToOneOf, openConnection } from './connection-pool.ts';
 import { FetchFailure, toFetchFailure } from './fetch-failure.ts';
-import { parseAddress, sameAddress } from './public-addresses.ts';
+import { createHandshakeSlots } from './pinned-connector.ts';
 import { createLookup, type Lookup, resolveChecked } from './resolver.ts';
 
 export interface GuardedClientOptions {
@@ -22,6 +21,11 @@ export interface GuardedClientOptions {
   /** PEM of an additional certificate authority. */
   extraCa?: string;
   clock?: Clock;
+  /**
+   * Whether connections are kept for further requests to the same receiver. A request on a connection that the receiver
+   * closed meanwhile is sent once more, so requests must be idempotent.
+   */
+  reuseConnections?: boolean;
 }
 
 export interface GuardedRequest {
@@ -37,6 +41,8 @@ export interface GuardedRequest {
   /** Size limit of the body; a longer one fails with `too-large` while it is read. */
   maxBytes: number;
   signal?: AbortSignal;
+  /** Whether the addresses are checked again although the last check for an open connection is recent. */
+  checksAddresses?: boolean;
 }
 
 export interface GuardedResponse {
@@ -44,9 +50,9 @@ export interface GuardedResponse {
   headers: Record<string, string | string[] | undefined>;
   /** IP address of the connection; for logs of the operator, never for the caller. */
   address: string;
-  /** Raw body, never decompressed. Reading it to the end, or leaving the loop, closes the connection. */
+  /** Raw body, never decompressed. Reading it to the end ends the use of the connection; leaving the loop closes it. */
   body: AsyncIterable<Buffer>;
-  /** Closes the connection, whether or not the body was read. */
+  /** Closes the connection unless the body was read to its end. */
   close(): void;
 }
 
@@ -72,11 +78,18 @@ export interface GuardedClient {
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
   /** Body of a response with status 200. */
   fetchBytes: FetchBytes;
+  /** Closes idle connections. */
+  close(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const FETCH_TIMEOUT_MS = 30_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Handshakes that are computed at once. */
+const MAX_HANDSHAKES = 32;
+const POOL_LIMITS = { total: 128, perKey: 8 };
+/** Age of a checked DNS answer from which a connection is not reused without another check. */
+const MAX_CHECK_AGE_MS = 30_000;
 
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { policy = PUBLIC_ONLY, extraCa, clock = systemClock } = options;
@@ -86,22 +99,81 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     ...(extraCa !== undefined && { ca: [...getCACertificates('default'), extraCa] }),
   });
 
+  const handshakes = createHandshakeSlots(MAX_HANDSHAKES, clock);
+  const pool = options.reuseConnections ? createConnectionPool(POOL_LIMITS) : undefined;
+
   async function request(text: string, request: GuardedRequest): Promise<GuardedResponse> {
     const url = checkUrl(text, policy);
     const timeout = startTimeout(clock, request.deadline, request.signal);
     const { signal } = timeout;
     const explain = (thrown: unknown) => (signal.aborted ? abortedError(request.signal) : toFetchFailure(thrown));
     try {
-      const addresses = await resolveChecked(url, policy, lookup, signal);
-      const { connectDeadline = CONNECT_TIMEOUT_MS } = request;
-      return await send(url, request, { addresses, secureContext, connectDeadline, timeout, clock, explain });
+      const call = { request, timeout, explain };
+      return (await sendOnIdle(url, call)) ?? (await sendOnNew(url, call));
     } catch (thrown) {
       timeout.cancel();
       throw explain(thrown);
     }
   }
 
-  return { request, fetchBytes: (url, fetchOptions) => fetchBytes(request, url, fetchOptions) };
+  type Call = Omit<Exchange, 'onComplete'>;
+
+  async function sendOnNew(url: URL, call: Call): Promise<GuardedResponse> {
+    const { signal } = call.timeout;
+    const { connectDeadline = CONNECT_TIMEOUT_MS } = call.request;
+    const checkedAt = clock.monotonic();
+    const addresses = await resolveChecked(url, policy, lookup, signal);
+    const connection = openConnection(url, {
+      ...{ key: keyOf(url, call.request), addresses, secureContext, connectDeadline, signal, handshakes },
+      ...{ maxHeaderBytes: maxHeaderBytesOf(call.request), checkedAt, clock },
+    });
+    return send(connection, url, call);
+  }
+
+  /** Undefined if there is no idle connection to an address that is still right, or the receiver closed it meanwhile. */
+  async function sendOnIdle(url: URL, call: Call): Promise<GuardedResponse | undefined> {
+    const connection = pool?.take(keyOf(url, call.request));
+    if (!connection) return undefined;
+    try {
+      if (!(await isStillRight(connection, url, call))) return undefined;
+      return await send(connection, url, call);
+    } catch (thrown) {
+      connection.destroy();
+      if (isDisconnection(thrown) && !call.timeout.signal.aborted) return undefined;
+      throw thrown;
+    }
+  }
+
+  /** Checks the addresses of the name again once the last answer is too old. */
+  async function isStillRight(connection: Connection, url: URL, { request, timeout }: Call): Promise<boolean> {
+    const checkedAt = clock.monotonic();
+    const age = checkedAt - connection.checkedAt;
+    if (!request.checksAddresses && age < MAX_CHECK_AGE_MS) return true;
+    const addresses = await resolveChecked(url, policy, lookup, timeout.signal);
+    if (!leadsToOneOf(connection, addresses)) {
+      connection.destroy();
+      return false;
+    }
+    connection.checkedAt = checkedAt;
+    return true;
+  }
+
+  function send(connection: Connection, url: URL, call: Call): Promise<GuardedResponse> {
+    const onComplete = () => (pool ? pool.keep(connection) : connection.destroy());
+    return exchange(connection, url, { ...call, onComplete });
+  }
+
+  return {
+    request,
+    fetchBytes: (url, fetchOptions) => fetchBytes(request, url, fetchOptions),
+    close: () => pool?.close(),
+  };
+}
+
+const maxHeaderBytesOf = ({ maxHeaderBytes = MAX_HEADER_BYTES }: GuardedRequest) => maxHeaderBytes;
+
+function keyOf(url: URL, request: GuardedRequest): string {
+  return `${url.origin} ${maxHeaderBytesOf(request)}`;
 }
 
 function abortedError(signal: AbortSignal | undefined): GatewayError {
@@ -109,112 +181,62 @@ function abortedError(signal: AbortSignal | undefined): GatewayError {
   return new FetchFailure('timeout');
 }
 
-interface ConnectionOptions {
-  addresses: string[];
-  secureContext: SecureContext;
-  connectDeadline: number;
+interface Exchange {
+  request: GuardedRequest;
   timeout: Timeout;
-  clock: Clock;
   explain(thrown: unknown): GatewayError;
+  /** Called when the response was read to its end; the connection can serve another request. */
+  onComplete(): void;
 }
 
-/** One connection per request, never reused. Undici's own timeouts restart with every byte, so only the signal bounds the time. */
-async function send(url: URL, request: GuardedRequest, connection: ConnectionOptions): Promise<GuardedResponse> {
-  const { timeout, explain } = connection;
+/** One request and its response on a connection. */
+async function exchange(connection: Connection, url: URL, options: Exchange): Promise<GuardedResponse> {
+  const { request, timeout, explain } = options;
   const { signal } = timeout;
-  let address = '';
-  const connect = pinnedConnector(url, connection, (peer) => {
-    address = peer;
-  });
-  const { maxHeaderBytes = MAX_HEADER_BYTES } = request;
-  const limits = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: maxHeaderBytes, allowH2: false };
-  const client = new Client(url.origin, { connect, pipelining: 1, ...limits });
-  const close = () => {
-    timeout.cancel();
+  const { client } = connection;
+  let isOver = false;
+  const end = (isComplete: boolean) => {
+    if (isOver) return;
+    isOver = true;
     signal.removeEventListener('abort', close);
-    // After closing, errors of the connection are irrelevant.
-    client.destroy().catch(() => {});
+    if (isComplete) options.onComplete();
+    // After that, errors of the connection are irrelevant.
+    else connection.destroy();
   };
+  const finish = (isComplete: boolean) => {
+    timeout.cancel();
+    end(isComplete);
+  };
+  const close = () => finish(false);
   signal.addEventListener('abort', close);
   try {
     const { method, body } = request;
     const headers = { 'user-agent': 'polygate', ...request.headers };
     const answer = await client.request({ path: url.pathname + url.search, method, headers, body, signal });
     answer.body.on('error', () => {});
-    const bytes = limitBody(answer.body, { maxBytes: request.maxBytes, explain, close });
-    return { status: answer.statusCode, headers: answer.headers, address, body: bytes, close };
+    const bytes = limitBody(answer.body, { maxBytes: request.maxBytes, explain, end: finish });
+    return { status: answer.statusCode, headers: answer.headers, address: connection.address, body: bytes, close };
   } catch (thrown) {
-    close();
+    // The deadline goes on for another connection.
+    end(false);
     throw thrown;
   }
 }
 
-/** Connects only to the checked addresses; TLS still verifies the certificate against the name. */
-function pinnedConnector(
-  url: URL,
-  connection: ConnectionOptions,
-  onPeer: (address: string) => void,
-): buildConnector.connector {
-  const list = connection.addresses.map((address) => ({ address, family: isIP(address) }));
-  const allowed = connection.addresses.map(parseAddress);
-  const lookup: LookupFunction = (_name, options, callback) => {
-    const [first = { address: '', family: 0 }] = list;
-    if (options.all) callback(null, list);
-    else callback(null, first.address, first.family);
-  };
-  const connect = buildConnector({
-    ...(!literalAddress(url) && { servername: canonicalName(url.hostname) }),
-    secureContext: connection.secureContext,
-    lookup,
-    timeout: 0,
-    // Overrides NODE_TLS_REJECT_UNAUTHORIZED.
-    rejectUnauthorized: true,
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: 250,
-    maxCachedSessions: 0,
-    allowH2: false,
-    keepAlive: false,
-  });
-  return (options, callback) => {
-    let stage: 'connect' | 'tls' = 'connect';
-    let cancelTimer: (() => void) | undefined;
-    const connecting: unknown = connect(options, (error, socket) => {
-      cancelTimer?.();
-      if (error) return callback(stage === 'tls' ? handshakeFailure(error) : error, null);
-      const peer = parseAddress(socket.remoteAddress ?? '');
-      if (!peer || !allowed.some((address) => address && sameAddress(address, peer))) {
-        socket.destroy();
-        return callback(new FetchFailure('blocked'), null);
-      }
-      onPeer(socket.remoteAddress ?? '');
-      callback(null, socket);
-    });
-    // Undici gives the socket back, which its types don't say, and its own timer is off by up to a second.
-    if (!(connecting instanceof Socket)) return;
-    connecting.once('connect', () => {
-      stage = 'tls';
-    });
-    cancelTimer = connection.clock.after(connection.connectDeadline, () => connecting.destroy(new FetchFailure(stage)));
-  };
-}
+const DISCONNECTION_CODES = new Set(['ERR_CONNECTION_GONE', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** A connection closed during the handshake is a TLS failure. */
-function handshakeFailure(error: Error): Error {
-  const failure = toFetchFailure(error);
-  const isCut = failure instanceof FetchFailure && failure.outcome === 'connect';
-  return isCut ? new FetchFailure('tls', undefined, error) : error;
+/** The receiver closed an idle connection, before it could know of the request. */
+function isDisconnection(thrown: unknown): boolean {
+  return DISCONNECTION_CODES.has(String((thrown as { code?: unknown }).code));
 }
 
 interface BodyLimits {
   maxBytes: number;
   explain(thrown: unknown): GatewayError;
-  close(): void;
+  end(isComplete: boolean): void;
 }
 
-async function* limitBody(
-  body: AsyncIterable<Buffer>,
-  { maxBytes, explain, close }: BodyLimits,
-): AsyncGenerator<Buffer> {
+async function* limitBody(body: AsyncIterable<Buffer>, { maxBytes, explain, end }: BodyLimits): AsyncGenerator<Buffer> {
   let size = 0;
   try {
     for await (const chunk of body) {
@@ -222,10 +244,11 @@ async function* limitBody(
       if (size > maxBytes) throw tooLargeError(maxBytes);
       yield chunk;
     }
+    end(true);
   } catch (thrown) {
     throw explain(thrown);
   } finally {
-    close();
+    end(false);
   }
 }
 

@@ -8,7 +8,7 @@ import { remnantsOf } from './lost-store.ts';
 import { MIGRATIONS_FOLDER } from './migrations.ts';
 import type { Store } from './store.ts';
 
-const OPERATIONS_MODULE = new URL(`./operations/index${extname(import.meta.url)}`, import.meta.url);
+export const OPERATIONS_MODULE = new URL(`./operations/index${extname(import.meta.url)}`, import.meta.url);
 
 export interface OpenStoreOptions {
   /** Folder of the embedded store. */

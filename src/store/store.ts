@@ -1,5 +1,7 @@
 /** Store interface: named operations, each one transaction that is durable when its promise resolves. */
 
+import type { MessagePort } from 'node:worker_threads';
+import type { Secret } from '../security/secret.ts';
 import type { StoreOperation } from './operation.ts';
 import type { operations } from './operations/index.ts';
 
@@ -23,7 +25,17 @@ export interface Store {
   health(): Promise<StoreHealth>;
   /** Waits for running operations. */
   close(): Promise<void>;
+  /** How another thread of the gateway reaches the store. */
+  readonly access?: StoreAccess;
 }
+
+/** The embedded store has one writer, which other threads connect to; of a server they have connections of their own. */
+export type StoreAccess =
+  | { engine: 'sqlite'; attach(role: DatabaseRole, port: MessagePort): void }
+  | { engine: 'postgres'; url: Secret };
+
+/** A thread of the state database. */
+export type DatabaseRole = 'writer' | 'reader';
 
 export interface StoreHealth {
   writable: boolean;

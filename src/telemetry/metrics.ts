@@ -86,6 +86,7 @@ function createFamilies(instruments: Instruments) {
     unmirrored: counter('video_mirror_failures_total', 'Finished videos that could not be mirrored.'),
     unknownStatuses: counter('video_unknown_statuses_total', 'Responses with an unknown task status.', ['provider']),
     webhooks: counter('webhook_attempts_total', 'Webhook delivery attempts by outcome.', ['outcome']),
+    webhookThreads: counter('webhook_thread_restarts_total', 'Restarts of the thread that delivers webhooks.'),
     model: createLabelLimiter(MAX_MODEL_LABELS),
     provider: createLabelLimiter(MAX_PROVIDER_LABELS),
   };
@@ -154,6 +155,7 @@ function createEventCounters(families: Families): TelemetryEvents {
     videoMirrorFailed: () => families.unmirrored.with().add(1),
     unknownVideoStatus: (provider) => families.unknownStatuses.with(providerLabel(provider)).add(1),
     webhookAttempted: (outcome) => families.webhooks.with(outcome).add(1),
+    webhookThreadRestarted: () => families.webhookThreads.with().add(1),
     endpointCooledDown: (provider, model) => families.cooldowns.with(providerLabel(provider), modelLabel(model)).add(1),
   };
 }

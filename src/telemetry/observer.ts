@@ -80,6 +80,8 @@ export interface TelemetryEvents {
   /** An upstream reported a task status that its adapter does not know. */
   unknownVideoStatus(provider: string): void;
   webhookAttempted(outcome: string): void;
+  /** The thread that delivers webhooks ended by itself and is started again. */
+  webhookThreadRestarted(): void;
   /** An endpoint failed and entered its cooldown. */
   endpointCooledDown(provider: string, model: string): void;
 }

@@ -64,7 +64,7 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     try {
       response = await send(
         options,
-        { ...begun, id: deliveryId, sentAt: startedAt, timeoutMs, signal },
+        { ...begun, id: deliveryId, sentAt: startedAt, timeoutMs, signal, isFirst: job.attempt === 0 },
         drained.resolve,
       );
     } catch (error) {
@@ -116,6 +116,7 @@ interface AttemptRequest {
   sentAt: number;
   timeoutMs: number;
   signal: AbortSignal;
+  isFirst: boolean;
 }
 
 /** Throws for faults of the gateway, which do not count as attempts. Calls `onDrained` once the response body was read or closed. */
@@ -140,6 +141,7 @@ async function send(
       deadline: timeoutMs,
       connectDeadline: timeoutMs / 2,
       maxHeaderBytes: MAX_HEADER_BYTES,
+      checksAddresses: !request.isFirst,
     });
     drain(answer, options.clock).finally(onDrained);
     const { status, address } = answer;

@@ -8,6 +8,8 @@ import type { Claim } from '../../src/store/operations/jobs.ts';
 
 export const operations = {
   ...all,
+  /** Ends the thread of the embedded engine's writer. */
+  die: writing<Record<never, never>, void>('state', () => process.exit(1)),
   addJobs: writing<{ jobs: NewJob[]; late?: boolean }, void>('state', async (transaction, { jobs, late }) => {
     for (const job of jobs) await addJob(transaction, job);
     if (late) await transaction.run('UPDATE job SET late = 1 WHERE kind = :kind', { kind: jobs[0]?.kind ?? '' });

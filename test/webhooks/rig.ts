@@ -46,6 +46,7 @@ export function loopbackClient(lookup: Lookup = toLoopback) {
     policy: createAddressPolicy({ allowCidrs: ['127.0.0.1/32'] }),
     lookup,
     extraCa: testCa,
+    reuseConnections: true,
   });
 }
 

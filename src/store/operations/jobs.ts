@@ -271,6 +271,11 @@ export const shiftJobs = writing<{ kind?: string; now: number; by: number }, num
   },
 );
 
+/** Whether there is any job of a kind. */
+export const hasJobs = reading<{ kind: string }, boolean>('state', async (transaction, values) => {
+  return (await transaction.all('SELECT id FROM job WHERE kind = :kind LIMIT 1', values)).length > 0;
+});
+
 export interface JobCounts {
   waiting: number;
   held: number;

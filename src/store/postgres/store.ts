@@ -23,6 +23,8 @@ export interface PostgresOptions {
   migrations: URL;
   /** Timeout of an operation. */
   timeoutMs?: number;
+  /** Connections per pool; those of a gateway if absent. */
+  poolSizes?: Record<Database, number>;
 }
 
 /** Connections per pool. Separate pools keep a flood of usage records from blocking other operations. */
@@ -32,12 +34,12 @@ const OPERATION_TIMEOUT_MS = 10_000;
 const MAX_TRANSACTION_ATTEMPTS = 5;
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const { url, operations: module, migrations, timeoutMs = OPERATION_TIMEOUT_MS } = options;
+  const { url, operations: module, migrations, timeoutMs = OPERATION_TIMEOUT_MS, poolSizes = POOL_SIZES } = options;
   const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(module.href);
   const pools = {
     groups: createStatementPool(url.reveal()),
-    state: createPool(url.reveal(), POOL_SIZES.state),
-    usage: createPool(url.reveal(), POOL_SIZES.usage),
+    state: createPool(url.reveal(), poolSizes.state),
+    usage: createPool(url.reveal(), poolSizes.usage),
   };
   const clock = createServerClock(async () => {
     const text = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
@@ -94,6 +96,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     now: clock.now,
     health: () => healthOf(store),
     close,
+    access: { engine: 'postgres', url },
   };
   return store;
 }

@@ -85,6 +85,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     now: Date.now,
     health: () => healthOf(store),
     close,
+    access: {
+      engine: 'sqlite',
+      attach: (role, port) => (role === 'writer' ? writers : readers).state.attach(port),
+    },
   };
   try {
     await Promise.all([writers.state.ready(), writers.usage.ready()]);

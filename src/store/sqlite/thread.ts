@@ -1,6 +1,6 @@
 /** Database thread: owns the writing or the reading connection to one SQLite file. */
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type DatabaseOptions, openDatabase, openForReading } from './database.ts';
 import { encodeFailure, type ThreadFailure, toStoreError } from './failure.ts';
 import { type AnyOperation, commitGroup, type OperationCall, type OperationResult, runReads } from './group-commit.ts';
@@ -14,11 +14,21 @@ export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
   operations: string;
 }
 
-export type ThreadRequest = { type: 'call'; call: OperationCall } | { type: 'close' };
+export type ThreadRequest =
+  | { type: 'call'; call: OperationCall }
+  | { type: 'attach'; port: MessagePort }
+  | { type: 'close' };
 export type ThreadMessage =
   | { type: 'ready' }
   | { type: 'unusable'; failure: ThreadFailure }
   | { type: 'answers'; answers: OperationResult[] };
+
+type Reply = (message: ThreadMessage) => void;
+
+interface QueuedCall {
+  call: OperationCall;
+  reply: Reply;
+}
 
 /** Operations in one group commit. */
 const MAX_GROUP_SIZE = 1000;
@@ -42,7 +52,8 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
   const connection = writes ? openDatabase({ ...options, migrations }) : openForReading(options);
   const session = createSession(connection);
   const runGroup = writes ? commitGroup : runReads;
-  const queue: OperationCall[] = [];
+  const queue: QueuedCall[] = [];
+  const attached = new Set<MessagePort>();
   let running = false;
   let closing = false;
 
@@ -54,10 +65,13 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
-      post({
-        type: 'answers',
-        answers: await runGroup(queue.splice(0, MAX_GROUP_SIZE), { connection, session, findOperation }),
-      });
+      const group = queue.splice(0, MAX_GROUP_SIZE);
+      const calls = group.map(({ call }) => call);
+      const answers = await runGroup(calls, { connection, session, findOperation });
+      const answered = group.map(({ reply }, index) => ({ reply, answer: answers[index] }));
+      for (const [reply, own] of Map.groupBy(answered, ({ reply }) => reply)) {
+        reply({ type: 'answers', answers: own.flatMap(({ answer }) => answer ?? []) });
+      }
     }
     running = false;
     if (closing) end();
@@ -65,14 +79,40 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
 
   function end(): void {
     connection.close();
+    for (const client of attached) client.close();
     port?.close();
   }
 
-  port?.on('message', (message: ThreadRequest) => {
-    if (message.type === 'call') queue.push(message.call);
-    else closing = true;
+  function add(call: OperationCall, reply: Reply): void {
+    queue.push({ call, reply });
+    wake();
+  }
+
+  function wake(): void {
     if (running) return;
     running = true;
     setImmediate(run);
+  }
+
+  /** Another thread of the gateway. Its calls share the groups of all others. */
+  function attach(client: MessagePort): void {
+    attached.add(client);
+    const reply: Reply = (message) => client.postMessage(message);
+    client.on('message', (message: ThreadRequest) => {
+      if (message.type === 'call') add(message.call, reply);
+    });
+    client.on('close', () => attached.delete(client));
+  }
+
+  port?.on('message', (message: ThreadRequest) => {
+    switch (message.type) {
+      case 'call':
+        return add(message.call, post);
+      case 'attach':
+        return attach(message.port);
+      case 'close':
+        closing = true;
+        wake();
+    }
   });
 }

@@ -1,9 +1,10 @@
 /** Main-thread side of a database thread: sends calls, receives results, restarts a thread that died. */
 
 import { extname } from 'node:path';
-import { Worker as NodeWorker } from 'node:worker_threads';
+import { type MessagePort, Worker as NodeWorker } from 'node:worker_threads';
 import { StoreUnavailable } from '../unavailable.ts';
 import { decodeFailure } from './failure.ts';
+import { createPendingCalls, type PendingCalls } from './pending-calls.ts';
 import type { ThreadMessage, ThreadOptions, ThreadRequest } from './thread.ts';
 
 /** Delay before a restart: doubled by each consecutive failure. */
@@ -16,18 +17,15 @@ export interface StoreThread {
   /** Resolves when the database is open; rejects if it cannot be opened. */
   ready(): Promise<void>;
   call(name: string, parameters: unknown): Promise<unknown>;
+  /** Serves calls that arrive at the port; closes it when the thread ends, or at once if it does not run. */
+  attach(port: MessagePort): void;
   /** Waits for pending calls. */
   close(): Promise<void>;
 }
 
-interface PendingCall {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 interface Thread {
   worker: NodeWorker;
-  pending: Map<number, PendingCall>;
+  pending: PendingCalls;
   ready: Promise<void>;
   /** Ends the thread after its pending calls. */
   close(): Promise<void>;
@@ -38,7 +36,6 @@ export function createWorker(options: ThreadOptions): StoreThread {
   let thread: Thread | undefined;
   let failures = 0;
   let restartAt = Number.NEGATIVE_INFINITY;
-  let lastId = 0;
   let closed = false;
 
   function running(): Thread {
@@ -59,13 +56,17 @@ export function createWorker(options: ThreadOptions): StoreThread {
     ready: async () => running().ready,
     async call(name, parameters) {
       const { worker, pending } = running();
-      lastId += 1;
-      const id = lastId;
-      return new Promise((resolve, reject) => {
-        send(worker, { type: 'call', call: { id, name, parameters } });
+      return pending.send(name, parameters, (call) => {
+        send(worker, { type: 'call', call });
         if (pending.size === 0) worker.ref();
-        pending.set(id, { resolve, reject });
       });
+    },
+    attach(port) {
+      try {
+        running().worker.postMessage({ type: 'attach', port } satisfies ThreadRequest, [port]);
+      } catch {
+        port.close();
+      }
     },
     async close() {
       closed = true;
@@ -82,7 +83,7 @@ function send(worker: NodeWorker, message: ThreadRequest): void {
 function startThread(options: ThreadOptions, onEnd: (hasServed: boolean) => void): Thread {
   const { role, database } = options;
   const worker = new NodeWorker(THREAD_MODULE, { workerData: options, execArgv: [], name: `${role} of ${database}` });
-  const pending = new Map<number, PendingCall>();
+  const pending = createPendingCalls();
   let served = false;
   let isClosing = false;
   let problem: Error = new StoreUnavailable(`the ${role} ended`);
@@ -103,12 +104,7 @@ function startThread(options: ThreadOptions, onEnd: (hasServed: boolean) => void
           problem = decodeFailure(message.failure);
           return;
         case 'answers':
-          for (const answer of message.answers) {
-            const caller = pending.get(answer.id);
-            pending.delete(answer.id);
-            if ('failure' in answer) caller?.reject(decodeFailure(answer.failure));
-            else caller?.resolve(answer.result);
-          }
+          pending.settle(message.answers);
           unrefIdle();
       }
     });
@@ -121,7 +117,7 @@ function startThread(options: ThreadOptions, onEnd: (hasServed: boolean) => void
   const ended = new Promise<void>((resolve) => {
     worker.on('exit', () => {
       onEnd(served);
-      for (const { reject } of pending.values()) reject(problem);
+      pending.reject(problem);
       resolve();
     });
   });

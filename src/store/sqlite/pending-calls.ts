@@ -1,0 +1,48 @@
+/** Calls to a database thread that wait for their results. */
+
+import { decodeFailure } from './failure.ts';
+import type { OperationCall, OperationResult } from './group-commit.ts';
+
+export interface PendingCalls {
+  readonly size: number;
+  /** Sends a call; resolves with its result. */
+  send(name: string, parameters: unknown, post: (call: OperationCall) => void): Promise<unknown>;
+  settle(answers: readonly OperationResult[]): void;
+  /** Rejects all calls: the thread has ended. */
+  reject(problem: Error): void;
+}
+
+interface Caller {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+export function createPendingCalls(): PendingCalls {
+  const callers = new Map<number, Caller>();
+  let lastId = 0;
+  return {
+    get size() {
+      return callers.size;
+    },
+    send(name, parameters, post) {
+      lastId += 1;
+      const id = lastId;
+      return new Promise((resolve, reject) => {
+        post({ id, name, parameters });
+        callers.set(id, { resolve, reject });
+      });
+    },
+    settle(answers) {
+      for (const answer of answers) {
+        const caller = callers.get(answer.id);
+        callers.delete(answer.id);
+        if ('failure' in answer) caller?.reject(decodeFailure(answer.failure));
+        else caller?.resolve(answer.result);
+      }
+    },
+    reject(problem) {
+      for (const { reject } of callers.values()) reject(problem);
+      callers.clear();
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** Start and restart of the thread that delivers webhooks; its log lines and metrics arrive here. */
+
+import { stat } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
+import type { Store, StoreAccess } from '../store/store.ts';
+import type { TelemetryEvents } from '../telemetry/observer.ts';
+import type { ThreadCommand, ThreadReport, ThreadSettings } from './thread-messages.ts';
+
+export interface DeliveryThreadOptions {
+  store: Pick<Store, 'call'>;
+  access: StoreAccess;
+  settings: ThreadSettings;
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  events?: Pick<TelemetryEvents, 'webhookAttempted' | 'webhookThreadRestarted'>;
+}
+
+export interface DeliveryThread {
+  /** A webhook is due. */
+  wake(): void;
+  /** Stops claiming, and aborts deliveries that do not finish within the grace period. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const THREAD_MODULE = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+
+/** Interval at which a gateway without a thread looks for webhooks of others, such as a gateway that died. */
+const LOOK_INTERVAL_MS = 2_000;
+/** Delay before a restart: doubled by each failure in a row. */
+const MIN_RESTART_DELAY_MS = 100;
+const MAX_RESTART_DELAY_MS = 15_000;
+/** Running time after which an end counts as the first failure. */
+const STABLE_AFTER_MS = 60_000;
+/** Time after the grace period within which the thread must have ended. */
+const END_TIMEOUT_MS = 5_000;
+
+/** Starts the thread when there is a webhook to deliver. */
+export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryThread {
+  const { store, log, events } = options;
+  let worker: Worker | undefined;
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let state: 'idle' | 'active' | 'stopped' = 'idle';
+
+  async function look(): Promise<void> {
+    const found = await store.call('hasJobs', { kind: WEBHOOK_JOB_KIND }).catch(() => false);
+    if (state !== 'idle') return;
+    if (found) activate();
+    else timer = setTimeout(look, LOOK_INTERVAL_MS).unref();
+  }
+
+  function activate(): void {
+    state = 'active';
+    clearTimeout(timer);
+    // The first use of libuv's thread pool creates its threads, which take over the priority of their creator.
+    stat(THREAD_MODULE).finally(() => {
+      if (state === 'active') start();
+    });
+  }
+
+  function start(): void {
+    const startedAt = performance.now();
+    let problem: unknown;
+    const running = startWorker(options);
+    worker = running;
+    running.on('error', (error) => {
+      problem = error;
+    });
+    running.on('exit', () => {
+      worker = undefined;
+      if (state === 'stopped') return;
+      failures = performance.now() - startedAt > STABLE_AFTER_MS ? 1 : failures + 1;
+      log.error({ err: problem, failures }, 'the thread that delivers webhooks ended; it is started again');
+      events?.webhookThreadRestarted();
+      const delay = Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1));
+      timer = setTimeout(start, delay).unref();
+    });
+  }
+
+  look();
+  return {
+    wake() {
+      if (state === 'idle') activate();
+      else if (worker) send(worker, { type: 'wake' });
+    },
+    async stop(graceMs) {
+      state = 'stopped';
+      clearTimeout(timer);
+      if (worker) await end(worker, graceMs);
+    },
+  };
+}
+
+function startWorker({ access, settings, log, events }: DeliveryThreadOptions): Worker {
+  const worker = new Worker(THREAD_MODULE, { workerData: settings, execArgv: [], name: 'webhook deliveries' });
+  worker.unref();
+  worker.on('message', (report: ThreadReport) => {
+    switch (report.type) {
+      case 'attach':
+        if (access.engine === 'sqlite') access.attach(report.role, report.port);
+        return;
+      case 'log':
+        for (const { level, details, text } of report.lines) log[level](details, text);
+        for (const outcome of report.outcomes) events?.webhookAttempted(outcome);
+    }
+  });
+  return worker;
+}
+
+function send(worker: Worker, command: ThreadCommand): void {
+  worker.postMessage(command);
+}
+
+async function end(worker: Worker, graceMs: number): Promise<void> {
+  worker.ref();
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  send(worker, { type: 'stop', graceMs });
+  const timer = setTimeout(() => worker.terminate(), graceMs + END_TIMEOUT_MS);
+  await ended;
+  clearTimeout(timer);
+}
