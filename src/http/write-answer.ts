@@ -16,7 +16,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer, onFailed: 
   const { status, headers, body } = answer;
   if (body instanceof Readable) writeStream(response, { status, headers, body }, onFailed);
   else if (body === undefined) {
-    if (status !== 204 && status !== 304) headers['content-length'] = '0';
+    if (status !== 204 && status !== 304) headers['content-length'] ??= '0';
     response.writeHead(status, headers).end();
   } else {
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
