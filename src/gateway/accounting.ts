@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { type AdmissionControl, createAdmissionControl } from '../accounting/admission.ts';
 import type { Config, UsageConfig } from '../config/resolved.ts';
+import { type Clock, every } from '../core/clock.ts';
 import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
 import type { Limits } from '../records/key-settings.ts';
@@ -17,8 +18,7 @@ export interface AccountingOptions {
   log: Logger;
   /** The current configuration. */
   config(): Pick<Config, 'usage' | 'limits'>;
-  /** Unix milliseconds. */
-  now(): number;
+  clock: Clock;
 }
 
 export interface Accounting {
@@ -44,7 +44,8 @@ const ALLOWANCE_RETENTION_MS = 10 * 60_000;
 const FLUSH_TIMEOUT_MS = 5_000;
 
 /** Joins the store and settles the open requests of dead gateways. */
-export async function openAccounting({ store, log, config, now }: AccountingOptions): Promise<Accounting> {
+export async function openAccounting({ store, log, config, clock }: AccountingOptions): Promise<Accounting> {
+  const { now } = clock;
   const instance = await joinStore(store, log);
   await recoverInterrupted({ store, log });
   const { durability } = config().usage;
@@ -53,23 +54,31 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
   const quota = createQuota({ store: flushBeforeHold(store, recorder), instance: instance.id });
   const limits = createLimitKeeper({ quota, defaults, now });
 
-  const every = (milliseconds: number, work: () => Promise<void>): NodeJS.Timeout =>
-    setInterval(() => {
-      work().catch((error) => log.warn({ problem: error.message }, 'usage maintenance failed'));
-    }, milliseconds).unref();
+  function repeat(milliseconds: number, work: () => Promise<void>): () => void {
+    let isRunning = false;
+    return every(clock, milliseconds, () => {
+      if (isRunning) return;
+      isRunning = true;
+      work()
+        .catch((error) => log.warn({ problem: error.message }, 'usage maintenance failed'))
+        .finally(() => {
+          isRunning = false;
+        });
+    });
+  }
   const trimmer = createRecordTrimmer({ store, now });
-  const timers = [
-    every(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, now }, config().usage)),
-    every(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
-    every(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
+  const cancels = [
+    repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock }, config().usage)),
+    repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
+    repeat(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
   if (store.engine !== 'sqlite') {
-    timers.push(
-      every(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })),
-      every(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()),
+    cancels.push(
+      repeat(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })),
+      repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()),
     );
   }
-  const firstCleanup = cleanUp({ store, log, now }, config().usage).catch((error) =>
+  const firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
     log.warn({ problem: error.message }, 'old usage records could not be removed'),
   );
 
@@ -77,7 +86,7 @@ export async function openAccounting({ store, log, config, now }: AccountingOpti
     admission: createAdmissionControl({ recorder, limits, store, now }),
     recorder,
     async close() {
-      for (const timer of timers) clearInterval(timer);
+      for (const cancel of cancels) cancel();
       await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup]);
       await instance.close();
     },
@@ -93,7 +102,9 @@ function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'flushed'>): Pic
   return { engine: store.engine, call };
 }
 
-async function cleanUp({ store, log, now }: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
+async function cleanUp(options: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
+  const { store, log, clock } = options;
+  const { now } = clock;
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
   await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });

@@ -145,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     store,
     log,
     config: () => parts.config,
-    now: clock.now,
+    clock,
   });
   const app = createApp({
     admission: accounting.admission,
@@ -163,6 +163,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     dispatch,
     videos: tasks.video,
     log,
+    clock,
     observer: telemetry.observer,
     metrics: telemetry.metrics,
     operator: { token: config.admin?.token, local: isLoopback(host) },
@@ -192,14 +193,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
     const { secrets, video } = tasks;
-    const { now } = clock;
     const options = {
       keys,
       secrets,
       store,
       protocol: protocolOf('chat'),
       log,
-      now,
+      clock,
       bodyBudget,
       replay: video.deliveries.replay,
     };

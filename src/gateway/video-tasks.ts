@@ -134,7 +134,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
           await replayDelivery({ store, scheduler: { wake }, owner, taskId });
         },
       },
-      now: clock.now,
+      clock,
     },
     pictures: { keep: (picture) => mirror.keepPicture(options.baseUrl(), picture) },
     secrets,

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { AdmissionControl } from '../accounting/admission.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Prefixes } from '../core/operation.ts';
 import type { Protocol } from '../core/protocol.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
@@ -43,4 +44,5 @@ export interface AppOptions {
   operator: Omit<OperatorAccess, 'log'>;
   videos: VideoOptions;
   log: Logger;
+  clock?: Clock;
 }

@@ -49,6 +49,7 @@ export function createApp(options: AppOptions): HttpServer {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     bodyLimit,
     bodyBudget,
+    clock: options.clock,
     protocolOf: table.protocolOf,
     createContext,
     admit,

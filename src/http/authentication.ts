@@ -1,5 +1,6 @@
 /** Authentication by the request head; the body of an unauthenticated request is never read. */
 
+import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
@@ -11,6 +12,7 @@ export interface AuthenticationOptions {
   keys: Pick<KeyStore, 'authenticate'>;
   /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
+  clock?: Clock;
 }
 
 /**
@@ -25,9 +27,13 @@ export type Authenticate = (
 /** Wrong keys allowed per client address: burst, and number per minute. */
 const MAX_WRONG_KEYS = 30;
 
-export function createAuthentication({ keys, trustedProxies = [] }: AuthenticationOptions): Authenticate {
+export function createAuthentication({
+  keys,
+  trustedProxies = [],
+  clock = systemClock,
+}: AuthenticationOptions): Authenticate {
   const addressOf = createClientAddress(trustedProxies);
-  const wrongKey = createRate({ rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS });
+  const wrongKey = createRate({ rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS, now: clock.monotonic });
 
   return async ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { BodyReservation } from './body-budget.ts';
 
@@ -10,6 +11,7 @@ export interface BodyOptions {
   /** Maximum size in bytes. */
   limit: number;
   reservation: BodyReservation;
+  clock?: Clock;
 }
 
 /** Minimum average rate after the grace period; a slower client would occupy memory. */
@@ -36,7 +38,10 @@ export function noRoom(): GatewayError {
 }
 
 /** Throws `payload_too_large`, `unavailable`, `request_timeout`, `invalid_request` and `client_closed`. */
-export function readBytes(payload: Readable, { headers, limit, reservation }: BodyOptions): Promise<Buffer> {
+export function readBytes(
+  payload: Readable,
+  { headers, limit, reservation, clock = systemClock }: BodyOptions,
+): Promise<Buffer> {
   const announced = announcedLength(headers);
   return new Promise((resolve, reject) => {
     if (announced > limit) {
@@ -46,6 +51,7 @@ export function readBytes(payload: Readable, { headers, limit, reservation }: Bo
     const chunks: Buffer[] = [];
     let received = 0;
     const stopWatch = watchRate(
+      clock,
       () => received,
       () => fail(tooSlow()),
     );
@@ -85,23 +91,23 @@ export function readBytes(payload: Readable, { headers, limit, reservation }: Bo
 }
 
 /** Time in which the event loop was blocked does not count, because data may have been waiting. */
-function watchRate(received: () => number, onSlow: () => void): () => void {
-  let started = performance.now();
+function watchRate(clock: Clock, received: () => number, onSlow: () => void): () => void {
+  let started = clock.monotonic();
   let due = started + BODY_GRACE_MS;
-  let timer = setTimeout(check, BODY_GRACE_MS);
+  let cancelTimer = clock.after(BODY_GRACE_MS, check);
 
   function check(): void {
-    const now = performance.now();
+    const now = clock.monotonic();
     started += Math.max(0, now - due);
     if (received() < (BODY_MIN_RATE_BYTES_PER_S * (now - started)) / 1000) {
       onSlow();
       return;
     }
     due = now + BODY_CHECK_INTERVAL_MS;
-    timer = setTimeout(check, BODY_CHECK_INTERVAL_MS);
+    cancelTimer = clock.after(BODY_CHECK_INTERVAL_MS, check);
   }
 
-  return () => clearTimeout(timer);
+  return () => cancelTimer();
 }
 
 function tooLarge(limit: number): GatewayError {

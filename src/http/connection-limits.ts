@@ -3,6 +3,7 @@
 import type { Server, ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { isWithin, parseClientAddress } from '../keys/scopes.ts';
 import { maxConnections } from './open-files.ts';
 
@@ -13,6 +14,7 @@ export interface ConnectionLimits {
   /** Maximum in total; by default derived from the open file limit. */
   total?: number;
   log: Pick<Logger, 'warn'>;
+  clock?: Clock;
 }
 
 /** Timeout of a request head, and interval of the check for it. */
@@ -32,13 +34,13 @@ const IPV6_NETWORK_BYTES = 8;
 
 export function limitConnections(
   server: Server,
-  { perAddress, trustedProxies = [], total, log }: ConnectionLimits,
+  { perAddress, trustedProxies = [], total, log, clock = systemClock }: ConnectionLimits,
 ): void {
   const open = new Map<string, number>();
   const max = total ?? maxConnections();
   // A single address cannot take all connections.
   const share = max === undefined ? perAddress : Math.max(1, Math.min(perAddress, Math.floor(max / 2)));
-  const warn = createWarning(log);
+  const warn = createWarning(log, clock);
   if (max !== undefined) server.maxConnections = max;
   // An unknown `Expect` header is ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -71,11 +73,11 @@ function networkOf(address: string): string {
   return Buffer.from(bytes.slice(0, IPV6_NETWORK_BYTES)).toString('hex');
 }
 
-function createWarning(log: Pick<Logger, 'warn'>): (message: string) => void {
-  let quietUntil = 0;
+function createWarning(log: Pick<Logger, 'warn'>, clock: Clock): (message: string) => void {
+  let quietUntil = Number.NEGATIVE_INFINITY;
   return (message) => {
-    if (performance.now() < quietUntil) return;
-    quietUntil = performance.now() + WARN_INTERVAL_MS;
+    if (clock.monotonic() < quietUntil) return;
+    quietUntil = clock.monotonic() + WARN_INTERVAL_MS;
     log.warn(message);
   };
 }

@@ -1,6 +1,7 @@
 /** Readiness check of `GET /readyz`: whether the store and usage records can be written. `/healthz` checks neither. */
 
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../core/clock.ts';
 import type { Store, StoreHealth } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { HttpResponse } from './request-context.ts';
@@ -15,6 +16,7 @@ export function createReadiness(
   store: Pick<Store, 'health'>,
   log: Logger,
   recorder?: Pick<Recorder, 'ready'>,
+  clock: Clock = systemClock,
 ): CheckReadiness {
   let checked = Number.NEGATIVE_INFINITY;
   let checking: Promise<StoreHealth> | undefined;
@@ -23,14 +25,14 @@ export function createReadiness(
   async function check(): Promise<StoreHealth> {
     const { writable } = known;
     known = await store.health();
-    checked = performance.now();
+    checked = clock.monotonic();
     if (writable && !known.writable) log.error({ problem: known.problem }, 'the store is unavailable');
     if (!writable && known.writable) log.info('the store is available again');
     return known;
   }
 
   return async () => {
-    if (performance.now() - checked >= MAX_AGE_MS) {
+    if (clock.monotonic() - checked >= MAX_AGE_MS) {
       checking ??= check().finally(() => {
         checking = undefined;
       });

@@ -2,6 +2,7 @@
 
 import { createServer as createNodeServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from '../core/clock.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
@@ -19,6 +20,7 @@ export interface ServerOptions<Context extends HttpContext> {
   /** Largest body in bytes. */
   bodyLimit: number;
   bodyBudget: BodyBudget;
+  clock?: Clock;
   /** In whose shape errors are written about malformed requests. */
   protocolOf(path: string): Protocol;
   createContext(request: IncomingMessage, response: ServerResponse): Context;
@@ -48,7 +50,7 @@ const LAST = Symbol('last request');
 type ClientSocket = Socket & { [LAST]?: HttpContext };
 
 export function createServer<Context extends HttpContext>(options: ServerOptions<Context>): HttpServer {
-  const { requestTimeoutMs, bodyLimit, bodyBudget, protocolOf, createContext, admit, handle } = options;
+  const { requestTimeoutMs, bodyLimit, bodyBudget, clock, protocolOf, createContext, admit, handle } = options;
   const server = createNodeServer({
     ...HTTP_OPTIONS,
     requestTimeout: requestTimeoutMs,
@@ -82,7 +84,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     const { request } = context;
     if (hasBody(request.headers)) {
       const reservation = reserveBody(context, owner);
-      context.body = await readBytes(request, { headers: request.headers, limit: bodyLimit, reservation });
+      context.body = await readBytes(request, { headers: request.headers, limit: bodyLimit, reservation, clock });
     }
     await handle(context);
   }

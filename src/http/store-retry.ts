@@ -1,6 +1,6 @@
 /** Store retry for reads by polling clients, which might create a new task after an error. */
 
-import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 
 /** Maximum wait of a caller, and interval of the retries. */
@@ -9,16 +9,16 @@ const RETRY_INTERVAL_MS = 250;
 
 export type ReadRetry = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
-export function createReadRetry(timeoutMs = TIMEOUT_MS): ReadRetry {
+export function createReadRetry(timeoutMs = TIMEOUT_MS, clock: Clock = systemClock): ReadRetry {
   return async (read) => {
-    const end = performance.now() + timeoutMs;
+    const end = clock.monotonic() + timeoutMs;
     for (;;) {
       try {
         return await read();
       } catch (error) {
         const isUnavailable = error instanceof GatewayError && error.code === 'unavailable';
-        if (!isUnavailable || performance.now() + RETRY_INTERVAL_MS > end) throw error;
-        await pause(RETRY_INTERVAL_MS);
+        if (!isUnavailable || clock.monotonic() + RETRY_INTERVAL_MS > end) throw error;
+        await new Promise<void>((resolve) => void clock.after(RETRY_INTERVAL_MS, resolve));
       }
     }
   };

@@ -1,5 +1,6 @@
 /** Video content routes: for the owner of a task, and for holders of a signed URL. */
 
+import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import type { Content } from '../videos/mirror/content.ts';
@@ -67,9 +68,9 @@ async function upstreamContent(
   task: VideoTask,
   index: number,
   signal: AbortSignal,
-  { videos, now = Date.now }: VideoOptions,
+  { videos, clock = systemClock }: VideoOptions,
 ): Promise<Content> {
-  if (task.assets[index]?.expired || (task.mediaExpiresAt ?? Number.POSITIVE_INFINITY) <= now()) throw expired();
+  if (task.assets[index]?.expired || (task.mediaExpiresAt ?? Number.POSITIVE_INFINITY) <= clock.now()) throw expired();
   const source = await videos.source(task, index, signal);
   if (!source) {
     throw new GatewayError('upstream_content_unavailable', 'The provider does not hand out this video at the moment.');

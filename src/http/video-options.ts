@@ -1,5 +1,6 @@
 /** Dependencies of the video routes. */
 
+import type { Clock } from '../core/clock.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
 import type { AddressPolicy } from '../net/address-policy.ts';
@@ -25,8 +26,7 @@ export interface VideoOptions {
   checkPictureUrl: FileUrls['checkPictureUrl'];
   findPicture: MirroredPictures['findPicture'];
   deliveries: VideoDeliveries;
-  /** Unix milliseconds. */
-  now?(): number;
+  clock?: Clock;
   /** Time that a read of a task waits for the store. */
   storeTimeoutMs?: number;
 }

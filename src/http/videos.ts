@@ -1,6 +1,7 @@
 /** Video routes: create, list, get, cancel and delete tasks, their content and their webhook deliveries. */
 
 import type { AdmissionControl } from '../accounting/admission.ts';
+import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
@@ -30,11 +31,11 @@ type HandleVideos = (context: RequestContext, match: VideoMatch) => Promise<void
 export type VideoHandlers = Readonly<Record<VideoAction, HandleVideos>>;
 
 export function createVideoHandlers(options: VideoOptions, admission: AdmissionControl): VideoHandlers {
-  const { videos, deliveries } = options;
+  const { videos, deliveries, clock = systemClock } = options;
   // Far above normal polling: a client whose poll fails might create a second task.
-  const perTask = createRate({ rate: 2, burst: 20 });
-  const perKey = createRate({ rate: 50, burst: 100 });
-  const withStoreRetry = createReadRetry(options.storeTimeoutMs);
+  const perTask = createRate({ rate: 2, burst: 20, now: clock.monotonic });
+  const perKey = createRate({ rate: 50, burst: 100, now: clock.monotonic });
+  const withStoreRetry = createReadRetry(options.storeTimeoutMs, clock);
 
   function checkPollRate(owner: string, id?: string): void {
     const wait = perKey(owner) || (id === undefined ? 0 : perTask(`${owner} ${id}`));

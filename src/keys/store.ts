@@ -1,6 +1,7 @@
 /** Key store: authentication and management of stored and configured keys. */
 
 import { randomUUID } from 'node:crypto';
+import { type Clock, every, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { KeySettings } from '../records/key-settings.ts';
 import type { Author } from '../store/audit-rows.ts';
@@ -71,6 +72,8 @@ export interface KeyStoreOptions {
   folder: string;
   configured: readonly StaticKey[];
   now?: () => number;
+  /** Timer of the refresh. */
+  clock?: Pick<Clock, 'after'>;
   /** Creates the webhook secret of a new key, to be stored with it; if absent, it is created on first use. */
   newWebhookSecret?(owner: string): Promise<{ secret: string; stored: StoredSecret }>;
   /** Called if a refresh fails; the known keys stay valid. */
@@ -78,14 +81,14 @@ export interface KeyStoreOptions {
 }
 
 export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> {
-  const { store, folder, configured, now = store.now, newWebhookSecret, onUnreadable } = options;
+  const { store, folder, configured, now = store.now, clock = systemClock, newWebhookSecret, onUnreadable } = options;
   const lastUsed = createLastUsedTracker(store);
   let configuredIndex = indexConfiguredKeys(configured);
   let storedIndex: ReturnType<typeof indexStoredKeys> = new Map();
   let version: number | undefined;
   let lastLookupAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let stopRefreshing: (() => void) | undefined;
 
   async function refresh(): Promise<void> {
     // Version before keys: a change in between is seen by the next refresh.
@@ -189,14 +192,14 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     },
 
     startRefreshing() {
-      timer ??= setInterval(() => {
+      stopRefreshing ??= every(clock, REFRESH_INTERVAL_MS, () => {
         void refreshQuietly();
         lastUsed.flush().catch((error) => onUnreadable?.(error));
-      }, REFRESH_INTERVAL_MS).unref();
+      });
     },
 
     async close() {
-      clearInterval(timer);
+      stopRefreshing?.();
       await refreshing;
       await lastUsed.flush().catch((error) => onUnreadable?.(error));
     },

@@ -26,7 +26,7 @@ export function createAdminApp(options: AdminOptions): HttpServer {
   const { token, protocol, log, bodyBudget } = options;
   const handlers = { ...createKeyHandlers(options), ...createRecordHandlers(options) };
   const table = createRouteTable(adminRoutes(protocol, handlers), protocol);
-  const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS });
+  const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: options.clock.monotonic });
 
   function createContext(request: IncomingMessage, response: ServerResponse): AdminContext {
     const { path, query } = splitUrl(request.url ?? '/');
@@ -47,6 +47,7 @@ export function createAdminApp(options: AdminOptions): HttpServer {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     bodyLimit: BODY_LIMIT_BYTES,
     bodyBudget,
+    clock: options.clock,
     protocolOf: () => protocol,
     createContext,
     async admit({ request, found }) {
@@ -61,6 +62,6 @@ export function createAdminApp(options: AdminOptions): HttpServer {
       return found.route.handle(context, found.match);
     },
   });
-  limitConnections(app.server, { perAddress: MAX_CONNECTIONS, total: MAX_CONNECTIONS, log });
+  limitConnections(app.server, { perAddress: MAX_CONNECTIONS, total: MAX_CONNECTIONS, log, clock: options.clock });
   return app;
 }

@@ -28,7 +28,7 @@ type KeyHandlers = Pick<
 
 const PAGE = 100;
 
-export function createKeyHandlers({ keys, secrets, store, now }: AdminOptions): KeyHandlers {
+export function createKeyHandlers({ keys, secrets, store, clock: { now } }: AdminOptions): KeyHandlers {
   const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
 
   /** Finds a key by its id only, because a name can be reused by another key. */

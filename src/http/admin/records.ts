@@ -15,7 +15,7 @@ type RecordHandlers = Pick<AdminHandlers, 'Audit' | 'Usage' | 'KeyDeliveries' | 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function createRecordHandlers({ store, now, replay }: AdminOptions): RecordHandlers {
+export function createRecordHandlers({ store, clock: { now }, replay }: AdminOptions): RecordHandlers {
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });

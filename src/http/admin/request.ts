@@ -1,6 +1,7 @@
 /** Requests of the admin API, as its handlers receive them. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { KeyStore } from '../../keys/store.ts';
@@ -24,8 +25,7 @@ export interface AdminOptions {
   /** Shared with the gateway's server. */
   bodyBudget: BodyBudget;
   log: Logger;
-  /** Unix milliseconds. */
-  now(): number;
+  clock: Clock;
 }
 
 /** Authorized request of the operator. */

@@ -24,7 +24,7 @@ export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
       ...protocolRoutes(protocols, prefixes, options),
       ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
       ...videoRoutes(protocol, createVideoHandlers(videos, admission)),
-      ...accountRoutes(protocol, { store, now: videos.now }),
+      ...accountRoutes(protocol, { store, now: videos.clock?.now }),
       ...systemRoutes(protocol, { ...options, describeApi }),
     ],
     protocol,

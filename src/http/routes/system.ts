@@ -1,6 +1,7 @@
 /** System routes: health, readiness, metrics and OpenAPI description. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Store } from '../../store/store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -15,6 +16,7 @@ export interface SystemRouteOptions {
   recorder?: Pick<Recorder, 'ready'>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   log: Logger;
+  clock?: Clock;
   /** Builds the OpenAPI description, on the first request for it. */
   describeApi(): object;
 }
@@ -28,9 +30,9 @@ interface SystemRoute {
 
 export function systemRoutes(
   protocol: Protocol,
-  { store, recorder, metrics, log, describeApi }: SystemRouteOptions,
+  { store, recorder, metrics, log, clock, describeApi }: SystemRouteOptions,
 ): Route<RequestContext>[] {
-  const checkReadiness = createReadiness(store, log, recorder);
+  const checkReadiness = createReadiness(store, log, recorder, clock);
   let document: Buffer | undefined;
 
   function answerDescription(context: RequestContext): void {
