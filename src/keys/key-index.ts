@@ -32,16 +32,51 @@ export function indexConfiguredKeys(keys: readonly StaticKey[]): KeyIndex {
   );
 }
 
-export function indexStoredKeys(rows: readonly StoredKey[]): KeyIndex {
-  const secrets = Map.groupBy(rows, ({ id }) => id);
-  const known = [...secrets.values()].flatMap((own) => {
-    const key = keyOfRows(own);
-    return own.map((row): [string, IndexedKey] => [
-      row.digest,
-      { key, until: row.secretExpiresAt ?? Number.POSITIVE_INFINITY },
-    ]);
-  });
-  return new Map(known);
+export interface StoredKeyIndex {
+  byDigest: KeyIndex;
+  /** Replaces all keys. */
+  replace(rows: readonly StoredKey[]): void;
+  /** Replaces the keys of these rows, which hold all of their secrets, and leaves the others. */
+  merge(rows: readonly StoredKey[]): void;
+}
+
+export function createStoredKeyIndex(): StoredKeyIndex {
+  const byDigest = new Map<string, IndexedKey>();
+  const digests = new Map<string, string[]>();
+
+  function merge(rows: readonly StoredKey[]): void {
+    for (const [id, own] of Map.groupBy(rows, (row) => row.id)) {
+      for (const digest of digests.get(id) ?? []) byDigest.delete(digest);
+      const key = keyOfRows(own);
+      for (const { digest, secretExpiresAt } of own)
+        byDigest.set(digest, { key, until: secretExpiresAt ?? Number.POSITIVE_INFINITY });
+      digests.set(
+        id,
+        own.map(({ digest }) => digest),
+      );
+    }
+  }
+
+  return {
+    byDigest,
+    merge,
+    replace(rows) {
+      byDigest.clear();
+      digests.clear();
+      merge(rows);
+    },
+  };
+}
+
+/** Whether the rows hold every change after a version, up to `to`; gateways of earlier versions leave no mark of theirs. */
+export function areAllChanges(rows: readonly StoredKey[], after: number, to: number): boolean {
+  const versions = new Set(rows.map(({ version }) => version).filter((version) => version <= to));
+  return versions.size === to - after;
+}
+
+/** Oldest first. */
+export function byAge(one: Key, other: Key): number {
+  return (one.created ?? 0) - (other.created ?? 0) || (one.id < other.id ? -1 : 1);
 }
 
 /** Each key once, regardless of the number of its secrets. */

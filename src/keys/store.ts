@@ -11,7 +11,15 @@ import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
 import { importJournal } from './import-journal.ts';
 import { digestOf, generateKey, isIntact, type Key, shownPrefix, stateOf } from './key.ts';
-import { distinctKeys, type IndexedKey, indexConfiguredKeys, indexStoredKeys, type StaticKey } from './key-index.ts';
+import {
+  areAllChanges,
+  byAge,
+  createStoredKeyIndex,
+  distinctKeys,
+  type IndexedKey,
+  indexConfiguredKeys,
+  type StaticKey,
+} from './key-index.ts';
 import { createLastUsedTracker } from './last-used.ts';
 
 export type { KeyPatch } from '../store/operations/keys.ts';
@@ -84,7 +92,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   const { store, folder, configured, now = store.now, clock = systemClock, newWebhookSecret, onUnreadable } = options;
   const lastUsed = createLastUsedTracker(store);
   let configuredIndex = indexConfiguredKeys(configured);
-  let storedIndex: ReturnType<typeof indexStoredKeys> = new Map();
+  const stored = createStoredKeyIndex();
   let version: number | undefined;
   let lastLookupAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
@@ -94,7 +102,10 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     // Version before keys: a change in between is seen by the next refresh.
     const currentVersion = await store.call('keysVersion', {});
     if (currentVersion === version) return;
-    storedIndex = indexStoredKeys(await store.call('readKeys', {}));
+    const known = version;
+    const changed = known === undefined ? [] : await store.call('readKeys', { after: known });
+    if (known !== undefined && areAllChanges(changed, known, currentVersion)) stored.merge(changed);
+    else stored.replace(await store.call('readKeys', {}));
     version = currentVersion;
   }
 
@@ -115,7 +126,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
 
   async function allKeys(): Promise<Key[]> {
     await refresh();
-    return [...distinctKeys(configuredIndex), ...distinctKeys(storedIndex)];
+    return [...distinctKeys(configuredIndex), ...distinctKeys(stored.byDigest).sort(byAge)];
   }
 
   function requireFreeConfiguredName(name: string): void {
@@ -128,7 +139,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   /** The key after a change. */
   async function keyAfterChange(id: string): Promise<Key> {
     await refresh();
-    return resolveKey(id, distinctKeys(storedIndex));
+    return resolveKey(id, distinctKeys(stored.byDigest));
   }
 
   await importJournal(folder, store);
@@ -137,11 +148,11 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     authenticate(presented) {
       if (!isIntact(presented)) return undefined;
       const digest = digestOf(presented);
-      const key = activeKey(configuredIndex.get(digest) ?? storedIndex.get(digest));
+      const key = activeKey(configuredIndex.get(digest) ?? stored.byDigest.get(digest));
       // Inactive keys take the same path as unknown keys, so that timing does not tell them apart.
       if (key || (!refreshing && Math.abs(now() - lastLookupAt) < REFRESH_INTERVAL_MS)) return key;
       if (!refreshing) lastLookupAt = now();
-      return refreshQuietly().then(() => activeKey(storedIndex.get(digest)));
+      return refreshQuietly().then(() => activeKey(stored.byDigest.get(digest)));
     },
 
     async create({ name, settings = {}, expires }, author = GATEWAY_AUTHOR) {
@@ -178,13 +189,20 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       return keyAfterChange(id);
     },
 
-    list: allKeys,
+    async list() {
+      const uses = new Map((await store.call('readKeyUses', {})).map(({ id, at }) => [id, at]));
+      const withLastUse = (key: Key): Key => {
+        const lastUsed = uses.get(key.id);
+        return lastUsed === undefined || lastUsed === key.lastUsed ? key : { ...key, lastUsed };
+      };
+      return (await allKeys()).map(withLastUse);
+    },
     find: async (idOrName) => resolveKey(idOrName, await allKeys(), { allowConfigured: true }),
 
     async identify(secret) {
       await refresh();
       const digest = digestOf(secret);
-      return (configuredIndex.get(digest) ?? storedIndex.get(digest))?.key;
+      return (configuredIndex.get(digest) ?? stored.byDigest.get(digest))?.key;
     },
 
     configure(keys) {

@@ -7,7 +7,8 @@ import { type KeyStore, openKeyStore, type StaticKey } from '../../src/keys/stor
 import { Secret } from '../../src/security/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
-import { forEachStore, type TestStore, temporaryData } from '../store/stores.ts';
+import { ENGINE_OPERATIONS, engineStore } from '../store/engine-store.ts';
+import { forEachStore, type TestStore, type TestStoreOptions, temporaryData } from '../store/stores.ts';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
@@ -24,8 +25,8 @@ interface Opened {
 }
 
 forEachStore((engine, openStore) => {
-  async function opened(context: TestContext): Promise<Opened> {
-    const store = await openStore(context);
+  async function opened(context: TestContext, options?: TestStoreOptions): Promise<Opened> {
+    const store = await openStore(context, options);
     const folder = temporaryData(context);
     const clock = { now: Date.UTC(2027, 0, 1) };
     const timers = createManualClock(0);
@@ -33,6 +34,68 @@ forEachStore((engine, openStore) => {
       openKeyStore({ store: own, folder, configured, now: () => clock.now, clock: timers });
     return { store, folder, clock, timers, open };
   }
+
+  describe(`changes among many keys (${engine})`, () => {
+    /** A store that tells how many secrets each read of keys returned. */
+    async function counted(context: TestContext) {
+      const { store, clock, folder, open } = await opened(context, { operations: ENGINE_OPERATIONS });
+      const reads: number[] = [];
+      const call = (async (name: 'readKeys', parameters: never) => {
+        const result = await store.call(name, parameters);
+        if (name === 'readKeys') reads.push(result.length);
+        return result;
+      }) as Store['call'];
+      const keys = await openKeyStore({ store: { ...store, call }, folder, configured: [], now: () => clock.now });
+      const other = await open([], await store.beside());
+      for (let index = 0; index < 20; index++) {
+        clock.now += 1;
+        await other.create({ name: `key ${index}` });
+      }
+      clock.now += 1;
+      await keys.list();
+      reads.length = 0;
+      return { store, clock, keys, other, reads };
+    }
+
+    test('are read alone, and take effect as before', async (context) => {
+      const { keys, other, reads, clock } = await counted(context);
+      const { secret } = await other.create({ name: 'new' });
+      assert.equal((await keys.authenticate(secret))?.name, 'new');
+      clock.now += MINUTE;
+      await other.update('key 3', { name: 'renamed' });
+      const { secret: rotated } = await other.rotate('new', MINUTE);
+      assert.equal((await keys.identify(secret))?.name, 'new');
+      assert.equal((await keys.authenticate(rotated))?.name, 'new');
+      clock.now += MINUTE;
+      assert.equal(await keys.authenticate(secret), undefined);
+      await other.revoke('new');
+      await keys.revoke('key 5');
+      assert.equal(await keys.authenticate(rotated), undefined);
+      const names = (await keys.list()).map(({ name }) => name);
+      assert.deepEqual(names, [
+        ...Array.from({ length: 20 }, (_, index) => (index === 3 ? 'renamed' : `key ${index}`)),
+        'new',
+      ]);
+      assert.ok(Math.max(...reads) <= 4, String(reads));
+    });
+
+    test('by a gateway that does not mark them lead to a new reading of all', async (context) => {
+      const { store, keys, other, reads } = await counted(context);
+      const { id } = await other.find('key 7');
+      const { call } = engineStore(store);
+      await call('tell', { sql: "UPDATE version SET value = value + 1 WHERE subject = 'keys'", row: {} });
+      await call('tell', { sql: 'UPDATE api_key SET disabled = 1 WHERE id = :id', row: { id } });
+      assert.equal((await keys.find('key 7')).disabled, true);
+      assert.equal(reads.at(-1), 20);
+    });
+
+    test('show the last use by any gateway in a list', async (context) => {
+      const { store, keys, other } = await counted(context);
+      const { id } = await other.find('key 7');
+      await store.call('recordKeyUse', { uses: [{ id, at: 5000 }] });
+      assert.equal((await keys.list()).find((key) => key.id === id)?.lastUsed, 5000);
+    });
+  });
 
   describe(`a new key (${engine})`, () => {
     test('has its form, works, and is stored only as a digest', async (context) => {

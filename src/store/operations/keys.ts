@@ -30,6 +30,8 @@ export interface StoredKey extends KeyRow, SecretRow {
   lastUsedAt: number | null;
   /** Expiry of this secret; the key may have a newer one. */
   secretExpiresAt: number | null;
+  /** Version of the keys at the last change of this one. */
+  version: number;
 }
 
 /** Author and time of a change. */
@@ -44,15 +46,22 @@ export const keysVersion = reading<object, number>('state', async (transaction) 
   return Number(rows[0]?.value ?? 0);
 });
 
-/** All secrets with their keys, oldest key first; the current secret of a key last. */
-export const readKeys = reading<object, StoredKey[]>('state', async (transaction) => {
+/** Secrets of all keys, or of those that changed after a version, oldest key first; the current secret of a key last. */
+export const readKeys = reading<{ after?: number }, StoredKey[]>('state', async (transaction, { after }) => {
   const rows = await transaction.all(
-    `SELECT k.id, k.name, k.settings, k.created_at, k.updated_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at,
+    `SELECT k.id, k.name, k.settings, k.created_at, k.updated_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at, k.version,
        s.digest, s.prefix, s.expires_at AS secret_expires_at
-     FROM api_key k JOIN api_key_secret s ON s.key_id = k.id 
+     FROM api_key k JOIN api_key_secret s ON s.key_id = k.id ${after === undefined ? '' : 'WHERE k.version > :after'}
      ORDER BY k.created_at, k.id, CASE WHEN s.expires_at IS NULL THEN 1 ELSE 0 END, s.created_at`,
+    after === undefined ? {} : { after },
   );
   return rows.map(storedKey);
+});
+
+/** Last use of each key that was used, in Unix milliseconds. */
+export const readKeyUses = reading<object, { id: string; at: number }[]>('state', async (transaction) => {
+  const rows = await transaction.all('SELECT id, last_used_at FROM api_key WHERE last_used_at IS NOT NULL');
+  return rows.map(({ id, last_used_at }) => ({ id: String(id), at: Number(last_used_at) }));
 });
 
 /** Throws `invalid_request` if an active key has the name. Key and webhook secret are stored atomically. */
@@ -60,9 +69,9 @@ export const createKey = writing<
   AuditedChange & { key: KeyRow; secret: SecretRow; webhookSecret?: StoredSecret },
   void
 >('state', async (transaction, { key, secret, webhookSecret, author, now }) => {
-  await bumpKeysVersion(transaction);
+  const version = await nextVersion(transaction);
   await requireFreeName(transaction, key, now);
-  await addKey(transaction, key, secret);
+  await addKey(transaction, { ...key, version }, secret);
   if (webhookSecret) await addSecret(transaction, webhookSecret);
   const after = { ...auditValues(key), prefix: secret.prefix };
   await addAudit(transaction, { author, at: now, action: 'key.create', subject: key.id, after });
@@ -82,7 +91,7 @@ export interface KeyPatch {
 export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }, void>(
   'state',
   async (transaction, { id, patch, author, now }) => {
-    await bumpKeysVersion(transaction);
+    const version = await nextVersion(transaction);
     const before = await unrevokedKey(transaction, id);
     const after = {
       ...before,
@@ -95,8 +104,8 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
     const { name, settings, expiresAt } = after;
     await transaction.run(
       `UPDATE api_key SET name = :name, disabled = :disabled, expires_at = :expiresAt, settings = :settings,
-         updated_at = :now WHERE id = :id`,
-      { id, name, disabled: Number(after.disabled), expiresAt, settings, now },
+         updated_at = :now, version = :version WHERE id = :id`,
+      { id, name, disabled: Number(after.disabled), expiresAt, settings, now, version },
     );
     const entry = { author, at: now, action: 'key.update', subject: id };
     await addAudit(transaction, { ...entry, before: auditValues(before), after: auditValues(after) });
@@ -107,7 +116,7 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
 export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow; until: number }, void>(
   'state',
   async (transaction, { id, secret, until, author, now }) => {
-    await bumpKeysVersion(transaction);
+    const version = await nextVersion(transaction);
     await unrevokedKey(transaction, id);
     // Only the latest of the earlier secrets stays valid: a key has at most two.
     await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id AND expires_at IS NOT NULL', { id });
@@ -115,7 +124,8 @@ export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow
     await transaction.run('UPDATE api_key_secret SET expires_at = :until WHERE key_id = :id', { id, until });
     const row = { digest: secret.digest, key_id: id, prefix: secret.prefix, created_at: now };
     await transaction.insert('api_key_secret', [row]);
-    await transaction.run('UPDATE api_key SET updated_at = :now WHERE id = :id', { id, now });
+    const sql = 'UPDATE api_key SET updated_at = :now, version = :version WHERE id = :id';
+    await transaction.run(sql, { id, now, version });
     const after = { prefix: secret.prefix, previous_until: until };
     await addAudit(transaction, { author, at: now, action: 'key.rotate', subject: id, after });
   },
@@ -125,9 +135,10 @@ export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow
 export const revokeKey = writing<AuditedChange & { id: string }, void>(
   'state',
   async (transaction, { id, author, now }) => {
-    await bumpKeysVersion(transaction);
-    const sql = 'UPDATE api_key SET revoked_at = :now, updated_at = :now WHERE id = :id AND revoked_at IS NULL';
-    if ((await transaction.run(sql, { id, now })) === 0) return;
+    const version = await nextVersion(transaction);
+    const sql = `UPDATE api_key SET revoked_at = :now, updated_at = :now, version = :version
+      WHERE id = :id AND revoked_at IS NULL`;
+    if ((await transaction.run(sql, { id, now, version })) === 0) return;
     const after = { revoked_at: now };
     await addAudit(transaction, { author, at: now, action: 'key.revoke', subject: id, after });
   },
@@ -137,9 +148,9 @@ export const revokeKey = writing<AuditedChange & { id: string }, void>(
 export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret: SecretRow }[] }, void>(
   'state',
   async (transaction, { keys, author, now }) => {
-    await bumpKeysVersion(transaction);
+    const version = await nextVersion(transaction);
     for (const { key, secret } of keys) {
-      if (!(await addKey(transaction, key, secret))) continue;
+      if (!(await addKey(transaction, { ...key, version }, secret))) continue;
       const entry = { author, at: now, action: 'key.import', subject: key.id };
       await addAudit(transaction, { ...entry, after: auditValues(key) });
     }
@@ -159,17 +170,22 @@ export const recordKeyUse = writing<{ uses: { id: string; at: number }[] }, void
   },
 );
 
-/** First step of every change: invalidates caches and serializes changes of all gateways. */
-async function bumpKeysVersion(transaction: Transaction): Promise<void> {
-  await transaction.run(
+/** First step of every change, which sets this version on the keys that it changes. Serializes changes of all gateways. */
+async function nextVersion(transaction: Transaction): Promise<number> {
+  const [row] = await transaction.all(
     `INSERT INTO version (subject, value) VALUES ('keys', 1)
-     ON CONFLICT (subject) DO UPDATE SET value = version.value + 1`,
+     ON CONFLICT (subject) DO UPDATE SET value = version.value + 1 RETURNING value`,
   );
+  return Number(row?.value);
 }
 
 /** False if the key already exists. */
-async function addKey(transaction: Transaction, key: KeyRow, { digest, prefix }: SecretRow): Promise<boolean> {
-  const { id, name, settings, createdAt, expiresAt, revokedAt } = key;
+async function addKey(
+  transaction: Transaction,
+  key: KeyRow & { version: number },
+  { digest, prefix }: SecretRow,
+): Promise<boolean> {
+  const { id, name, settings, createdAt, expiresAt, revokedAt, version } = key;
   const row = {
     id,
     name,
@@ -178,6 +194,7 @@ async function addKey(transaction: Transaction, key: KeyRow, { digest, prefix }:
     updated_at: createdAt,
     expires_at: expiresAt,
     revoked_at: revokedAt,
+    version,
   };
   const added = await transaction.insert('api_key', [row], { ignoreDuplicates: true });
   const secret = { digest, key_id: id, prefix, created_at: createdAt };
@@ -238,6 +255,7 @@ function storedKey(row: Row): StoredKey {
     digest: String(row.digest),
     prefix: String(row.prefix),
     secretExpiresAt: optionalNumber(row.secret_expires_at),
+    version: Number(row.version),
   };
 }
 
