@@ -1,10 +1,9 @@
 /** Admission control: reserves the limits of the key before a request, and refuses requests that cannot be recorded. */
 
-import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import { handlerOf } from '../inference/operations/index.ts';
 import type { Key } from '../keys/store.ts';
-import type { LimitKeeper } from '../limits/limits.ts';
+import type { Admission, LimitKeeper } from '../limits/limits.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Store } from '../store/store.ts';
@@ -25,7 +24,7 @@ export interface AdmittedCall {
   /** `x-ratelimit-*`. */
   headers: Record<string, string>;
   /** Output limit per endpoint that the reservation allows; absent without a budget. */
-  limitOf?: InferenceCall['limitOf'];
+  limitOf?: InferenceCall['limitOf'] | undefined;
   /** Releases the reservations. */
   discard(): void;
 }
@@ -34,12 +33,17 @@ export interface AdmissionControl {
   /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;
   /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
-  enter(key: Key): Promise<() => void>;
+  enter(key: Key): Promise<() => void> | (() => void);
   /**
    * `onSettled` is called when the request is recorded, before the client receives its end. Throws
    * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.
    */
-  open(call: InferenceCall, key: Key, route: RoutingDecision, onSettled?: () => void): Promise<AdmittedCall>;
+  open(
+    call: InferenceCall,
+    key: Key,
+    route: RoutingDecision,
+    onSettled?: () => void,
+  ): Promise<AdmittedCall> | AdmittedCall;
   /** Holds the maximum cost of a task until its usage is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
   reserve(key: Key, task: ExpectedTask): Promise<BudgetReservation>;
 }
@@ -65,7 +69,7 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
 
     enter: (key) => limits.enter(key),
 
-    async open(call, key, route, onSettled = () => undefined) {
+    open(call, key, route, onSettled = () => undefined) {
       if (!recorder.ready) {
         const message = 'The gateway cannot write down what requests use; try again in a moment.';
         throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
@@ -73,11 +77,7 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
       const { free, expectedUsage, reservation } = handlerOf(call.operation);
       const expect = memoize(() => expectedUsage(call));
       const most = memoize(() => reservation(call, route, expect()));
-      const {
-        headers,
-        cost,
-        settle: settleLimits,
-      } = await limits.admit({
+      const admission = limits.admit({
         key,
         model: route.model,
         get tokens() {
@@ -90,22 +90,29 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
           return free ? 0n : most().minCost;
         },
       });
-      const settle: typeof settleLimits = (used) => {
-        settleLimits(used);
-        onSettled();
-      };
-      const request = {
-        id: call.requestId,
-        startedAt: now(),
-        keyId: key.id,
-        model: route.requested,
-        protocolIn: call.protocol.id,
-        stream: call.stream,
-      };
-      const meter = openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits });
-      // Free endpoints need no output limit.
-      const limitOf = cost ? most().limitsFor(cost) : undefined;
-      return { meter, headers, ...defined({ limitOf }), discard: () => settle({ tokens: 0, cost: 0n }) };
+
+      function admitted({ headers, cost, settle: settleLimits }: Admission): AdmittedCall {
+        const request = {
+          id: call.requestId,
+          startedAt: now(),
+          keyId: key.id,
+          model: route.requested,
+          protocolIn: call.protocol.id,
+          stream: call.stream,
+        };
+        return {
+          meter: openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits }),
+          headers,
+          // Free endpoints need no output limit.
+          limitOf: cost ? most().limitsFor(cost) : undefined,
+          discard() {
+            settleLimits({ tokens: 0, cost: 0n });
+            onSettled();
+          },
+        };
+      }
+
+      return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
     },
 
     async reserve(key, { id, model, createdAt, cost = UNKNOWN_COST_RESERVATION }) {

@@ -41,9 +41,9 @@ export interface LimitKeeper {
   /** `x-ratelimit-*` headers, without admitting a request. */
   rateLimitHeaders(key: AdmissionRequest['key'], model: string): Record<string, string>;
   /** Takes a concurrency slot of a key, before the request is read. Returns its release. Throws `rate_limit_exceeded`. */
-  enter(key: AdmissionRequest['key']): Promise<() => void>;
+  enter(key: AdmissionRequest['key']): Promise<() => void> | (() => void);
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
-  admit(request: AdmissionRequest): Promise<Admission>;
+  admit(request: AdmissionRequest): Promise<Admission> | Admission;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */
   releaseIdle(): Promise<void>;
   /** Deletes the pools of budget periods that have ended. */
@@ -59,6 +59,10 @@ interface UsedAmounts {
 }
 
 type SettleFunction = (used: UsedAmounts) => void;
+
+const NO_HEADERS: Record<string, string> = {};
+/** The admission of every request of a key without limits. */
+const UNLIMITED: Admission = { headers: NO_HEADERS, settle: noop };
 
 interface MoneyReservation {
   cost: bigint;
@@ -138,6 +142,30 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     );
   }
 
+  async function admitLimited(request: AdmissionRequest): Promise<Admission> {
+    const subjects = limitSubjects(request.key, request.model, defaults());
+    const settles: SettleFunction[] = [];
+    let cost: bigint | undefined;
+    const settle: SettleFunction = (used) => {
+      for (const one of settles.splice(0)) one(used);
+    };
+    try {
+      for (const subject of subjects.slice(1)) settles.push(await admitConcurrent(subject));
+      for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', request)) ?? noop);
+      for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', request)) ?? noop);
+      for (const period of PERIODS) {
+        const money = await admitBudget(request, period, cost);
+        settles.push(money?.settle ?? noop);
+        cost = money?.cost ?? cost;
+      }
+    } catch (error) {
+      settle({ requests: 0, tokens: 0, cost: 0n });
+      throw error;
+    }
+    const bound = cost === undefined ? {} : { cost };
+    return { headers: rateLimitHeadersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
+  }
+
   function rateLimitHeadersOf(subjects: LimitSubject[]): Record<string, string> {
     const states = (kind: 'requests' | 'tokens') =>
       subjects.flatMap(({ name, limits }) => {
@@ -152,33 +180,12 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   }
 
   return {
-    rateLimitHeaders: (key, model) => rateLimitHeadersOf(limitSubjects(key, model, defaults())),
+    rateLimitHeaders: (key, model) =>
+      isUnlimited(key, defaults()) ? NO_HEADERS : rateLimitHeadersOf(limitSubjects(key, model, defaults())),
 
-    enter: (key) => admitConcurrent(keySubject(key, defaults())),
+    enter: (key) => (isUnlimited(key, defaults()) ? noop : admitConcurrent(keySubject(key, defaults()))),
 
-    async admit(request) {
-      const subjects = limitSubjects(request.key, request.model, defaults());
-      const settles: SettleFunction[] = [];
-      let cost: bigint | undefined;
-      const settle: SettleFunction = (used) => {
-        for (const one of settles.splice(0)) one(used);
-      };
-      try {
-        for (const subject of subjects.slice(1)) settles.push(await admitConcurrent(subject));
-        for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', request)) ?? noop);
-        for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', request)) ?? noop);
-        for (const period of PERIODS) {
-          const money = await admitBudget(request, period, cost);
-          settles.push(money?.settle ?? noop);
-          cost = money?.cost ?? cost;
-        }
-      } catch (error) {
-        settle({ requests: 0, tokens: 0, cost: 0n });
-        throw error;
-      }
-      const bound = cost === undefined ? {} : { cost };
-      return { headers: rateLimitHeadersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
-    },
+    admit: (request) => (isUnlimited(request.key, defaults()) ? UNLIMITED : admitLimited(request)),
 
     async releaseIdle() {
       for (const one of holdings.values()) await one.releaseIdle();
@@ -191,6 +198,16 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
       return holdings.size;
     },
   };
+}
+
+function isUnlimited({ settings }: AdmissionRequest['key'], defaults: Limits): boolean {
+  const { limits, modelLimits, budgets } = settings;
+  return isEmpty(limits) && isEmpty(modelLimits) && isEmpty(budgets) && isEmpty(defaults);
+}
+
+function isEmpty(object: object | undefined): boolean {
+  for (const name in object) if (Object.hasOwn(object, name)) return false;
+  return true;
 }
 
 function noop(): void {}

@@ -1,5 +1,6 @@
 /** Candidates of a model: one for each endpoint and credential. */
 
+import type { Catalog } from '../catalog/catalog.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { OperationName } from '../core/operation.ts';
@@ -19,26 +20,56 @@ export interface CandidateOptions {
   call: Pick<InferenceCall, 'protocol' | 'operation'>;
 }
 
-/** Throws `model_not_found`, and `invalid_request` for a model or a provider that is of no use for the operation. */
-export async function candidatesFor(
+/** Candidates of requested models, by operation, protocol and name: a catalog is immutable, and so are they. */
+const candidatesByCatalog = new WeakMap<Catalog, Map<string, readonly EndpointCandidate[]>>();
+
+/**
+ * Throws and rejects with `model_not_found`, and `invalid_request` for a model or a provider that does not offer the
+ * operation.
+ */
+export function candidatesFor(
   models: ModelDirectory,
   name: string,
   { rank, call }: CandidateOptions,
-): Promise<EndpointCandidate[]> {
+): readonly EndpointCandidate[] | Promise<readonly EndpointCandidate[]> {
   const { aliases, models: routes } = models.routes;
   const resolved = aliases.get(name) ?? name;
-  const model = routes.has(resolved) ? undefined : await findModel(models, resolved);
-  const id = model?.id ?? resolved;
-  const routed = routes.get(id);
-  if (routed)
-    return routed
-      .flatMap((entry) => configuredCandidates(models, id, { entry, call }))
-      .map((candidate) => ({ ...candidate, rank }));
-  if (!model) return [];
-  const active = models.providers.get(model.provider);
+  const known = cacheOf(models.catalog());
+  const key = `${rank} ${call.operation.name} ${call.protocol.id} ${resolved}`;
+
+  function found(model: CatalogModel | undefined): readonly EndpointCandidate[] {
+    const id = model?.id ?? resolved;
+    const candidates = routedCandidates(models, id, { model, call }).map((candidate) => ({ ...candidate, rank }));
+    cacheOf(models.catalog()).set(key, candidates);
+    return candidates;
+  }
+
+  const candidates = known.get(key);
+  if (candidates) return candidates;
+  const model = routes.has(resolved) ? undefined : findModel(models, resolved);
+  return model instanceof Promise ? model.then(found) : found(model);
+}
+
+/** Holds only names that the catalog or the configuration knows. */
+function cacheOf(catalog: Catalog): Map<string, readonly EndpointCandidate[]> {
+  const known = candidatesByCatalog.get(catalog);
+  if (known) return known;
+  const created = new Map<string, readonly EndpointCandidate[]>();
+  candidatesByCatalog.set(catalog, created);
+  return created;
+}
+
+function routedCandidates(
+  models: ModelDirectory,
+  id: string,
+  { model, call }: { model: CatalogModel | undefined; call: CandidateOptions['call'] },
+): EndpointCandidate[] {
+  const routed = models.routes.models.get(id);
+  if (routed) return routed.flatMap((entry) => configuredCandidates(models, id, { entry, call }));
+  const active = model && models.providers.get(model.provider);
   if (!active) return [];
   const plain = { provider: model.provider, model: model.upstreamId, priority: 0, facts: {} };
-  return credentialCandidates(active, model, { entry: plain, call }).map((candidate) => ({ ...candidate, rank }));
+  return credentialCandidates(active, model, { entry: plain, call });
 }
 
 interface WantedEndpoint extends Pick<CandidateOptions, 'call'> {

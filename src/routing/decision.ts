@@ -10,8 +10,8 @@ import { candidatesFor, type EndpointCandidate } from './candidates.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { InferenceCall } from './inference-call.ts';
 import type { ModelDirectory } from './model-directory.ts';
-import { splitModelName } from './model-suffix.ts';
-import type { RoutingPolicy } from './policy.ts';
+import { NO_OVERRIDES, splitModelName } from './model-suffix.ts';
+import { NO_POLICY, type RoutingPolicy } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
 import { type ExcludedCandidate, type RankingContext, rank } from './ranking.ts';
 import { POLICY_HEADER, readPolicy } from './request-policy.ts';
@@ -30,8 +30,8 @@ export interface RoutingDecision {
   /** Ordered: the first is tried first. */
   candidates: RunnableCandidate[];
   excluded: ExcludedCandidate<EndpointCandidate>[];
-  /** Unique key of the conversation. */
-  conversation: string;
+  /** Unique key of the conversation. Read only if there is a choice: it takes the beginning of the conversation. */
+  readonly conversation: string;
 }
 
 export interface DecisionOptions {
@@ -43,13 +43,31 @@ export interface DecisionOptions {
   isRestricted?: boolean;
 }
 
-/** Throws `model_not_found`, `permission_denied`, and `invalid_request` for an invalid policy. */
-export async function decideRouting(
+/** Throws and rejects with `model_not_found`, `permission_denied`, and `invalid_request` for an invalid policy. */
+export function decideRouting(
   call: InferenceCall,
   requested: string,
   options: DecisionOptions,
-): Promise<RoutingDecision> {
-  const { models, state, allows, isRestricted = false } = options;
+): RoutingDecision | Promise<RoutingDecision> {
+  const request = readRequest(call, requested, options);
+  const own = candidatesFor(options.models, request.name, { rank: 0, call });
+  return own instanceof Promise
+    ? own.then((found) => decideAmong(found, request, options))
+    : decideAmong(own, request, options);
+}
+
+/** The request of a client, as far as routing is concerned. */
+interface RoutingRequest {
+  call: InferenceCall;
+  requested: string;
+  /** The model, without a suffix. */
+  name: string;
+  policy: RoutingPolicy;
+  /** Fallback models that the request names itself. */
+  named: string[] | undefined;
+}
+
+function readRequest(call: InferenceCall, requested: string, { models }: DecisionOptions): RoutingRequest {
   const slugs = createProviderSlugs(models.slugs);
   const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
   const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
@@ -58,31 +76,80 @@ export async function decideRouting(
   const [first, ...rest] = choice ? [...choice.models, ...(asked.fallbackModels ?? [])] : [requested];
   const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
   const named = choice ? rest : asked.fallbackModels;
-  const policy = withDefaults({ ...asked, fallbackModels: named, ...choice?.overrides, ...overrides }, models);
+  const base =
+    choice || overrides !== NO_OVERRIDES
+      ? { ...asked, fallbackModels: named, ...choice?.overrides, ...overrides }
+      : asked;
+  return { call, requested, name, policy: withDefaults(base, models), named };
+}
 
-  const own = await candidatesFor(models, name, { rank: 0, call });
+function decideAmong(
+  own: readonly EndpointCandidate[],
+  request: RoutingRequest,
+  options: DecisionOptions,
+): RoutingDecision | Promise<RoutingDecision> {
+  const { call, name, policy, named } = request;
   const model = own[0]?.model ?? name;
-  if (!allows(model)) {
+  if (!options.allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
   }
-  if (isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
-  const others = await fallbackCandidates(call, named, { policy, ...options });
-  const conversation = call.operation.conversation(call.body, call.headers);
-  const key = `${call.owner} ${model} ${conversation}`;
-  const considered = excludeOtherAccounts(withoutDuplicates([...own, ...others]), call, () =>
-    state.bindings.endpointOf(key),
+  if (options.isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
+  if (!policy.fallbackModels?.length) return decide(own, request, options);
+  return fallbackCandidates(call, named, { policy, ...options }).then((others) =>
+    decide([...own, ...others], request, options),
+  );
+}
+
+function decide(
+  candidates: readonly EndpointCandidate[],
+  { call, requested, name, policy }: RoutingRequest,
+  { state, isRestricted = false }: DecisionOptions,
+): RoutingDecision {
+  const model = candidates[0]?.model ?? name;
+  const conversation = createConversationKey(call, model);
+  const considered = excludeOtherAccounts(withoutDuplicates(candidates), call, () =>
+    state.bindings.endpointOf(conversation.key),
   );
   checkPin(policy, considered, model);
-  const { ranked, excluded } = rank(
-    considered,
+  const { ranked, excluded } = rank(considered, policy, rankingContextOf(call, considered, { state, conversation }));
+  const runnable: RunnableCandidate[] = [];
+  for (const candidate of ranked) if (isRunnable(candidate)) runnable.push(withOptions(candidate, policy));
+  for (const { endpoint } of runnable) checkOptions(endpoint, isRestricted);
+  return {
+    requested,
+    model,
     policy,
-    rankingContextOf(call, considered, { state, conversation, key }),
-  );
-  const candidates = ranked.flatMap(({ endpoint, ...candidate }) =>
-    endpoint ? [{ ...candidate, endpoint: withOptions(endpoint, candidate, policy) }] : [],
-  );
-  for (const { endpoint } of candidates) checkOptions(endpoint, isRestricted);
-  return { requested, model, policy, candidates, excluded, conversation: key };
+    candidates: runnable,
+    excluded,
+    get conversation() {
+      return conversation.key;
+    },
+  };
+}
+
+interface ConversationKey {
+  /** The id of the conversation that the client gave, or its beginning. */
+  readonly text: string;
+  /** `text` within the API key and the model. */
+  readonly key: string;
+}
+
+/** Computed when it is first read. */
+function createConversationKey(call: InferenceCall, model: string): ConversationKey {
+  let text: string | undefined;
+  return {
+    get text() {
+      text ??= call.operation.conversation(call.body, call.headers);
+      return text;
+    },
+    get key() {
+      return `${call.owner} ${model} ${this.text}`;
+    },
+  };
+}
+
+function isRunnable(candidate: EndpointCandidate): candidate is RunnableCandidate {
+  return candidate.endpoint !== undefined;
 }
 
 function withoutMembers(body: Json, names: readonly string[]): Json {
@@ -90,17 +157,18 @@ function withoutMembers(body: Json, names: readonly string[]): Json {
 }
 
 /** An endpoint shared by several models is tried once. */
-function withoutDuplicates(candidates: readonly EndpointCandidate[]): EndpointCandidate[] {
+function withoutDuplicates(candidates: readonly EndpointCandidate[]): readonly EndpointCandidate[] {
+  if (candidates.length < 2) return candidates;
   const first = new Map(candidates.toReversed().map((candidate) => [candidate.id, candidate]));
   return candidates.filter((candidate) => first.get(candidate.id) === candidate);
 }
 
 /** Excludes other accounts of a provider that cannot read the account state of the conversation. */
 function excludeOtherAccounts(
-  candidates: EndpointCandidate[],
+  candidates: readonly EndpointCandidate[],
   call: InferenceCall,
   holderOf: () => string | undefined,
-): EndpointCandidate[] {
+): readonly EndpointCandidate[] {
   if (!candidates.some(({ siblings }) => siblings > 1)) return candidates;
   const holder = holderOf();
   const provider = candidates.find(({ id }) => id === holder)?.provider;
@@ -115,6 +183,7 @@ function excludeOtherAccounts(
 
 /** An explicit `order` disables the configured sort. */
 function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): RoutingPolicy {
+  if (policy === NO_POLICY && routes.sort === undefined && routes.fallbackModels.length === 0) return policy;
   const sort = policy.sort ?? (policy.order.length > 0 ? undefined : routes.sort);
   return { ...policy, sort, fallbackModels: policy.fallbackModels ?? [...routes.fallbackModels] };
 }
@@ -165,21 +234,19 @@ function checkPin({ pin }: RoutingPolicy, candidates: readonly EndpointCandidate
 
 interface ConversationContext {
   state: DecisionOptions['state'];
-  conversation: string;
-  key: string;
+  conversation: ConversationKey;
 }
 
 function rankingContextOf(
   call: InferenceCall,
   candidates: readonly EndpointCandidate[],
-  { state, conversation, key }: ConversationContext,
+  { state, conversation }: ConversationContext,
 ): RankingContext {
-  const credentials = new Map(candidates.map(({ id, endpoint }) => [id, endpoint?.credential]));
   const { breaker, statistics, bindings } = state;
   return {
     breaker: {
       cooldown(id) {
-        const milliseconds = credentials.get(id)?.cooldown() ?? 0;
+        const milliseconds = candidates.find((candidate) => candidate.id === id)?.endpoint?.credential.cooldown() ?? 0;
         return milliseconds > 0 ? { cause: 'its account was refused', milliseconds } : breaker.cooldown(id);
       },
       failedRecently: breaker.failedRecently,
@@ -188,20 +255,18 @@ function rankingContextOf(
       latency: (id, percentile) => statistics.latency(statisticsKey(id, call.stream), percentile),
       throughput: (id, percentile) => statistics.throughput(statisticsKey(id, call.stream), percentile),
     },
-    conversation,
+    get conversation() {
+      return conversation.text;
+    },
     get holder() {
-      return bindings.endpointOf(key);
+      return bindings.endpointOf(conversation.key);
     },
   };
 }
 
-function withOptions(
-  endpoint: Endpoint,
-  { provider, type }: Pick<EndpointCandidate, 'provider' | 'type'>,
-  policy: RoutingPolicy,
-): Endpoint {
-  const options = policy.options[provider] ?? policy.options[type];
-  return options ? { ...endpoint, options } : endpoint;
+function withOptions(candidate: RunnableCandidate, policy: RoutingPolicy): RunnableCandidate {
+  const options = policy.options[candidate.provider] ?? policy.options[candidate.type];
+  return options ? { ...candidate, endpoint: { ...candidate.endpoint, options } } : candidate;
 }
 
 /** The error for a decision without candidates: why each was excluded. */

@@ -53,10 +53,12 @@ export interface ModelDirectory {
   slugs: ReadonlySet<string>;
 }
 
-/** Finds a model; discovers the models of its provider if it is unknown. Throws `model_not_found`. */
-export async function findModel(models: ModelDirectory, name: string): Promise<CatalogModel> {
-  const known = models.catalog().find(name);
-  if (known) return known;
+/** Finds a model; discovers the models of its provider if it is unknown. Throws and rejects with `model_not_found`. */
+export function findModel(models: ModelDirectory, name: string): CatalogModel | Promise<CatalogModel> {
+  return models.catalog().find(name) ?? discoverModel(models, name);
+}
+
+async function discoverModel(models: ModelDirectory, name: string): Promise<CatalogModel> {
   const slash = name.indexOf('/');
   if (slash <= 0 || slash === name.length - 1) {
     throw new GatewayError('model_not_found', `The model "${name}" is not of the form <provider>/<model_id>.`, {

@@ -9,6 +9,9 @@ const SUFFIXES: Record<string, Partial<RoutingPolicy>> = {
   exacto: { sort: 'throughput' },
 };
 
+/** Of a name without a suffix. */
+export const NO_OVERRIDES: Partial<RoutingPolicy> = {};
+
 export interface NamedModel {
   name: string;
   /** Policy fields set by the suffix; they override the rest of the policy. */
@@ -18,11 +21,11 @@ export interface NamedModel {
 /** A known model name is never split, nor is a name with an unknown suffix. */
 export function splitModelName(text: string, isKnown: (name: string) => boolean, slugs: ProviderSlugs): NamedModel {
   const colon = text.lastIndexOf(':');
-  if (colon <= 0 || isKnown(text)) return { name: text, overrides: {} };
+  if (colon <= 0 || isKnown(text)) return { name: text, overrides: NO_OVERRIDES };
   const suffix = text.slice(colon + 1);
   const name = text.slice(0, colon);
   const overrides = Object.hasOwn(SUFFIXES, suffix) ? SUFFIXES[suffix] : undefined;
   if (overrides) return { name, overrides };
   if (slugs.providerOf(suffix) !== undefined) return { name, overrides: { pin: slugs.selector(suffix, 'model') } };
-  return { name: text, overrides: {} };
+  return { name: text, overrides: NO_OVERRIDES };
 }

@@ -4,7 +4,7 @@ import { type Candidate, selected, totalPrice } from './candidate.ts';
 import type { CircuitBreaker, Cooldown } from './circuit-breaker.ts';
 import { createExclusion } from './exclusion.ts';
 import type { LatencyStatistics } from './latency-statistics.ts';
-import { PERCENTILES, type Percentile, type PercentileLimits, type RoutingPolicy } from './policy.ts';
+import { NO_POLICY, PERCENTILES, type Percentile, type PercentileLimits, type RoutingPolicy } from './policy.ts';
 import { rendezvousScore } from './rendezvous.ts';
 
 /** State of endpoints and of the conversation at the time of the decision. */
@@ -12,7 +12,7 @@ export interface RankingContext {
   breaker: Pick<CircuitBreaker, 'cooldown' | 'failedRecently'>;
   /** Statistics of streamed or of whole responses, as requested. */
   statistics: Pick<LatencyStatistics, 'latency' | 'throughput'>;
-  conversation: string;
+  readonly conversation: string;
   /** Sticky binding: the candidate that last answered the conversation. Read only if there is a choice. */
   readonly holder?: string;
 }
@@ -33,6 +33,8 @@ export function rank<Any extends Candidate>(
   policy: RoutingPolicy,
   context: RankingContext,
 ): Ranking<Any> {
+  const [only] = candidates;
+  if (only && candidates.length === 1 && policy === NO_POLICY && !only.unusable) return { ranked: [only], excluded: [] };
   const exclusion = createExclusion(policy, candidates);
   const excluded: ExcludedCandidate<Any>[] = [];
   const allowed: Any[] = [];

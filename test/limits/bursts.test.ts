@@ -37,7 +37,7 @@ async function spend(store: Store, cost: bigint): Promise<void> {
 }
 
 /** Codes of the errors of those that are refused. */
-async function refusals(asked: Promise<unknown>[]): Promise<string[]> {
+async function refusals(asked: readonly unknown[]): Promise<string[]> {
   const answers = await Promise.allSettled(asked);
   return answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code ?? answer.reason] : []));
 }
