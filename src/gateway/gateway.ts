@@ -1,11 +1,11 @@
 /** Gateway: composition root that wires all parts from a configuration. */
 
-import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { isLoopback, localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
+import { Cancellation } from '../core/cancellation.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { createApp } from '../http/app.ts';
@@ -84,8 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     };
   }
 
-  const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal);
+  const stopping = new Cancellation();
   const memory = createStateMemory();
   const telemetry = await openTelemetry({
     ...config.telemetry,
@@ -111,15 +110,15 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     timer,
     userAgent,
     now: clock.now,
-    stopping: stopping.signal,
-    async prepare(request, { provider, dialect }, signal) {
+    stopping,
+    async prepare(request, { provider, dialect }, client) {
       await refusePrivateUrls(request);
       await inlineMedia(
         request,
         {
           typed: protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true,
           inline: provider.inlinesMedia === true,
-          signal,
+          client,
         },
         options.fetchBytes ?? tasks.fetchBytes,
       );
@@ -172,7 +171,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
-    const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.abort());
+    const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
     await accounting.close();

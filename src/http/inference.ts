@@ -21,39 +21,48 @@ export async function answerInference(
   context: RequestContext,
   { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
-): Promise<unknown> {
-  const { response, headers, observation } = context;
+): Promise<void> {
+  const { request, response, headers, observation } = context;
+  checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const key = keyOf(context);
   const models = options.models();
-  const { call, model } = await readCall(context, {
-    operation,
-    match,
-    owner: key.id,
-    defaultModel: models.routes.defaultModel,
-  });
+  const body = readBody(context.body, { names: operation.names });
+  const call = callOf(context, body instanceof Promise ? await body : body, { operation, match });
+  const model = modelOf(call, match, models.routes.defaultModel);
+  const pauseBeforeChecks = yieldIfLarge(call.bytes.length);
+  if (pauseBeforeChecks) await pauseBeforeChecks;
+  operation.checkLimits(call.body);
+  const pauseBeforeRouting = yieldIfLarge(call.bytes.length);
+  if (pauseBeforeRouting) await pauseBeforeRouting;
   const dispatching = options.dispatch();
-  const route = await decideRouting(call, model, {
+  const decided = decideRouting(call, model, {
     models,
     state: dispatching.state,
     allows: key.allows,
     isRestricted: isRestricted(key),
   });
+  const route = decided instanceof Promise ? await decided : decided;
   const [first] = route.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
     const tokens = countByEstimate(call);
-    return context.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
+    context.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
+    return;
   }
   headers.setRateLimit(options.admission.rateLimitHeaders(key, route.model));
-  await yieldIfLarge(call.bytes.length);
-  const admitted = await options.admission.open(call, key, route, context.hold.release);
-  const { meter, limitOf, discard } = admitted;
+  const pauseBeforeAdmission = yieldIfLarge(call.bytes.length);
+  if (pauseBeforeAdmission) await pauseBeforeAdmission;
+  const admission = options.admission.open(call, key, route, context.hold.release);
+  const admitted = admission instanceof Promise ? await admission : admission;
+  const { meter, limitOf } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
   context.isAnswered = true;
-  const bounded: InferenceCall = limitOf ? { ...call, limitOf } : call;
+  if (limitOf) call.limitOf = limitOf;
   const answer = createReply(response, headers);
-  const carried = dispatch(bounded, route, answer, { ...dispatching, meter }).finally(discard);
-  const outcome = await observation.follow({ call, key, route, costOf: (ended) => costOf(meter, ended) }, carried);
+  const outcome = await observation.follow(
+    { call, key, route, costOf: (ended) => costOf(meter, ended) },
+    dispatch(call, route, answer, { ...dispatching, meter, onEnded: admitted.discard }),
+  );
   if (outcome.status === 'refused' && outcome.error && !response.destroyed) {
     const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
@@ -61,7 +70,6 @@ export async function answerInference(
     answer.head(refusal.status, { ...refusal.headers, ...explained, ...length });
     answer.end(refusal.body);
   }
-  return undefined;
 }
 
 /** Keys with limited models or budgets may not send members that let an upstream choose another model. */
@@ -74,42 +82,34 @@ function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: Dispat
   return meter.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
 }
 
-interface Reading {
-  operation: Operation;
-  match: RouteMatch;
-  owner: string;
-  defaultModel: string | undefined;
-}
-
-async function readCall(
-  { protocol, request, body: bytes, requestId, observation }: RequestContext,
-  { operation, match, owner, defaultModel }: Reading,
-): Promise<{ call: InferenceCall; model: string }> {
-  checkContentType(request.headers['content-type'], request.headers['content-encoding']);
-  const body: Json = await readBody(bytes, { names: operation.names });
-  await yieldIfLarge(bytes.length);
-  if (match.model === undefined) body.model ??= firstOf(body.models) ?? defaultModel;
-  if (match.model === undefined && typeof body.model !== 'string') {
-    throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
-      param: 'model',
-    });
-  }
-  operation.checkLimits(body);
-  await yieldIfLarge(bytes.length);
-  const stream = operation.name === 'complete' && (match.stream ?? body.stream === true);
-  const call: InferenceCall = {
+function callOf(
+  { protocol, request, body: bytes, requestId, key, observation }: RequestContext,
+  body: Json,
+  { operation, match }: { operation: Operation; match: RouteMatch },
+): InferenceCall {
+  return {
     requestId,
-    owner,
+    owner: key?.id ?? '',
     protocol,
     operation,
-    stream,
+    stream: operation.name === 'complete' && (match.stream ?? body.stream === true),
     array: match.array === true,
     headers: request.headers,
     bytes,
     body,
+    limitOf: undefined,
     onAttempt: observation.attempt,
   };
-  return { call, model: match.model ?? body.model };
+}
+
+/** Name of the requested model; also sets it in a body that omits it. */
+function modelOf({ body }: InferenceCall, match: RouteMatch, defaultModel: string | undefined): string {
+  if (match.model !== undefined) return match.model;
+  body.model ??= firstOf(body.models) ?? defaultModel;
+  if (typeof body.model === 'string') return body.model;
+  throw new GatewayError('invalid_request', 'model is required: a string of the form <provider>/<model_id>.', {
+    param: 'model',
+  });
 }
 
 /** The first entry of `models`, which can replace `model`. */

@@ -1,5 +1,6 @@
 /** Attempt: sends a call to one endpoint and writes the response. */
 
+import type { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { PictureStore } from '../core/picture-store.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
@@ -30,8 +31,8 @@ export interface AttemptOptions {
   userAgent: string;
   /** Unix milliseconds, for request signatures. */
   now(): number;
-  /** Aborted when the shutdown deadline of the gateway passes. */
-  stopping?: AbortSignal;
+  /** Cancelled when the shutdown deadline of the gateway passes. */
+  stopping?: Cancellation;
 }
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
@@ -49,8 +50,8 @@ export interface AttemptContext
 }
 
 export interface AttemptBounds {
-  /** Aborted when the client disconnects, which also aborts the upstream request. */
-  client: AbortSignal;
+  /** Cancelled when the client disconnects, which also aborts the upstream request. */
+  client: Cancellation;
   /** Time of the deadline timer by which the answer must be complete. */
   until: number;
 }
@@ -61,69 +62,77 @@ export function runAttempt(
   options: AttemptOptions,
   { client, until }: AttemptBounds,
 ): Promise<AttemptResult> {
-  const { call, endpoint, planned } = carried;
-  const { memory, pictures, keepAlive, timer, upstream } = options;
-  let stop: ((error: GatewayError) => void) | undefined;
-  const onClientClosed = (): void => stop?.(new GatewayError('client_closed', 'The client left before the end.'));
-  const onStopping = (): void => stop?.(new GatewayError('unavailable', STOPPED));
+  const { call, endpoint, planned, reply } = carried;
+  const { upstream, timer, stopping } = options;
+  const { platform, local } = endpoint.provider;
+  const request = upstreamRequest(call, endpoint, planned, options.userAgent);
   const share = responseBudget.open();
   return new Promise<AttemptResult>((resolve, reject) => {
     let exchange: UpstreamExchange | undefined;
     let stopped = false;
-    const request = upstreamRequest(call, endpoint, planned, options.userAgent);
-    const { platform, local } = endpoint.provider;
-    const dispatch = (authorized: OutgoingRequest): void => {
+
+    function send(body: Buffer): void {
+      const authorized = platform.authorize({ ...request, body }, endpoint.credential.value, options.now());
+      if (!(authorized instanceof Promise)) dispatch(authorized);
+      else {
+        authorizedIn(authorized, until, timer).then(
+          (ready) => stopped || dispatch(ready),
+          (error) => stopped || receiver.fail(toGatewayError(error)),
+        );
+      }
+    }
+
+    function dispatch(authorized: OutgoingRequest): void {
       const total = until - timer.now();
       exchange = upstream.send({ ...authorized, local, total }, watched(receiver, carried));
       receiver.attach(exchange);
-    };
-    const send = (body: Buffer): void => {
-      const authorized = platform.authorize({ ...request, body }, endpoint.credential.value, options.now());
-      if (authorized instanceof Promise) {
-        void authorizedIn(authorized, until, timer).then(
-          (ready) => {
-            if (!stopped) dispatch(ready);
-          },
-          (error) => {
-            if (!stopped) receiver.fail(toGatewayError(error));
-          },
-        );
-      } else dispatch(authorized);
-    };
-    const hides = planned.request?.reasoning?.visible === false;
-    const assembler = planned.path === 'translated' ? createResponseAssembler(planned) : undefined;
-    const receiver = respond({
-      ...carried,
-      memory,
-      pictures,
-      keepAlive,
-      timer,
-      assembler,
-      share,
-      resolve(result) {
-        carried.reply.onDone(share.close);
-        resolve(result);
-      },
-      reject(error) {
-        share.close();
-        reject(error);
-      },
-      options: encoderOptions(call, endpoint, { hideReasoning: hides }),
-      continueUpstream: send,
-      abortUpstream: () => exchange?.abort(),
-    });
-    stop = (error) => {
+    }
+
+    function stop(error: GatewayError): void {
       stopped = true;
       carried.onHangUp();
       exchange?.abort();
       receiver.fail(error);
-    };
+    }
+
+    const removeClientListener = client.onCancel(() =>
+      stop(new GatewayError('client_closed', 'The client left before the end.')),
+    );
+    const removeStoppingListener = stopping?.onCancel(() => stop(new GatewayError('unavailable', STOPPED)));
+
+    function settle(): void {
+      removeClientListener();
+      removeStoppingListener?.();
+    }
+
+    const receiver = respond({
+      call,
+      endpoint,
+      planned,
+      reply,
+      share,
+      timer,
+      memory: options.memory,
+      pictures: options.pictures,
+      keepAlive: options.keepAlive,
+      assembler: planned.path === 'translated' ? createResponseAssembler(planned) : undefined,
+      options: encoderOptions(call, endpoint, { hideReasoning: planned.request?.reasoning?.visible === false }),
+      routingHeaders: carried.routingHeaders,
+      charge: carried.charge,
+      continueUpstream: send,
+      abortUpstream: () => exchange?.abort(),
+      resolve(result) {
+        settle();
+        reply.onDone(share.close);
+        resolve(result);
+      },
+      reject(error) {
+        settle();
+        share.close();
+        reject(error);
+      },
+    });
     send(planned.body);
-    client.addEventListener('abort', onClientClosed);
-    options.stopping?.addEventListener('abort', onStopping);
-  }).finally(() => {
-    client.removeEventListener('abort', onClientClosed);
-    options.stopping?.removeEventListener('abort', onStopping);
   });
 }
 
@@ -147,7 +156,7 @@ function watched(
 ): UpstreamReceiver {
   let started = false;
   return {
-    ...receiver,
+    end: receiver.end,
     sent: onSent,
     head(status, headers) {
       onStatus(status);
@@ -181,9 +190,11 @@ function upstreamRequest(
     ...call.onAttempt?.(),
   };
   if (planned.path !== 'translated') {
-    for (const [from, to] of Object.entries(call.protocol.forwardedHeaders)) {
+    const { forwardedHeaders } = call.protocol;
+    for (const from in forwardedHeaders) {
       const value = call.headers[from];
-      if (typeof value === 'string') headers[to] = value;
+      const to = forwardedHeaders[from];
+      if (typeof value === 'string' && to !== undefined) headers[to] = value;
     }
   }
   const { model } = planned.target;

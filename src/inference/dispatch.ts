@@ -1,5 +1,6 @@
 /** Dispatch: tries the endpoints of a call in order until one answers, while nothing was written to the client. */
 
+import { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { yieldIfLarge } from '../core/json/body.ts';
 import type { Attempt } from '../routing/attempt.ts';
@@ -24,6 +25,8 @@ export interface DispatchOptions extends AttemptOptions {
   total: number;
   /** Meter of the usage of attempts; absent if usage is not recorded. */
   meter?: UsageMeter;
+  /** Called once at the end, also if the call fails. */
+  onEnded?(): void;
 }
 
 /** A call in progress: its attempts, and the facts for response headers. */
@@ -32,8 +35,8 @@ interface DispatchState {
   route: RoutingDecision;
   reply: Reply;
   options: DispatchOptions;
-  /** Aborted when the client disconnects. */
-  client: AbortSignal;
+  /** Cancelled when the client disconnects. */
+  client: Cancellation;
   started: number;
   attempts: Attempt[];
 }
@@ -55,31 +58,41 @@ export async function dispatch(
   reply: Reply,
   options: DispatchOptions,
 ): Promise<DispatchOutcome> {
-  const client = new AbortController();
-  reply.onClose(() => client.abort());
+  const client = new Cancellation();
+  reply.onClose(() => client.cancel());
   const started = options.timer.now();
-  const journey: DispatchState = { call, route, reply, options, client: client.signal, started, attempts: [] };
+  const journey: DispatchState = { call, route, reply, options, client, started, attempts: [] };
   options.state.retries.deposit();
-  const { finish, ...ended } = await tryCandidates(journey);
-  const outcome = outcomeOf(journey, ended);
-  await options.meter?.close(endingOf(outcome));
-  finish?.();
-  return outcome;
+  try {
+    const ended = await tryCandidates(journey);
+    const outcome = outcomeOf(journey, ended);
+    await options.meter?.close(endingOf(outcome));
+    ended.finish?.();
+    return outcome;
+  } finally {
+    options.onEnded?.();
+  }
 }
 
 function outcomeOf(
   { attempts, started, client, options }: DispatchState,
-  ended: Omit<CandidatesResult, 'finish'>,
+  { status, endpoint, usage, facts, partial, abandoned, error }: CandidatesResult,
 ): DispatchOutcome {
   const last = attempts.at(-1);
-  const before = attempts.slice(0, -1).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
+  let before = 0;
+  for (const attempt of attempts) if (attempt !== last) before += attempt.milliseconds;
   return {
-    ...ended,
+    status: client.isCancelled ? 'client-closed' : status,
     attempts,
+    endpoint,
     path: last?.path,
     milliseconds: options.timer.now() - started,
-    ...(last?.firstByte !== undefined && { firstByte: before + last.firstByte }),
-    ...(client.aborted && { status: 'client-closed' as const, error: undefined }),
+    firstByte: last?.firstByte === undefined ? undefined : before + last.firstByte,
+    facts,
+    usage,
+    partial,
+    abandoned,
+    error: client.isCancelled ? undefined : error,
   };
 }
 
@@ -100,7 +113,7 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
   let abandoned: CandidatesResult | undefined;
   for (const place of route.candidates) {
     const planned = await planFor(journey, place);
-    if (client.aborted) break;
+    if (client.isCancelled) break;
     if (planned instanceof GatewayError) {
       if (!UNSUPPORTED.includes(planned.code)) return { status: 'refused', error: planned };
       unable ??= planned;
@@ -120,10 +133,10 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
     refusal = { error: ended.error, place };
-    if (client.aborted || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
+    if (client.isCancelled || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
   // If all endpoints are in cooldown, one is tried anyway.
-  if (rested && !refusal && !unable && !client.aborted) return attempt(journey, rested.place, rested.planned);
+  if (rested && !refusal && !unable && !client.isCancelled) return attempt(journey, rested.place, rested.planned);
   const error = refusal?.error ?? unable ?? noEndpointError(route);
   const { endpoint } = abandoned ?? refusal?.place ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
@@ -150,8 +163,9 @@ async function planFor(
 ): Promise<Plan | GatewayError> {
   const { memory, prepare } = options;
   try {
-    await yieldIfLarge(call.bytes.length);
-    const planned = await plan(call, place.endpoint, { prepare, memory, signal: client });
+    const pause = yieldIfLarge(call.bytes.length);
+    if (pause) await pause;
+    const planned = await plan(call, place.endpoint, { prepare, memory, client });
     return route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
   } catch (error) {
     return toGatewayError(error);
@@ -177,7 +191,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     trial.abandoned();
     throw error;
   }
-  if (client.aborted) {
+  if (client.isCancelled) {
     trial.abandoned();
     return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
   }
@@ -186,7 +200,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     const relayed = await runAttempt(carried, options, { client, until: started + options.total });
     elapse();
     record.error = relayed.error?.code;
-    if (client.aborted || (relayed.error && isOurs(relayed.error))) trial.abandoned();
+    if (client.isCancelled || (relayed.error && isOurs(relayed.error))) trial.abandoned();
     else if (relayed.error) trial.failed(relayed.error);
     else {
       trial.succeeded();
@@ -197,7 +211,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
-    if (client.aborted || isOurs(error)) trial.abandoned();
+    if (client.isCancelled || isOurs(error)) trial.abandoned();
     else if (mayFallBack(error)) trial.failed(error);
     else trial.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);

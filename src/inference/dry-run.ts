@@ -1,5 +1,6 @@
 /** Dry run: the request an endpoint would receive, without network access. */
 
+import { Cancellation } from '../core/cancellation.ts';
 import { toGatewayError } from '../core/errors.ts';
 import type { RequestPath } from '../routing/attempt.ts';
 import type { RunnableCandidate } from '../routing/decision.ts';
@@ -22,9 +23,12 @@ export async function dryPlan(
   place: RunnableCandidate,
   { requireParameters }: RoutingPolicy,
 ): Promise<DryPlan> {
-  const { signal } = new AbortController();
   try {
-    const planned = await plan(call, place.endpoint, { prepare: async () => {}, memory: createStateMemory(), signal });
+    const planned = await plan(call, place.endpoint, {
+      prepare: async () => {},
+      memory: createStateMemory(),
+      client: new Cancellation(),
+    });
     const loss = requireParameters ? refusalOfLoss(planned, place) : undefined;
     return loss ? { unable: loss.message } : { path: planned.path, dropped: planned.dropped };
   } catch (error) {

@@ -20,7 +20,7 @@ export interface InferenceCall {
   /** The parsed and validated `bytes`. */
   body: Json;
   /** Output limit for an endpoint, if the key has a budget. */
-  limitOf?(endpoint: Endpoint): OutputLimit;
+  limitOf?: ((endpoint: Endpoint) => OutputLimit) | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
 }

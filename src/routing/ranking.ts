@@ -34,7 +34,8 @@ export function rank<Any extends Candidate>(
   context: RankingContext,
 ): Ranking<Any> {
   const [only] = candidates;
-  if (only && candidates.length === 1 && policy === NO_POLICY && !only.unusable) return { ranked: [only], excluded: [] };
+  if (only && candidates.length === 1 && policy === NO_POLICY && !only.unusable)
+    return { ranked: [only], excluded: [] };
   const exclusion = createExclusion(policy, candidates);
   const excluded: ExcludedCandidate<Any>[] = [];
   const allowed: Any[] = [];

@@ -166,7 +166,6 @@ function connectionError(cause: unknown, started: boolean): GatewayError {
 }
 
 function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEvents): Transport {
-  const url = new URL(request.url);
   let controller: Dispatcher.DispatchController | undefined;
   let aborted = false;
   let paused = false;
@@ -191,13 +190,9 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
       events.fail(error);
     },
   };
-  const options = {
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method: request.method,
-    body: request.body ?? null,
-  };
-  agent.dispatch({ ...options, headers: request.headers }, handler);
+  const { origin, path } = splitUrl(request.url);
+  const { method, headers, body = null } = request;
+  agent.dispatch({ origin, path, method, body, headers }, handler);
 
   return {
     pause() {
@@ -215,9 +210,33 @@ function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEve
   };
 }
 
+/** Most requests go to a few URLs, and parsing one takes longer than looking it up. */
+const knownUrls = new Map<string, SplitUrl>();
+const MAX_KNOWN_URLS = 1000;
+
+interface SplitUrl {
+  origin: string;
+  /** With the query. */
+  path: string;
+}
+
+function splitUrl(text: string): SplitUrl {
+  const known = knownUrls.get(text);
+  if (known) return known;
+  const { origin, pathname, search } = new URL(text);
+  if (knownUrls.size >= MAX_KNOWN_URLS) knownUrls.clear();
+  const split = { origin, path: pathname + search };
+  knownUrls.set(text, split);
+  return split;
+}
+
 /** None of the headers that the gateway reads may occur twice, so the first value is used. */
 function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]));
+  for (const name in headers) {
+    const value = headers[name];
+    if (Array.isArray(value)) headers[name] = value[0];
+  }
+  return headers as Record<string, string | undefined>;
 }
 
 function runLocal(request: UpstreamRequest, local: LocalUpstream, events: TransportEvents): Transport {

@@ -1,6 +1,7 @@
 /** What must hold of every codec, whatever it is given. Each check throws an assertion error for what does not. */
 
 import assert from 'node:assert/strict';
+import { Cancellation } from '../../src/core/cancellation.ts';
 import type { OpenPart } from '../../src/core/chat.ts';
 import type { GatewayError } from '../../src/core/errors.ts';
 import { readBody } from '../../src/core/json/body.ts';
@@ -51,7 +52,7 @@ export const RULES: readonly ModelRules[] = [
   { reasoning: 'always', tokenField: 'max_tokens', systemRole: 'developer', midSystem: true, maxOutput: 500 },
 ];
 
-const signal = new AbortController().signal;
+const cancellation = new Cancellation();
 
 /** State of calls that clients of the seeds may have lost. */
 const memory = createStateMemory();
@@ -78,7 +79,7 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
       for (const endpoint of endpoints) {
         if (operation.name === 'count-tokens' && !endpoint.dialect.countsTokens) continue;
         await bounded(async () => {
-          const planned = await plan(call, endpoint, { prepare: async () => {}, memory, signal });
+          const planned = await plan(call, endpoint, { prepare: async () => {}, memory, client: cancellation });
           assert.ok(isObject(JSON.parse(planned.body.toString('utf8'))), 'the body for the upstream is no object');
         });
       }

@@ -28,8 +28,8 @@ function wish(settings: KeySettings, { tokens = 0, cost = '0', model = MODEL } =
   return { key: { id: 'key-1', settings }, model, tokens, cost: moneyOf(cost) };
 }
 
-async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
-  const error = await promise.then(
+async function refusal(promise: unknown): Promise<GatewayError> {
+  const error = await Promise.resolve(promise).then(
     () => assert.fail('it was admitted'),
     (thrown) => thrown,
   );

@@ -20,12 +20,26 @@ export interface ReadOptions {
   names?: KnownNames;
 }
 
-/** Throws `invalid_request`, also for a repeated name in one object. */
-export async function readBody(bytes: Buffer, { limits, names }: ReadOptions = {}): Promise<Json> {
+/**
+ * Reads a small body at once and a large one in slices. Throws and rejects with `invalid_request`, also for a repeated name
+ * in one object.
+ */
+export function readBody(bytes: Buffer, { limits, names }: ReadOptions = {}): Json | Promise<Json> {
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
-  await yieldIfLarge(bytes.length);
+  if (bytes.length > LARGE_BODY_BYTES) return readLargeBody(bytes, { limits, names });
+  const values = guard(bytes, limits, createNameWatch(names));
+  return values > SMALL_VALUES ? readLargeBody(bytes, { limits, names }) : checkedBody(parse(() => read(bytes)));
+}
+
+async function readLargeBody(bytes: Buffer, { limits, names }: ReadOptions): Promise<Json> {
+  await yieldToEventLoop();
   const values = await guardInSlices(bytes, limits, createNameWatch(names));
-  const body = await parse(bytes, values);
+  if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return checkedBody(parse(() => read(bytes)));
+  await yieldToEventLoop();
+  return checkedBody(await readInSlices(bytes).catch(refuseSyntax));
+}
+
+function checkedBody(body: Json): Json {
   if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
   return body;
 }
@@ -45,22 +59,24 @@ async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watc
 /** Size from which each pass over a body takes noticeable time. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
-/** Yields to the event loop between two passes over a body of this size. */
-export async function yieldIfLarge(size: number): Promise<void> {
-  if (size > LARGE_BODY_BYTES) await yieldToEventLoop();
+/** Yields to the event loop between two passes over a body of this size; undefined for a small one. */
+export function yieldIfLarge(size: number): Promise<void> | undefined {
+  return size > LARGE_BODY_BYTES ? yieldToEventLoop() : undefined;
 }
 
-async function parse(bytes: Buffer, values: number): Promise<Json> {
+function parse(readText: () => Json): Json {
   try {
-    if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return read(bytes);
-    await yieldToEventLoop();
-    return await readInSlices(bytes);
+    return readText();
   } catch (cause) {
-    const text = String((cause as Error).message);
-    const where = /position (\d+)/.exec(text);
-    const hint = where ? ` (at position ${where[1]})` : text.includes('end of JSON') ? ' (it ends too early)' : '';
-    throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
+    return refuseSyntax(cause);
   }
+}
+
+function refuseSyntax(cause: unknown): never {
+  const text = String((cause as Error).message);
+  const where = /position (\d+)/.exec(text);
+  const hint = where ? ` (at position ${where[1]})` : text.includes('end of JSON') ? ' (it ends too early)' : '';
+  throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
 }
 
 /** Serializes a body derived from one of `size` bytes. */

@@ -12,18 +12,44 @@ const CLOSE_BRACE = 125;
 /** Bytes between two yields to the event loop. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** Same result as `spanAt` for a text without repeated names, in slices, and reads no further than needed. */
-export async function findSpan(bytes: Buffer, path: readonly string[]): Promise<Span | undefined> {
+/**
+ * Same result as `spanAt` for a text without repeated names, but reads no further than needed; in slices, with a promise,
+ * if the text is large.
+ */
+export function findSpan(bytes: Buffer, path: readonly string[]): Span | undefined | Promise<Span | undefined> {
+  const search = searchSpan(bytes, path);
+  return bytes.length <= SLICE_BYTES ? runAtOnce(search) : runInSlices(search);
+}
+
+type Search<Found> = Generator<void, Found, void>;
+
+function runAtOnce<Found>(search: Search<Found>): Found {
+  for (;;) {
+    const step = search.next();
+    if (step.done) return step.value;
+  }
+}
+
+async function runInSlices<Found>(search: Search<Found>): Promise<Found> {
+  for (;;) {
+    const step = search.next();
+    if (step.done) return step.value;
+    await yieldToEventLoop();
+  }
+}
+
+/** Yields after each slice. */
+function* searchSpan(bytes: Buffer, path: readonly string[]): Search<Span | undefined> {
   let span: Span = { start: 0, end: bytes.length };
   for (const name of path) {
-    const found = await findMember(bytes, span, name);
+    const found = yield* searchMember(bytes, span, name);
     if (!found) return undefined;
     span = found;
   }
   return span;
 }
 
-async function findMember(bytes: Buffer, { start, end }: Span, name: string): Promise<Span | undefined> {
+function* searchMember(bytes: Buffer, { start, end }: Span, name: string): Search<Span | undefined> {
   let position = skipSpace(bytes, start);
   if (bytes[position] !== OPEN_BRACE) return undefined;
   while (bytes[position] === OPEN_BRACE || bytes[position] === COMMA) {
@@ -34,7 +60,7 @@ async function findMember(bytes: Buffer, { start, end }: Span, name: string): Pr
     const walk: ValueWalk = { position: valueStart, depth: 0 };
     while (!walkValue(bytes, walk, Math.min(walk.position + SLICE_BYTES, end))) {
       if (walk.position >= end) return undefined;
-      await yieldToEventLoop();
+      yield;
     }
     if (isName(bytes.toString('utf8', keyStart, keyEnd), name)) return { start: valueStart, end: walk.position };
     position = skipSpace(bytes, walk.position);

@@ -1,6 +1,7 @@
 /** Media URLs: fetches media for targets that don't fetch URLs, and refuses private addresses for targets that do. */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Cancellation } from '../../core/cancellation.ts';
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import { type ErrorCode, GatewayError } from '../../core/errors.ts';
 import { mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
@@ -14,7 +15,8 @@ export interface MediaNeeds {
   typed: boolean;
   /** The target fetches no URLs. */
   inline: boolean;
-  signal?: AbortSignal;
+  /** Cancelled when the client disconnects. */
+  client?: Cancellation;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -38,13 +40,12 @@ const PROVIDERS_OWN =
 export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetchBytes: FetchBytes): Promise<void> {
   const parts = [...mediaOf(request)];
   for (const part of parts) detectType(part);
-  const partsByUrl = Map.groupBy(
-    parts.filter((part) => mustFetch(part, needs)),
-    (part) => part.url ?? '',
-  );
+  const fetched = parts.filter((part) => mustFetch(part, needs));
+  if (fetched.length === 0) return;
+  const partsByUrl = Map.groupBy(fetched, (part) => part.url ?? '');
   const gate = createSemaphore(PARALLEL);
   const stop = new AbortController();
-  const signal = needs.signal ? AbortSignal.any([needs.signal, stop.signal]) : stop.signal;
+  const signal = needs.client ? AbortSignal.any([needs.client.signal, stop.signal]) : stop.signal;
   let total = 0;
 
   async function inline(url: string, [first, ...others]: MediaPart[]): Promise<void> {
@@ -59,7 +60,8 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
   try {
     await Promise.all([...partsByUrl].map(([url, places]) => gate(() => inline(url, places), signal)));
   } catch (thrown) {
-    if (needs.signal?.aborted) throw new GatewayError('client_closed', 'The request was cancelled.', { cause: thrown });
+    if (needs.client?.isCancelled)
+      throw new GatewayError('client_closed', 'The request was cancelled.', { cause: thrown });
     throw thrown;
   } finally {
     stop.abort();

@@ -2,7 +2,8 @@
 
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { findSpan } from '../../core/json/find.ts';
-import { copyJson, isObject, type Json, splice, valueAt } from '../../core/json/json.ts';
+import { copyJson, isObject, type Json, type Span, valueAt } from '../../core/json/json.ts';
+import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation, Operation, Target } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -17,44 +18,86 @@ interface Way {
 }
 
 /** The client's bytes if nothing must change, else its JSON with the changes of the gateway and the dialect. */
-export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, { target, memory }: Way): Promise<Plan> {
+export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, way: Way): Promise<Plan> {
   const { protocol, operation, bytes } = call;
+  const { target } = way;
   // An upstream inside the gateway does not validate requests itself.
   if (endpoint.provider.local) operation.check(call.body);
+  const usage = streamUsageToAdd(call);
+  const addsUsage = usage !== undefined && call.body[usage.field] === undefined;
+  const pause = yieldIfLarge(bytes.length);
+  if (pause) await pause;
+  if (mayChange(call, endpoint, way.memory) || (usage && !addsUsage)) {
+    const { body, isChanged, dropped } = changedBody(call, endpoint, { ...way, usage });
+    if (isChanged || (usage && !addsUsage)) {
+      renameModel(body, operation, target);
+      const written = await writeBody(body, bytes.length);
+      return { path: 'patched', upstream: protocol, operation, target, body: written, dropped };
+    }
+  }
+  const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
+  const renamed = respell(bytes, { operation, target, prefix });
+  const body = renamed instanceof Promise ? await renamed : renamed;
+  return { path: 'passthrough', upstream: protocol, operation, target, body, dropped: NOTHING };
+}
+
+const NOTHING: string[] = [];
+
+/** Whether a body needs to be looked at member by member; false for most. */
+function mayChange(
+  { body, bytes, operation, limitOf }: InferenceCall,
+  endpoint: Endpoint,
+  memory: StateMemory,
+): boolean {
+  return (
+    operation.name === 'embed' ||
+    limitOf !== undefined ||
+    endpoint.options !== undefined ||
+    (operation.name === 'complete' && endpoint.dialect.adapt !== undefined) ||
+    operation.gatewayFields.some((field) => body[field] !== undefined) ||
+    mayHoldState(bytes, operation, memory)
+  );
+}
+
+/** How the letters of an envelope may be written besides: all of them have codes below 256. */
+const ESCAPED_LETTER = '\\u00';
+
+function mayHoldState(bytes: Buffer, { state }: Operation, memory: StateMemory): boolean {
+  if (!state) return false;
+  if (bytes.includes(ENVELOPE_MARK) || bytes.includes(ESCAPED_LETTER)) return true;
+  return memory.hasOwners() && state.fields.some((field) => bytes.includes(`"${field}"`));
+}
+
+interface ChangedBody {
+  body: Json;
+  isChanged: boolean;
+  dropped: string[];
+}
+
+/** A copy of the client's body with all changes but those that splicing can make. */
+function changedBody(
+  call: InferenceCall,
+  endpoint: Endpoint,
+  { target, memory, usage }: Way & { usage: CompleteOperation['streamUsage'] },
+): ChangedBody {
+  const { operation } = call;
   const body = copyJson(call.body);
-  await yieldIfLarge(bytes.length);
-  let changed = false;
+  let isChanged = false;
   for (const field of operation.gatewayFields) {
     if (body[field] === undefined) continue;
     delete body[field];
-    changed = true;
+    isChanged = true;
   }
   memory.wrapForeignState(body, operation, target.origin);
-  changed = operation.state?.restore(body, target.origin) || changed;
-  changed = addOptions(body, endpoint) || changed;
-  const usage = streamUsageToAdd(call);
-  const addsUsage = usage !== undefined && body[usage.field] === undefined;
-  if (usage) {
-    changed ||= !addsUsage;
-    body[usage.field] = { ...body[usage.field], ...usage.value };
-  }
-  if (operation.name === 'embed') changed = operation.adjust(body, target) || changed;
-  const adapted = operation.name === 'complete' ? endpoint.dialect.adapt?.(body, target.rules) : undefined;
-  const limit = operation.name === 'complete' ? call.limitOf?.(endpoint) : undefined;
-  if (limit && operation.name === 'complete') {
-    changed = keepWithin(body, limit, { operation, rules: target.rules }) || changed;
-  }
-  if (changed || adapted?.changed) {
-    renameModel(body, operation, target);
-    const bytes = await writeBody(body, call.bytes.length);
-    return { path: 'patched', upstream: protocol, operation, target, body: bytes, dropped: adapted?.dropped ?? [] };
-  }
-
-  await yieldIfLarge(bytes.length);
-  const renamed = await respell(bytes, operation, target);
-  const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
-  const spliced = prefix === '' ? renamed : insertFirst(renamed, prefix);
-  return { path: 'passthrough', upstream: protocol, operation, target, body: spliced, dropped: [] };
+  isChanged = operation.state?.restore(body, target.origin) || isChanged;
+  isChanged = addOptions(body, endpoint) || isChanged;
+  if (usage) body[usage.field] = { ...body[usage.field], ...usage.value };
+  if (operation.name === 'embed') isChanged = operation.adjust(body, target) || isChanged;
+  if (operation.name !== 'complete') return { body, isChanged, dropped: NOTHING };
+  const adapted = endpoint.dialect.adapt?.(body, target.rules);
+  const limit = call.limitOf?.(endpoint);
+  if (limit) isChanged = keepWithin(body, limit, { operation, rules: target.rules }) || isChanged;
+  return { body, isChanged: isChanged || adapted?.changed === true, dropped: adapted?.dropped ?? NOTHING };
 }
 
 /** Usage is always requested for an upstream stream, but shown to the client only if it requested it. */
@@ -63,15 +106,37 @@ function streamUsageToAdd({ operation, stream, body }: InferenceCall): CompleteO
   return usage?.asked(body) ? undefined : usage;
 }
 
-async function respell(bytes: Buffer, { requestModel }: Operation, target: Target): Promise<Buffer> {
-  const { paths, required, spell } = requestModel;
+interface Respelling {
+  operation: Operation;
+  target: Target;
+  /** Members to insert first, each with a comma. */
+  prefix: string;
+}
+
+function respell(bytes: Buffer, { operation, target, prefix }: Respelling): Buffer | Promise<Buffer> {
+  const { paths, required, spell } = operation.requestModel;
   const name = JSON.stringify(spell(target.model));
-  const found = await Promise.all(paths.map((path) => findSpan(bytes, path)));
-  const spans = found.filter((span) => span !== undefined);
-  const [first] = paths;
-  if (spans.length === 0 && required && first) return insertFirst(bytes, `${JSON.stringify(first[0])}:${name},`);
-  // From last to first, so that earlier offsets stay valid.
-  return spans.sort((one, other) => other.start - one.start).reduce((text, span) => splice(text, span, name), bytes);
+  const found = paths.map((path) => findSpan(bytes, path));
+  const isLarge = found.some((span) => span instanceof Promise);
+  return isLarge ? Promise.all(found).then(spliced) : spliced(found as (Span | undefined)[]);
+
+  function spliced(named: readonly (Span | undefined)[]): Buffer {
+    const spans = named.filter((span) => span !== undefined).sort((one, other) => one.start - other.start);
+    const [first] = paths;
+    const isMissing = spans.length === 0 && required && first !== undefined;
+    const members = prefix + (isMissing ? `${JSON.stringify(first[0])}:${name},` : '');
+    const pieces: Buffer[] = [];
+    let position = 0;
+    if (members !== '') {
+      position = bytes.indexOf('{') + 1;
+      pieces.push(bytes.subarray(0, position), Buffer.from(members));
+    }
+    for (const { start, end } of spans) {
+      pieces.push(bytes.subarray(position, start), Buffer.from(name));
+      position = end;
+    }
+    return pieces.length === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(position)]);
+  }
 }
 
 function renameModel(body: Json, { requestModel }: Operation, target: Target): void {
@@ -81,9 +146,4 @@ function renameModel(body: Json, { requestModel }: Operation, target: Target): v
     const last = path.at(-1) as string;
     if (isObject(holder) && holder[last] !== undefined) holder[last] = spell(target.model);
   }
-}
-
-function insertFirst(bytes: Buffer, members: string): Buffer {
-  const open = bytes.indexOf('{') + 1;
-  return splice(bytes, { start: open, end: open }, members);
 }

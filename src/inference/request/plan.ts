@@ -1,6 +1,7 @@
 /** Request plan: chooses the request path to an endpoint (passthrough, patched or translated) and builds the upstream body. */
 
 import { answerIdOf } from '../../core/answer-id.ts';
+import type { Cancellation } from '../../core/cancellation.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import type { Target } from '../../core/operation.ts';
 import { protocolOf } from '../../protocols/index.ts';
@@ -12,21 +13,17 @@ import { planPassthrough } from './passthrough.ts';
 import type { Plan } from './planned-request.ts';
 
 /** A change to the decoded request that needs I/O, e.g. fetching an image for an upstream that fetches no URLs. */
-export type Prepare = (request: ChatRequest, endpoint: Endpoint, signal: AbortSignal) => Promise<void>;
+export type Prepare = (request: ChatRequest, endpoint: Endpoint, client: Cancellation) => Promise<void>;
 
 export interface PlanOptions {
   prepare: Prepare;
   memory: StateMemory;
-  /** Aborted when the client disconnects. */
-  signal: AbortSignal;
+  /** Cancelled when the client disconnects. */
+  client: Cancellation;
 }
 
-/** Throws `unsupported_*` or `invalid_request`, with the client's field names, if the endpoint cannot handle the request. */
-export async function plan(
-  call: InferenceCall,
-  endpoint: Endpoint,
-  { prepare, memory, signal }: PlanOptions,
-): Promise<Plan> {
+/** Throws and rejects with `unsupported_*` or `invalid_request`, with the client's field names, if the endpoint cannot handle the request. */
+export function plan(call: InferenceCall, endpoint: Endpoint, { prepare, memory, client }: PlanOptions): Promise<Plan> {
   const upstream = protocolOf(endpoint.dialect.protocol);
   const target: Target = {
     origin: originOf(endpoint),
@@ -37,7 +34,7 @@ export async function plan(
   if (upstream === call.protocol) return planPassthrough(call, endpoint, { target, memory });
   const complete = async (request: ChatRequest): Promise<void> => {
     memory.restore(call.owner, target.origin, request.turns);
-    await prepare(request, endpoint, signal);
+    await prepare(request, endpoint, client);
   };
   return handlerOf(call.operation).translate(call, endpoint, { upstream, target, complete });
 }

@@ -9,6 +9,8 @@ import { wrap } from '../../core/opaque.ts';
 import type { Operation } from '../../core/operation.ts';
 
 export interface StateOwners {
+  /** Whether any state is recorded. */
+  hasOwners(): boolean;
   /** Records `origin` as the owner of the state in an answer or a part of one. */
   recordOwner(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
   /** Wraps, in place, state with a known owner other than `origin`. */
@@ -22,8 +24,10 @@ export function createStateOwners(maxValues = MAX_VALUES): StateOwners {
   const owners = new Map<string, string>();
 
   return {
+    hasOwners: () => owners.size > 0,
     recordOwner(body, { state }, origin) {
-      visit(body, state?.fields ?? [], (value) => {
+      if (!state) return;
+      visit(body, state.fields, (value) => {
         const key = digest(value);
         owners.delete(key);
         owners.set(key, origin);

@@ -1,0 +1,35 @@
+/** Cancellation: a flag with listeners. An `AbortSignal`, which costs as much as all the rest of a small request, is made only for those that need one. */
+
+export class Cancellation {
+  #isCancelled = false;
+  #listeners: (() => void)[] = [];
+  #controller: AbortController | undefined;
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /** Of this cancellation, for functions of the platform. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#isCancelled) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  /** Calls the listeners, once. */
+  cancel(): void {
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+    this.#controller?.abort();
+  }
+
+  /** `listener` is called when it is cancelled, not where it already is. Returns a function that removes the listener. */
+  onCancel(listener: () => void): () => void {
+    this.#listeners.push(listener);
+    return () => {
+      const index = this.#listeners.indexOf(listener);
+      if (index >= 0) this.#listeners.splice(index, 1);
+    };
+  }
+}
