@@ -145,6 +145,8 @@ export interface StateAccess {
    * removed together with the reasoning that it signs. Returns whether the body changed.
    */
   restore(body: Json, origin: string): boolean;
+  /** `restore` changes no body whose text, without escapes, holds none of these. */
+  readonly marks: readonly string[];
 }
 
 /** Members of every operation. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { Cancellation } from '../../src/core/cancellation.ts';
 import type { ChatRequest, MediaPart, Part } from '../../src/core/chat.ts';
 import { inlineMedia, refusePrivateUrls } from '../../src/inference/request/media.ts';
 import { createAddressPolicy } from '../../src/net/address-policy.ts';
@@ -147,7 +148,7 @@ describe('inlineMedia', () => {
   });
 
   test('stops when the client disconnects', async () => {
-    const needs = { ...INLINE, signal: AbortSignal.abort() };
+    const needs = { ...INLINE, client: cancelled() };
     await assert.rejects(inlineMedia(requestOf(media('image', '/picture')), needs, fetchBytes), {
       code: 'client_closed',
     });
@@ -185,3 +186,9 @@ describe('refusePrivateUrls', () => {
     }
   });
 });
+
+function cancelled(): Cancellation {
+  const cancellation = new Cancellation();
+  cancellation.cancel();
+  return cancellation;
+}

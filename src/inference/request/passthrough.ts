@@ -3,7 +3,6 @@
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { findSpan } from '../../core/json/find.ts';
 import { copyJson, isObject, type Json, type Span, valueAt } from '../../core/json/json.ts';
-import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation, Operation, Target } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -59,12 +58,12 @@ function mayChange(
   );
 }
 
-/** How the letters of an envelope may be written besides: all of them have codes below 256. */
+/** Start of the escapes in which letters may be written instead: all of them have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
 function mayHoldState(bytes: Buffer, { state }: Operation, memory: StateMemory): boolean {
   if (!state) return false;
-  if (bytes.includes(ENVELOPE_MARK) || bytes.includes(ESCAPED_LETTER)) return true;
+  if (bytes.includes(ESCAPED_LETTER) || state.marks.some((mark) => bytes.includes(mark))) return true;
   return memory.hasOwners() && state.fields.some((field) => bytes.includes(`"${field}"`));
 }
 

@@ -1,6 +1,7 @@
 /** The operation `complete` of chat completions. */
 
 import { isObject, type Json, textOf } from '../../core/json/json.ts';
+import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 import type { SseEvent } from '../../core/sse.ts';
@@ -51,6 +52,7 @@ export const complete: CompleteOperation = {
     fields: ['signature', 'data', 'thought_signature'],
     modelTurns: ({ messages }) => messages.filter(({ role }: Json) => role === 'assistant'),
     restore: restoreState,
+    marks: [ENVELOPE_MARK],
   },
   encodeRequest,
   decodeResponse,

@@ -1,6 +1,7 @@
 /** Conversation body of generateContent, shared by its operations. */
 
 import type { Json } from '../../core/json/json.ts';
+import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { Headers, StateAccess } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 import { restoreState } from './state.ts';
@@ -13,6 +14,7 @@ export const state: StateAccess = {
   fields: ['thoughtSignature', 'thought_signature'],
   modelTurns: ({ contents }) => (Array.isArray(contents) ? contents.filter((turn) => turn?.role === 'model') : []),
   restore: restoreState,
+  marks: [ENVELOPE_MARK],
 };
 
 export const requestModel = {

@@ -1,6 +1,7 @@
 /** Conversation body of the messages protocol, shared by its operations. */
 
 import type { Json } from '../../core/json/json.ts';
+import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { Headers, StateAccess } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 import { restoreState } from './state.ts';
@@ -15,6 +16,7 @@ export const state: StateAccess = {
   fields: ['signature', 'data'],
   modelTurns: ({ messages }) => messages.filter(({ role }: Json) => role === 'assistant'),
   restore: restoreState,
+  marks: [ENVELOPE_MARK, '"thinking"'],
 };
 
 export const gatewayFields = ['provider', 'models'];
