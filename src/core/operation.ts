@@ -140,10 +140,7 @@ export interface StateAccess {
   readonly fields: readonly string[];
   /** The model turns of a request, which may hold state. */
   modelTurns(body: Json): Json[];
-  /**
-   * Unwraps state in a relayed body, in place: state of `origin` gets its original form, other state is
-   * removed together with the reasoning that it signs. Returns whether the body changed.
-   */
+  /** Unwraps state of `origin` in a relayed body, in place; removes other state with the reasoning it signs. Returns whether it changed. */
   restore(body: Json, origin: string): boolean;
   /** `restore` changes no body whose text, without escapes, holds none of these. */
   readonly marks: readonly string[];
