@@ -10,7 +10,6 @@ import { mayFallBack } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
-import { encodeTrace, traceOf } from '../routing/trace.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import { type AttemptContext, type AttemptOptions, runAttempt } from './attempt.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
@@ -18,6 +17,7 @@ import { plan } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
 import type { AttemptResult } from './response/context.ts';
 import type { Reply } from './response/reply.ts';
+import { routingHeadersOf } from './routing-headers.ts';
 
 export interface DispatchOptions extends AttemptOptions {
   state: RoutingState;
@@ -282,22 +282,4 @@ function learn(
   const { firstByte = record.milliseconds, milliseconds } = record;
   statistics.record(statisticsKey(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
   if (route.candidates.length + route.excluded.length > 1) bindings.bind(route.conversation, id);
-}
-
-/** Response headers about the endpoint, the attempts and the request path. */
-export function routingHeadersOf(
-  { headers }: InferenceCall,
-  { route, attempts }: { route: RoutingDecision; attempts: readonly Attempt[] },
-): Record<string, string> {
-  const last = attempts.at(-1);
-  const isRequested = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
-  return {
-    ...(last && { 'x-polygate-endpoint': asciiName(last.endpoint) }),
-    'x-polygate-attempts': String(attempts.length),
-    ...(isRequested && { 'x-polygate-trace': encodeTrace(traceOf(route, attempts)) }),
-  };
-}
-
-function asciiName(name: string): string {
-  return name.replace(/[^\x21-\x7e]/g, '?').slice(0, 300);
 }

@@ -1,0 +1,24 @@
+/** Routing headers: the endpoint, the attempts and, if the client asks for it, the trace of the decision. */
+
+import type { Attempt } from '../routing/attempt.ts';
+import type { RoutingDecision } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import { encodeTrace, traceOf } from '../routing/trace.ts';
+
+/** Response headers about the endpoint, the attempts and the request path. */
+export function routingHeadersOf(
+  { headers }: InferenceCall,
+  { route, attempts }: { route: RoutingDecision; attempts: readonly Attempt[] },
+): Record<string, string> {
+  const last = attempts.at(-1);
+  const isRequested = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
+  return {
+    ...(last && { 'x-polygate-endpoint': asciiName(last.endpoint) }),
+    'x-polygate-attempts': String(attempts.length),
+    ...(isRequested && { 'x-polygate-trace': encodeTrace(traceOf(route, attempts)) }),
+  };
+}
+
+function asciiName(name: string): string {
+  return name.replace(/[^\x21-\x7e]/g, '?').slice(0, 300);
+}
