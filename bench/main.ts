@@ -1,6 +1,6 @@
 /**
- * Benchmark `npm run bench [-- --quick | --long] [--only ROW]... [--against FOLDER] [--peers]` and
- * `npm run bench -- --check`: what a request costs, in alternation with nginx and a bare
+ * Benchmark `npm run bench [-- --quick | --long] [--only ROW]... [--against FOLDER] [--peers]`,
+ * `-- --check`, `-- --micro [WORD...]`, `-- --publish`, `-- --write-docs [FILE]`: what a request costs, in alternation with nginx and a bare
  * relay, on the loopback interface. Progress on standard error, the table on standard output, and a file in `bench/results`.
  */
 
@@ -9,8 +9,10 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { check } from './check.ts';
 import { endEverything } from './host/children.ts';
+import { runMicro } from './micro/main.ts';
+import { writePage } from './report/document.ts';
 import { describeMachine } from './report/machine.ts';
-import { commitOf, writeResults } from './report/results.ts';
+import { commitOf, replaceRows, resultsFile, writeResults } from './report/results.ts';
 import { terminalTable } from './report/table.ts';
 import { rows } from './rows/index.ts';
 import { measureRows } from './run.ts';
@@ -24,7 +26,8 @@ const LONGEST_ROW_MS = 5 * 60_000;
 const QUICK_SCALE = 0.3;
 const RAISED_PRIORITY = -10;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
@@ -32,12 +35,20 @@ const { values } = parseArgs({
     /** Compares with the baseline. */
     check: { type: 'boolean', default: false },
     'write-baseline': { type: 'boolean', default: false },
+    /** Writes docs/performance.md from the results file that is named, or else from the latest. */
+    'write-docs': { type: 'boolean', default: false },
+    /** Steps of a request without sockets; more arguments choose by a word in the name. */
+    micro: { type: 'boolean', default: false },
+    /** A complete run, then the page and the baseline. */
+    publish: { type: 'boolean', default: false },
     /** Installs other gateways. */
     peers: { type: 'boolean', default: false },
     /** Folder of another checkout. */
     against: { type: 'string' },
     /** Raises the priority of all processes of the benchmark, where the system allows it. */
     priority: { type: 'boolean', default: false },
+    /** Replaces rows of a results file by those of this run. */
+    into: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -52,6 +63,14 @@ setTimeout(() => {
   process.exit(1);
 }, LAST_ROW_MS[mode] + LONGEST_ROW_MS).unref();
 
+if (values['write-docs']) {
+  writePage(resultsFile(positionals[0]), rows);
+  process.exit(0);
+}
+if (values.micro) {
+  runMicro(positionals);
+  process.exit(0);
+}
 if (values.check) process.exit((await check({ write: values['write-baseline'], say })) ? 0 : 1);
 
 const chosen = rows.filter(({ id, isLong }) =>
@@ -73,8 +92,16 @@ const figures = await measureRows(chosen, {
   say,
 });
 const results = { date: new Date().toISOString().slice(0, 10), commit: commitOf(), mode, machine, figures };
+if (values.into) say(`written: ${replaceRows(resolve(values.into), results)}`);
 process.stdout.write(`${terminalTable(figures, rows)}`);
-if (values.only.length === 0 && !values.keep && values.against === undefined) say(`written: ${writeResults(results)}`);
+if (values.only.length === 0 && !values.keep && values.into === undefined && values.against === undefined) {
+  const file = writeResults(results);
+  say(`written: ${file}`);
+  if (values.publish) {
+    writePage(file, rows);
+    await check({ write: true, say });
+  }
+}
 process.exit(0);
 
 function say(text: string): void {

@@ -1,8 +1,8 @@
 /** Results file of a run: `bench/results/<date>-<commit>.json`. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Figure } from '../figure.ts';
 import type { Machine } from './machine.ts';
 
@@ -20,6 +20,26 @@ export function writeResults(results: Results): string {
   const file = join(RESULTS_FOLDER, `${results.date}-${results.commit}.json`);
   writeFileSync(file, `${JSON.stringify(results, undefined, 2)}\n`);
   return file;
+}
+
+/** Puts the rows of a run in the place of those of a file, whose machine and date stay. */
+export function replaceRows(file: string, { figures }: Results): string {
+  const results = readResults(file);
+  const measured = new Set(figures.map(({ row }) => row));
+  results.figures = [...results.figures.filter(({ row }) => !measured.has(row)), ...figures];
+  writeFileSync(file, `${JSON.stringify(results, undefined, 2)}\n`);
+  return file;
+}
+
+/** The file that is named, or else the one that was written last. */
+export function resultsFile(name: string | undefined): string {
+  if (name !== undefined) return resolve(name);
+  const files = readdirSync(RESULTS_FOLDER)
+    .filter((file) => /^\d{4}-/.test(file))
+    .map((file) => join(RESULTS_FOLDER, file));
+  const latest = files.sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs)[0];
+  if (latest === undefined) throw new Error('There is no results file: run the benchmark first.');
+  return latest;
 }
 
 export function readResults(file: string): Results {

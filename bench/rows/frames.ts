@@ -8,8 +8,8 @@ import { costFigures, type Row, type Run } from './row.ts';
 
 const STREAMS = 64;
 const STREAMS_EACH = 2;
-const WARM_STREAMS_EACH = 6;
-const ROUNDS = 4;
+const WARM_STREAMS_EACH = 4;
+const ROUNDS = 3;
 
 export const frameRows: readonly Row[] = [frames, translatedFrames].map((workload) => ({
   id: workload.id,

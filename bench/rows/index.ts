@@ -2,6 +2,7 @@
 
 import { frameRows } from './frames.ts';
 import { largeRows } from './large.ts';
+import { longRows } from './long.ts';
 import { memoryRow } from './memory.ts';
 import { postgresRow } from './postgres.ts';
 import { rateRows } from './rate.ts';
@@ -21,4 +22,5 @@ export const rows: readonly Row[] = [
   streamsRow,
   startRow,
   postgresRow,
+  ...longRows,
 ];

@@ -10,7 +10,7 @@ import type { Row, Run } from './row.ts';
 
 const RATES = [100, 500];
 const CONNECTIONS = 16;
-const SECONDS = 5;
+const SECONDS = 4;
 const ROUNDS = 2;
 const WARM_REQUESTS = 10_000;
 const WARM_SECONDS = 8;

@@ -1,6 +1,7 @@
 /** Whole answers of about 1.2 kB: processor time per answer, cold and warm, for each path of a request. */
 
 import { type Figure, figure } from '../figure.ts';
+import { bytesWritten } from '../host/proc.ts';
 import { alternate, type Entry, measureWindow, warmUp } from '../measure.ts';
 import { startBare } from '../subjects/bare.ts';
 import { hasNginx, startNginx } from '../subjects/nginx.ts';
@@ -15,6 +16,8 @@ const COLD_REQUESTS = 4000;
 const COLD_SECONDS = 12;
 const WARM_REQUESTS = 40_000;
 const WARM_SECONDS = 20;
+/** Share of these for other gateways. */
+const PEER_SHARE = 0.4;
 const WINDOW_SECONDS = 1.5;
 const ROUNDS = 4;
 
@@ -37,12 +40,24 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
       ...(isFirst ? [await run.batched(), ...peers] : []),
     ];
     const entries = subjects.map((subject): Entry => ({ subject, workload }));
-    await warm(run, entries, isFirst ? 1 : 0.25);
+    const isPeer = ({ subject }: Entry) => peers.includes(subject);
+    await warm(
+      run,
+      entries.filter((entry) => !isPeer(entry)),
+      isFirst ? 1 : 0.25,
+    );
+    await warm(run, entries.filter(isPeer), PEER_SHARE);
     run.say('warm windows');
+    const before = { bytes: bytesWritten(run.strict.pid), answered: run.strict.answered };
     const costs = await alternate(entries, {
       ...{ rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections: CONNECTIONS, seconds: WINDOW_SECONDS },
     });
-    return [...cold, ...costFigures(workload.id, 'cpu warm', costs)];
+    const written = (bytesWritten(run.strict.pid) - before.bytes) / (run.strict.answered - before.answered) / 1024;
+    return [
+      ...cold,
+      ...costFigures(workload.id, 'cpu warm', costs),
+      figure({ row: workload.id, subject: 'strict', metric: 'written', value: written, unit: 'KiB' }),
+    ];
   } finally {
     for (const peer of peers) await peer.stop();
   }

@@ -1,11 +1,11 @@
 /**
- * Benchmark of a relayed stream frame, in nanoseconds, without sockets. `node bench/relay.ts [FILE]`: where FILE is the
+ * Benchmark of a relayed stream frame, in nanoseconds, without sockets. `node bench/micro/relay.ts [FILE]`: where FILE is the
  * `relay-stream.ts` of another version, both are measured in turns, and the ratio holds on a noisy machine.
  */
 
 import { join, resolve } from 'node:path';
-import type { createRelay } from '../src/inference/response/relay-stream.ts';
-import type { protocols } from '../src/protocols/index.ts';
+import type { createRelay } from '../../src/inference/response/relay-stream.ts';
+import type { protocols } from '../../src/protocols/index.ts';
 
 interface Version {
   createRelay: typeof createRelay;
@@ -26,7 +26,7 @@ const FORMS: Record<string, (text: string) => string> = {
     `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0 }], modelVersion: 'm', responseId: 'r' })}\r\n\r\n`,
 };
 
-const here = join(import.meta.dirname, '../src/inference/response/relay-stream.ts');
+const here = join(import.meta.dirname, '../../src/inference/response/relay-stream.ts');
 const files = [here, ...process.argv.slice(2, 3).map((file) => resolve(file))];
 const versions = await Promise.all(files.map(load));
 

@@ -1,0 +1,74 @@
+/** The generated part of docs/performance.md: the table of a results file between two markers, and the plots beside it. */
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Figure } from '../figure.ts';
+import { plotsOf } from './plots.ts';
+import { type Results, readResults } from './results.ts';
+import { amount } from './table.ts';
+import { targetOf } from './targets.ts';
+
+export const PAGE = join(import.meta.dirname, '../../docs/performance.md');
+const PLOTS = join(import.meta.dirname, '../../docs/performance');
+const START = '<!-- results: written by npm run bench -- --write-docs -->';
+const END = '<!-- end of results -->';
+const HEADERS = ['Case', 'Program', 'Measure', 'Value', 'x nginx', 'x bare', 'Target'];
+
+interface Titled {
+  id: string;
+  title: string;
+}
+
+/** `path` is that of a results file. */
+export function writePage(path: string, rows: readonly Titled[]): void {
+  const results = readResults(path);
+  mkdirSync(PLOTS, { recursive: true });
+  for (const [name, svg] of Object.entries(plotsOf(results, rows))) writeFileSync(join(PLOTS, name), svg);
+  const { before, after } = partsOf(readFileSync(PAGE, 'utf8'));
+  writeFileSync(PAGE, `${before}${START}\n\n${generated(results, basename(path), rows)}\n\n${END}${after}`);
+}
+
+/** What stands between the markers of a page. */
+export function generatedPart(page: string): string {
+  return partsOf(page).inner.trim();
+}
+
+export function generated(results: Results, file: string, rows: readonly Titled[]): string {
+  const lines = rows.flatMap(({ id, title }) =>
+    results.figures.filter(({ row }) => row === id).map((one, index) => cellsOf(one, index === 0 ? title : '')),
+  );
+  return [provenance(results, file), table([HEADERS, ...lines])].join('\n\n');
+}
+
+function provenance({ date, commit, mode, machine }: Results, file: string): string {
+  const { cores, processor, memoryGiB, kernel, node, load, nginx, priority, disk } = machine;
+  return [
+    `Commit ${commit}, ${date}, a ${mode} run, in [${file}](../bench/results/${file}).`,
+    `The machine: ${cores} cores (${processor}), ${memoryGiB} GiB of memory, Linux ${kernel}, Node ${node};`,
+    `store ${disk === 'disk' ? 'on a disk' : 'in memory'}; ${nginx ? 'with nginx' : 'without nginx'};`,
+    `load average before the run ${load}${priority ? '; the processes of the benchmark at a raised priority' : ''}.`,
+  ].join('\n');
+}
+
+function cellsOf(one: Figure, title: string): string[] {
+  const ratio = (value: number | undefined) => (value === undefined ? '' : value.toFixed(value < 10 ? 2 : 1));
+  return [
+    ...[title, one.subject, one.metric, `${amount(one.value)} ${one.unit}${one.note ? ` (${one.note})` : ''}`],
+    ...[ratio(one.toNginx), ratio(one.toBare), targetOf(one)],
+  ];
+}
+
+function table(lines: readonly string[][]): string {
+  const widths = HEADERS.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
+  const row = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [head = [], ...rest] = lines;
+  return [row(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest.map(row)].join('\n');
+}
+
+function partsOf(page: string): { before: string; inner: string; after: string } {
+  const [before = '', rest] = page.split(START);
+  const [inner, after] = rest?.split(END) ?? [];
+  if (inner === undefined || after === undefined) throw new Error('docs/performance.md lacks its markers.');
+  return { before, inner, after };
+}
