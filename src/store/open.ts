@@ -21,11 +21,13 @@ export interface OpenStoreOptions {
   role: 'owner' | 'guest';
   /** Whether to create a missing store; by default only the owner does. */
   createIfMissing?: boolean;
+  /** Time that a write to the embedded store waits for another process. */
+  lockTimeoutMs?: number;
 }
 
 /** Throws `not_found` and `unavailable` with a message for the operator. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { data, postgres, encryption, role, createIfMissing = role === 'owner' } = options;
+  const { data, postgres, encryption, role, createIfMissing = role === 'owner', lockTimeoutMs } = options;
   if (!createIfMissing && !hasStore({ data, postgres })) throw missingStoreError(data);
   const modules = { operations: OPERATIONS_MODULE, migrations: MIGRATIONS_FOLDER };
   if (postgres) {
@@ -34,7 +36,8 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
   const { openSqlite } = await import('./sqlite/store.ts');
   const ownsKeyFile = encryption === undefined || (encryption.keys.length === 0 && encryption.keyFile === undefined);
-  return openSqlite({ folder: data, role, remnants: remnantsOf({ folder: data, ownsKeyFile }), ...modules });
+  const remnants = remnantsOf({ folder: data, ownsKeyFile });
+  return openSqlite({ folder: data, role, remnants, lockTimeoutMs, ...modules });
 }
 
 /** Whether a store exists. A PostgreSQL database is assumed to exist until it is opened. */

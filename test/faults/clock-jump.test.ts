@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { answerJson, KEY, startTestGateway, startUpstream } from '../gateway/harness.ts';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 
 const HOUR = 3_600_000;
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -13,32 +13,30 @@ const ANSWER = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
 
-/** Sets the clock of this process for the rest of the test. */
-function fakeClock(context: TestContext): (offset: number) => void {
-  const { now } = Date;
-  let offset = 0;
-  context.mock.method(Date, 'now', () => now() + offset);
-  return (next) => {
-    offset = next;
-  };
+/** The clock of the gateway and of this process for the rest of the test. */
+function fakeClock(context: TestContext): ManualClock {
+  const clock = createManualClock(Date.now());
+  context.mock.method(Date, 'now', clock.now);
+  return clock;
 }
 
 test('looks at a task are not refused because they seem to lie in the future', async (context) => {
-  const set = fakeClock(context);
-  const gateway = await startTestGateway();
+  const clock = fakeClock(context);
+  const gateway = await startTestGateway('', { clock });
   context.after(gateway.close);
   const body = JSON.stringify({ model: 'sandbox/video', prompt: 'hang', duration: 1, resolution: '480p' });
   const created = await fetch(`${gateway.url}/v1/videos`, { method: 'POST', headers: HEADERS, body });
   const { id } = (await created.json()) as { id: string };
   const look = () => fetch(`${gateway.url}/v1/videos/${id}`, { headers: HEADERS });
   for (let time = 0; time < 25; time++) await look();
-  set(-HOUR);
-  await wait(1500);
+  assert.equal((await look()).status, 429);
+  clock.set(clock.now() - HOUR);
+  clock.advance(1500);
   assert.equal((await look()).status, 200);
 });
 
 test('an endpoint that rests comes back after its cooldown', async (context) => {
-  const set = fakeClock(context);
+  const clock = fakeClock(context);
   let isBroken = true;
   const upstream = await startUpstream((_call, response) =>
     isBroken ? answerJson(response, { error: { message: 'Overloaded.' } }, 529) : answerJson(response, ANSWER),
@@ -46,10 +44,13 @@ test('an endpoint that rests comes back after its cooldown', async (context) => 
   const spare = await startUpstream((_call, response) => answerJson(response, ANSWER));
   const provider = (url: string) =>
     `{ type: openai-compatible, base_url: "${url}/v1", api_key: one, models: [{ id: m }] }`;
-  const gateway = await startTestGateway(`routing: { cooldown: 500ms }
+  const gateway = await startTestGateway(
+    `routing: { cooldown: 500ms }
 providers: { up: ${provider(upstream.url)}, spare: ${provider(spare.url)} }
 models:
-  house/m: { endpoints: [{ provider: up, model: m, priority: 0 }, { provider: spare, model: m, priority: 1 }] }`);
+  house/m: { endpoints: [{ provider: up, model: m, priority: 0 }, { provider: spare, model: m, priority: 1 }] }`,
+    { clock },
+  );
   context.after(() => Promise.all([gateway.close(), upstream.close(), spare.close()]));
   const ask = async (content: string) => {
     const body = JSON.stringify({ model: 'house/m', messages: [{ role: 'user', content }] });
@@ -59,8 +60,8 @@ models:
   };
   for (let time = 0; time < 4; time++) assert.equal(await ask(`Question ${time}`), 'spare/m');
   assert.equal(upstream.calls.length, 1, 'the endpoint does not rest');
-  set(-HOUR);
+  clock.set(clock.now() - HOUR);
   isBroken = false;
-  await wait(1000);
+  clock.advance(1000);
   assert.equal(await ask('One more'), 'up/m');
 });

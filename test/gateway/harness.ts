@@ -40,12 +40,14 @@ export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 
   wrapStore?(store: Store): Store;
   /** The URL of a database to share with other gateways, instead of a store of its own. */
   postgres?: string;
+  /** Time that a write waits for another process. */
+  lockTimeoutMs?: number;
 }
 
 /** Starts a gateway with a configuration file's text; one key is added to it. */
 export async function startTestGateway(
   yaml = '',
-  { keys: more = [], wrapStore = (store) => store, postgres, ...options }: TestGatewayOptions = {},
+  { keys: more = [], wrapStore = (store) => store, postgres, lockTimeoutMs, ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
   const known = options.providerTypes ?? providerTypes;
@@ -57,7 +59,7 @@ export async function startTestGateway(
     });
   const config = configOf(yaml);
   const store = await openStore({
-    ...{ data: folder, role: 'owner' },
+    ...{ data: folder, role: 'owner', lockTimeoutMs },
     ...(postgres && { postgres: new Secret(postgres) }),
   });
   const newWebhookSecret = async (owner: string) =>

@@ -8,7 +8,7 @@ import { startTestGateway } from './harness.ts';
 import { VIDEO, videoClient } from './video-client.ts';
 
 test('a locked store: creation answers 503 with Retry-After, and works again afterwards', async (context) => {
-  const gateway = await startTestGateway();
+  const gateway = await startTestGateway('', { lockTimeoutMs: 500 });
   context.after(() => gateway.close());
   const client = videoClient(gateway);
   const { id } = await client.create({ prompt: 'hang' });
