@@ -1,6 +1,6 @@
 /** Thread that delivers webhooks, at a lower priority than the requests of clients. */
 
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createClock } from '../jobs/clock.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
@@ -14,7 +14,9 @@ import { createDeliveryHandler } from './delivery.ts';
 import { createWebhookSecrets } from './secrets.ts';
 import type { LogLine, ThreadCommand, ThreadReport, ThreadSettings } from './thread-messages.ts';
 
-const NICENESS = 10;
+/** Added to the niceness of the gateway. */
+const NICENESS_STEP = 10;
+const MAX_NICENESS = 19;
 
 if (parentPort) {
   lowerPriority();
@@ -25,7 +27,7 @@ if (parentPort) {
 function lowerPriority(): void {
   if (process.platform !== 'linux') return;
   try {
-    setPriority(0, NICENESS);
+    setPriority(0, Math.min(MAX_NICENESS, getPriority(0) + NICENESS_STEP));
   } catch {
     // The system does not allow it; the thread works without.
   }

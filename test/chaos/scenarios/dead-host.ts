@@ -1,5 +1,6 @@
 /** Starvation and storm: very many webhooks due at once, to a receiver that is dead or to all of them. */
 
+import { loadavg } from 'node:os';
 import { atLeast, atMost, exactly, noted, percentile } from '../figures.ts';
 import { startFilms } from '../film-upstream.ts';
 import { ask, startGateway, usageOf } from '../gateway.ts';
@@ -100,10 +101,12 @@ export const storm: Scenario = {
     const during = await client.stop();
     await gateway.kill();
     return [
+      noted('load of the machine', loadavg()[0] ?? 0),
       exactly('webhooks lost', keys.filter((key) => !hooks.got.has(key)).length, 0),
       exactly('received again', hooks.requests() - hooks.got.size, 0),
       atLeast('webhooks delivered', STORM / seconds, 600, '/s'),
       noted('processor of the gateway, of one core', used, '%'),
+      noted('processor time of the gateway for a webhook', (used * 10 * seconds) / STORM, 'ms'),
       noted('answers to a client before, p99', percentile(normal, 0.99), 'ms'),
       noted('answers to a client meanwhile, median', percentile(during, 0.5), 'ms'),
       atMost('answers to a client meanwhile, p99', percentile(during, 0.99), 1.2 * percentile(normal, 0.99), 'ms'),
