@@ -33,8 +33,10 @@ export async function pruneRecords(
   const maxRecords = Math.floor(maxSize / RECORD_BYTES);
   await repeatUntilNone(() => store.call('pruneRequestNames', { now: now(), limit: PRUNE_BATCH_SIZE }));
   const fitting = firstFittingDay(await store.call('usageByDay', {}), maxRecords);
-  const day = Math.min(today, Math.max(oldest, fitting));
-  const pruned = await repeatUntilNone(() => store.call('pruneUsage', { day, limit: PRUNE_BATCH_SIZE }));
+  const prune = (day: number, byAge: boolean) =>
+    repeatUntilNone(() => store.call('pruneUsage', { day: Math.min(today, day), limit: PRUNE_BATCH_SIZE, byAge }));
+  const excess = fitting === Number.NEGATIVE_INFINITY ? 0 : await prune(fitting, false);
+  const pruned = excess + (await prune(oldest, true));
   return fitting > today ? pruned + (await trimRecords(store, maxRecords)) : pruned;
 }
 

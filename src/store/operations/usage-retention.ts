@@ -12,11 +12,20 @@ export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
   ),
 );
 
-/** Deletes up to `limit` records of earlier days; 0 if none are left. */
-export const pruneUsage = writing<{ day: number; limit: number }, number>(
+export interface PruneRequest {
+  day: number;
+  limit: number;
+  /** The records are old, not too many: where months are stored apart, those of a large month may stay until it is over. */
+  byAge?: boolean;
+  /** Leaves the records of requests. */
+  keepsRequests?: boolean;
+}
+
+/** Deletes records of earlier days: up to `limit`, or whole months; 0 if none are left. */
+export const pruneUsage = writing<PruneRequest, number>(
   'usage',
-  async (transaction, { day, limit }) => {
-    const requests = await deleteRequests(transaction, { before: day * DAY_MS, limit });
+  async (transaction, { day, limit, keepsRequests = false }) => {
+    const requests = keepsRequests ? 0 : await deleteRequests(transaction, { before: day * DAY_MS, limit });
     if (requests > 0) return requests;
     return transaction.run(
       `DELETE FROM usage_record WHERE day < :day AND id IN

@@ -12,6 +12,7 @@ import { createServerClock } from './clock.ts';
 import { hasCommitted, SERVER_INCARNATION_SQL, type TransactionId } from './commit-outcome.ts';
 import { TransactionConflict, toStoreError } from './failure.ts';
 import { migrate } from './migrate.ts';
+import { dropMonths, isLargeMonth, prepareMonths } from './months.ts';
 import { createPool, createStatementPool, type QueryResult, runQuery, type SqlQuery } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
 import { writeUsageGroup } from './usage-group.ts';
@@ -29,6 +30,8 @@ export interface PostgresOptions {
 
 /** Connections per pool. Separate pools keep a flood of usage records from blocking other operations. */
 const POOL_SIZES: Record<Database, number> = { state: 10, usage: 4 };
+const DAY_MS = 24 * 3600 * 1000;
+const MONTH_CHECK_INTERVAL_MS = 6 * 3600 * 1000;
 const OPERATION_TIMEOUT_MS = 10_000;
 /** Runs of a transaction that conflicts with others. */
 const MAX_TRANSACTION_ATTEMPTS = 5;
@@ -53,11 +56,44 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     const pool = pools[operation.database];
     if (!operation.writes) return operation.run(readingTransaction(pool), parameters);
     if (await retryOnConflict(() => runAsStatement(pools.groups, name, parameters))) return;
+    if (name === 'pruneUsage') return pruneUsage(operation, parameters as ParametersOf<'pruneUsage'>);
+    return runWriting(name, operation, parameters);
+  }
+
+  function runWriting(
+    name: string,
+    operation: StoreOperation<unknown, unknown>,
+    parameters: unknown,
+  ): Promise<unknown> {
+    const pool = pools[operation.database];
     const work = (transaction: Transaction) => operation.run(transaction, parameters);
     return retryOnConflict(() =>
       inTransaction(pool, timeoutMs, (client) => withTimeout(client, work, { name, timeoutMs })),
     );
   }
+
+  /** Whole months first, which are dropped; then rows, unless they are many and only old. */
+  async function pruneUsage(
+    operation: StoreOperation<unknown, unknown>,
+    parameters: ParametersOf<'pruneUsage'>,
+  ): Promise<unknown> {
+    const before = parameters.day * DAY_MS;
+    const inMaintenance = <Result>(work: (client: PoolClient) => Promise<Result>) =>
+      retryOnConflict(() => inTransaction(pools.usage, timeoutMs, work));
+    const dropped = await inMaintenance((client) => dropMonths(client, before));
+    if (dropped > 0) return dropped;
+    const keepsRequests = parameters.byAge === true && (await inMaintenance((client) => isLargeMonth(client, before)));
+    return runWriting('pruneUsage', operation, { ...parameters, keepsRequests });
+  }
+
+  async function prepareMonthsAhead(): Promise<void> {
+    await inTransaction(pools.usage, timeoutMs, (client) => prepareMonths(client, clock.now()));
+  }
+
+  // A month that cannot be made now is made later; its rows have a place until then.
+  const monthTimer = setInterval(() => {
+    prepareMonthsAhead().catch(() => undefined);
+  }, MONTH_CHECK_INTERVAL_MS).unref();
 
   const running = new Set<Promise<unknown>>();
   function call(name: string, parameters: unknown): Promise<unknown> {
@@ -70,6 +106,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
     clock.close();
+    clearInterval(monthTimer);
     // An ending pool never serves callers that wait for a connection.
     closed ??= Promise.allSettled(running).then(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
     await closed;
@@ -78,6 +115,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   try {
     await inTransaction(pools.state, timeoutMs, (client) => migrate(client, migrations));
     await clock.synchronise();
+    await prepareMonthsAhead();
   } catch (error) {
     await close();
     throw error instanceof StoreUnavailable

@@ -1,0 +1,122 @@
+/** Months of request records on PostgreSQL: made ahead once, filled from rows that came before them, dropped as a whole. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { pino } from 'pino';
+import { Secret } from '../../src/security/secret.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
+import { openPostgres } from '../../src/store/postgres/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { createRecorder } from '../../src/usage/recorder.ts';
+import { pruneRecords } from '../../src/usage/retention.ts';
+import { query } from '../chaos/postgres-cluster.ts';
+import { completion, intent } from '../usage/records.ts';
+import { providePostgres } from './postgres-server.ts';
+
+const OPERATIONS = new URL('../../src/store/operations/index.ts', import.meta.url);
+const DAY_MS = 24 * 3_600_000;
+
+const monthOf = (moment: number) => new Date(moment).toISOString().slice(0, 7).replace('-', '_');
+
+async function stage(context: TestContext) {
+  const { url, close } = await providePostgres();
+  const open = () => openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
+  const stores = await Promise.all([open(), open(), open()]);
+  context.after(async () => {
+    for (const store of stores) await store.close();
+    await close();
+  });
+  const store = stores[0];
+  const sql = (text: string) => query(url, text) as Promise<Record<string, unknown>[]>;
+  const months = async () =>
+    (await sql("SELECT relname FROM pg_class WHERE relname LIKE 'usage_request_2%' AND relkind = 'r' ORDER BY 1")).map(
+      ({ relname }) => String(relname).slice('usage_request_'.length),
+    );
+  const places = async () =>
+    (await sql('SELECT tableoid::regclass::text AS place, id FROM usage_request ORDER BY id')).map(
+      ({ place, id }) => `${id} ${String(place).slice('usage_request_'.length)}`,
+    );
+  async function record(id: string, startedAt: number): Promise<void> {
+    const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log: pino({ level: 'silent' }) });
+    await recorder.finish(intent(id, { startedAt }), completion({ upstreamId: undefined }));
+    await recorder.close(5000);
+  }
+  return { store, open, sql, months, places, record };
+}
+
+/** In the middle of a month, by its distance from the present one. */
+function middle(now: number, months: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 15);
+}
+
+test('this month and the next are there once, however many gateways start', async (context) => {
+  const { store, months, places, record } = await stage(context);
+  const [before, here, next] = [-1, 0, 1].map((month) => middle(store.now(), month)) as [number, number, number];
+  assert.deepEqual(await months(), [monthOf(here), monthOf(next)]);
+  await record('a', before);
+  await record('b', here);
+  await record('c', next);
+  assert.deepEqual(await places(), ['a rest', `b ${monthOf(here)}`, `c ${monthOf(next)}`]);
+  for (const id of ['a', 'b', 'c']) assert.ok(await store.call('usageRecord', { id, keyId: 'key-1' }), id);
+});
+
+test('rows that came before their month move into it', async (context) => {
+  const { store, open, sql, places, record } = await stage(context);
+  const here = middle(store.now(), 0);
+  await sql(`DROP TABLE usage_request_${monthOf(here)}`);
+  await record('a', here);
+  assert.deepEqual(await places(), ['a rest']);
+  const later = await open();
+  assert.deepEqual(await places(), [`a ${monthOf(here)}`]);
+  await later.close();
+});
+
+test('a month that is over is dropped, and the rows of the one after it go in parts', async (context) => {
+  const { store, sql, months, places, record } = await stage(context);
+  const here = new Date(store.now());
+  const first = Date.UTC(here.getUTCFullYear(), here.getUTCMonth());
+  await record('a', first + 1);
+  await record('b', first + 2 * DAY_MS);
+  await record('c', middle(store.now(), 1));
+  const now = () => first + 3 * DAY_MS;
+  assert.equal(await pruneRecords({ store, now }, { keep: 2 * DAY_MS, maxSize: 1e9 }), 1);
+  assert.deepEqual(
+    (await places()).map((place) => place[0]),
+    ['b', 'c'],
+  );
+  const nextMonth = () => middle(store.now(), 1) + DAY_MS;
+  assert.equal(await pruneRecords({ store, now: nextMonth }, { keep: 2 * DAY_MS, maxSize: 1e9 }), 1);
+  assert.deepEqual(
+    (await places()).map((place) => place[0]),
+    ['c'],
+  );
+  assert.deepEqual(await months(), [monthOf(middle(store.now(), 1))]);
+  // The old rows of a large month stay until it is over, unless all are too many.
+  await sql(`UPDATE pg_class SET reltuples = 2000000 WHERE relname = 'usage_request_${monthOf(nextMonth())}'`);
+  const later = () => nextMonth() + 10 * DAY_MS;
+  assert.equal(await pruneRecords({ store, now: later }, { keep: 2 * DAY_MS, maxSize: 1e9 }), 0);
+  assert.deepEqual(
+    (await places()).map((place) => place[0]),
+    ['c'],
+  );
+  await pruneRecords({ store, now: later }, { keep: 2 * DAY_MS, maxSize: 1 });
+  assert.deepEqual(await places(), []);
+});
+
+test('a month that somebody reads is dropped later', async (context) => {
+  const { store, sql, months, record } = await stage(context);
+  const here = middle(store.now(), 0);
+  await record('a', here);
+  const reading = sql(`SELECT pg_sleep(2.5), count(*) FROM usage_request`);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const day = Math.floor(middle(store.now(), 1) / DAY_MS);
+  await assert.rejects(
+    store.call('pruneUsage', { day, limit: 10 }),
+    (error) => error instanceof StoreUnavailable && /lock timeout/.test(error.problem),
+  );
+  await reading;
+  assert.equal((await months()).length, 2);
+  assert.equal(await store.call('pruneUsage', { day, limit: 10 }), 1);
+  assert.equal((await months()).length, 1);
+});
