@@ -1,6 +1,7 @@
 /** One run: starts what rows share, measures them in order, and stops it. */
 
 import type { Figure } from './figure.ts';
+import { checkPaths } from './paths.ts';
 import type { Row, Run } from './rows/row.ts';
 import { startBare } from './subjects/bare.ts';
 import { hasNginx, startNginx } from './subjects/nginx.ts';
@@ -25,6 +26,7 @@ export async function measureRows(
   const upstreams = await startUpstreams();
   const references = [...(hasNginx ? [await startNginx(upstreams)] : []), await startBare(upstreams)];
   const strict = await startPolygate({ name: 'strict', upstreams });
+  await checkPaths(strict);
   const against = root === undefined ? [] : [await startPolygate({ name: 'against', upstreams, root })];
   let batched: Promise<Subject> | undefined;
   const installed = peers.filter((peer) => peer.isInstalled());

@@ -14,12 +14,15 @@ export interface HeldStreams {
   open(count: number): Promise<void>;
   /** Streams that have begun and are not broken. */
   standing(): number;
+  /** Statuses of requests that were not answered by a stream. */
+  refusals(): string[];
   close(): void;
 }
 
 export function holdStreams({ port, bytes }: Target): HeldStreams {
   const sockets = new Set<Socket>();
   let standing = 0;
+  const refusals = new Set<string>();
 
   function openOne(): void {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -27,8 +30,15 @@ export function holdStreams({ port, bytes }: Target): HeldStreams {
     sockets.add(socket);
     socket.write(bytes);
     socket.on('error', () => undefined);
-    socket.on('data', () => {
-      if (!hasBegun) standing++;
+    socket.on('data', (data) => {
+      if (hasBegun) return;
+      const status = data.toString('latin1', 9, 12);
+      if (status !== '200') {
+        refusals.add(status);
+        socket.destroy();
+        return;
+      }
+      standing++;
       hasBegun = true;
     });
     socket.on('close', () => {
@@ -48,6 +58,7 @@ export function holdStreams({ port, bytes }: Target): HeldStreams {
       await delay(SETTLE_MS);
     },
     standing: () => standing,
+    refusals: () => [...refusals],
     close() {
       for (const socket of sockets) socket.destroy();
     },

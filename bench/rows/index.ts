@@ -8,6 +8,7 @@ import { postgresRow } from './postgres.ts';
 import { rateRows } from './rate.ts';
 import type { Row } from './row.ts';
 import { saturationRow } from './saturation.ts';
+import { soakRow } from './soak.ts';
 import { startRow } from './start.ts';
 import { streamsRow } from './streams.ts';
 import { wholeRows } from './whole.ts';
@@ -22,5 +23,6 @@ export const rows: readonly Row[] = [
   streamsRow,
   startRow,
   postgresRow,
+  soakRow,
   ...longRows,
 ];

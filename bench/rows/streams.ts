@@ -62,7 +62,7 @@ async function measure(subject: Subject, many: number): Promise<Figure[]> {
       figure({ ...common, metric: `memory with ${many}`, value: withMany / 1e6, unit: 'MB' }),
       figure({
         ...{ ...common, metric: `each of ${FEW} to ${many}`, value: each, unit: 'kB' },
-        ...(lost > 0 && { note: `${lost} did not stand` }),
+        ...(lost > 0 && { note: [`${lost} did not stand`, ...streams.refusals()].join(', ') }),
       }),
     ];
   } finally {
