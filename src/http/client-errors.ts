@@ -1,8 +1,8 @@
 /** Responses to malformed requests, e.g. broken framing, oversized headers or an incomplete head. */
 
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../core/errors.ts';
+import { STATUS_CODES } from '../core/node-http.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { errorResponse } from './errors.ts';
 import type { HttpContext } from './request-context.ts';

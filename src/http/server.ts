@@ -1,9 +1,10 @@
 /** HTTP server: takes each request from its head through the checks of its server and its body to its handler. */
 
-import { createServer as createNodeServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { createServer as createNodeServer } from '../core/node-http.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';

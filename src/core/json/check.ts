@@ -1,7 +1,7 @@
 /** Schema check: validates values against TypeBox schemas and describes each problem and the allowed values. */
 
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import type { Compile } from 'typebox/compile';
 import { GatewayError } from '../errors.ts';
 import { isObject, type Json } from './json.ts';
 
@@ -14,16 +14,41 @@ export interface Problem {
   allowed?: string[];
 }
 
-const compiled = new WeakMap<TSchema, { Check(value: unknown): boolean }>();
+interface Validator {
+  Check(value: unknown): boolean;
+}
+
+/** Validators of schemas by how often they were asked for: a schema that is used once, as that of the configuration, is not compiled. */
+const validators = new WeakMap<TSchema, Validator | 'used once'>();
+
+let compile: typeof Compile | undefined;
+let isLoading = false;
+
+async function loadCompiler(): Promise<void> {
+  isLoading = true;
+  ({ Compile: compile } = await import('typebox/compile'));
+}
 
 /** All problems of a value; empty if it is valid. `null` in an optional field counts as absent. */
 export function problems(schema: TSchema, value: unknown): Problem[] {
-  let validator = compiled.get(schema);
-  if (!validator) {
-    validator = Compile(schema);
-    compiled.set(schema, validator);
+  return validatorOf(schema)?.Check(value) ? [] : explain(schema as Json, value, '');
+}
+
+/** A faster check, from the second use on. The compiler is large, so it is loaded when it is needed. */
+function validatorOf(schema: TSchema): Validator | undefined {
+  const known = validators.get(schema);
+  if (known === undefined) {
+    validators.set(schema, 'used once');
+    return undefined;
   }
-  return validator.Check(value) ? [] : explain(schema as Json, value, '');
+  if (known !== 'used once') return known;
+  if (!compile) {
+    if (!isLoading) void loadCompiler();
+    return undefined;
+  }
+  const validator = compile(schema);
+  validators.set(schema, validator);
+  return validator;
 }
 
 /** Throws `invalid_request` with the first problem, its path as `param`. */
