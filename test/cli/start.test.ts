@@ -1,39 +1,54 @@
-/** What `npm start` runs: the script that any Node from 20 on understands, where everything is installed. */
+/** The start of the program: modules that wait until they are needed, and a bound of the modules that it loads. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
+import { program } from './program.ts';
 
-const root = join(import.meta.dirname, '../..');
-const installed = existsSync(join(root, 'node_modules/.polygate-installed'));
-
-function start(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [join(root, 'scripts/start.mjs'), ...args], (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr });
-    });
+const MAX_FILES = 1250;
+const MAX_OWN_FILES = 620;
+/** Reports the modules of the process to standard error once it listens. */
+const REPORTER = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  import { isMainThread } from 'node:worker_threads';
+  const files = new Set();
+  registerHooks({
+    load(url, context, next) {
+      files.add(url);
+      return next(url, context);
+    },
   });
-}
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = (text, ...rest) => {
+    if (isMainThread && String(text).includes('Ctrl-C'))
+      process.stderr.write('loaded ' + JSON.stringify({ files: [...files], builtin: process.moduleLoadList }) + '\\n');
+    return write(text, ...rest);
+  };
+`)}`;
 
-describe('npm start', { skip: !installed }, () => {
-  for (const [args, shown] of [
-    [['--help'], /^Usage: polygate serve /],
-    [['--', '--help'], /^Usage: polygate \[options\] \[command\]/],
-    [['keys', '--help'], /^Usage: polygate keys /],
-    [['--', '--version'], /^\d+\.\d+\.\d+/],
-  ] as const) {
-    test(args.join(' '), async () => {
-      const { code, stdout } = await start([...args]);
-      assert.match(stdout, shown);
-      assert.equal(code, 0);
-    });
+test('a start loads only what it needs', async (context) => {
+  const gateway = program(context).start(['serve', '--port', '0'], { NODE_OPTIONS: `--import ${REPORTER}` });
+  const [, report = ''] = await gateway.shows(/loaded (\{.*\})\n/, 'stderr');
+  const { files, builtin }: { files: string[]; builtin: string[] } = JSON.parse(report);
+  for (const unneeded of [
+    'pg',
+    'prom-client',
+    '@opentelemetry/sdk-trace',
+    '@opentelemetry/sdk-metrics',
+    '@opentelemetry/exporter-trace-otlp-http',
+    'typebox/build/compile',
+    'fastify',
+    'ajv',
+  ]) {
+    assert.deepEqual(
+      files.filter((url) => url.includes(`/node_modules/${unneeded}/`)),
+      [],
+      unneeded,
+    );
   }
-
-  test('passes a failure on', async () => {
-    const { code, stderr } = await start(['--port', 'none']);
-    assert.match(stderr, /A port is a number/);
-    assert.equal(code, 1);
-  });
+  // An import of node:http in place of src/core/node-http.ts loads it.
+  assert.ok(!builtin.includes('NativeModule internal/deps/undici/undici'));
+  const own = files.filter((url) => url.startsWith('file:') && !url.includes('/node_modules/'));
+  const loaded = files.filter((url) => url.startsWith('file:'));
+  assert.ok(own.length <= MAX_OWN_FILES, `${own.length} files of the project`);
+  assert.ok(loaded.length <= MAX_FILES, `${loaded.length} files`);
 });
