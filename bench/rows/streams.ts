@@ -27,7 +27,7 @@ async function measureStreams({ upstreams, scale, say }: Run): Promise<Figure[]>
   const starters = [
     ...(hasNginx ? [() => startNginx(upstreams)] : []),
     () => startBare(upstreams),
-    () => startPolygate({ name: 'strict', upstreams }),
+    () => startPolygate({ name: 'strict', upstreams, trustsLoopback: true }),
   ];
   const figures: Figure[] = [];
   for (const start of starters) {

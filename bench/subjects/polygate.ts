@@ -16,6 +16,8 @@ export interface PolygateOptions {
   durability?: 'strict' | 'batched';
   /** URL of a PostgreSQL database instead of the embedded store. */
   database?: string;
+  /** Connections of the loopback address are not counted, of which one client may otherwise have half of all. */
+  trustsLoopback?: boolean;
   /** The probe is absent where the start is measured. */
   withProbe?: boolean;
   /** Another checkout of the project, to compare with. */
@@ -59,12 +61,13 @@ export async function startPolygate(settings: PolygateOptions): Promise<Subject>
   };
 }
 
-function configuration(folder: string, { upstreams, durability = 'strict', database }: PolygateOptions): string {
+function configuration(folder: string, settings: PolygateOptions): string {
+  const { upstreams, durability = 'strict', database, trustsLoopback = false } = settings;
   const provider = (type: string, address: string) =>
     `{ type: ${type}, base_url: "${address}", api_key: none, models: [{ id: m }] }`;
   return `
 data: ${JSON.stringify(database ?? join(folder, 'data'))}
-server: { connections_per_address: 20000 }
+server: { connections_per_address: 20000${trustsLoopback ? ', trusted_proxies: [127.0.0.1]' : ''} }
 keys: [{ name: bench, key: ${KEY} }]
 usage: { durability: ${durability} }
 providers:
