@@ -24,16 +24,27 @@ export const COUNT_FIELDS = [
   'searches',
 ] as const satisfies (keyof Usage)[];
 
+const ALL_COUNTS = ['input', 'output', ...COUNT_FIELDS] as const;
+
 /** Clamps counts to integers within the bounds; invalid counts are removed. */
-export function boundUsage(usage: Partial<Usage>): Partial<Usage> {
+export function boundUsage(usage: Readonly<Partial<Usage>>): Readonly<Partial<Usage>> {
+  if (isBounded(usage)) return usage;
   const bounded: Partial<Usage> = { ...usage };
-  for (const name of ['input', 'output', ...COUNT_FIELDS] as const) {
+  for (const name of ALL_COUNTS) {
     const count = boundCount(usage[name]);
     if (count === undefined) delete bounded[name];
     else bounded[name] = count;
   }
   if (reportedCostOf(usage) === undefined) delete bounded.reportedCost;
   return bounded;
+}
+
+function isBounded(usage: Partial<Usage>): boolean {
+  for (const name of ALL_COUNTS) {
+    const count = usage[name];
+    if (count !== undefined && boundCount(count) !== count) return false;
+  }
+  return usage.reportedCost === undefined || reportedCostOf(usage) !== undefined;
 }
 
 /** Undefined for an invalid count. */

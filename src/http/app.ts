@@ -1,6 +1,7 @@
 /** The gateway's server: finds the route of each request, whose it is, and what its key may use of it. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Key } from '../keys/store.ts';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
 import { limitConnections } from './connection-limits.ts';
@@ -27,21 +28,33 @@ export function createApp(options: AppOptions): HttpServer {
     return Object.assign(context, { found });
   }
 
-  async function admit(context: RoutedContext): Promise<string | undefined> {
-    const { found, request, headers, hold, observation } = context;
+  function admit(context: RoutedContext): Promise<string | undefined> | string | undefined {
+    const { found, request, observation } = context;
     if (!found.route) throw found.error;
-    const { access, surface, changes, operation, limited } = found.route;
+    const { access, surface, changes } = found.route;
     observation.route = found.name;
     if (access === 'admin') checkOperator(found.route, request.headers);
     if (access !== 'key') return undefined;
-    const key = await authenticate(context, { surface, changes });
+    const key = authenticate(context, { surface, changes });
+    return key instanceof Promise ? key.then((found) => enter(context, found)) : enter(context, key);
+  }
+
+  /** Takes a concurrency slot of the key; returns the owner of the body. */
+  function enter(context: RoutedContext, key: Key): Promise<string> | string {
+    const { found, headers, hold, observation } = context;
     context.key = key;
     observation.key = key.id;
-    if (operation) headers.setAttempts(0);
-    if (limited) {
-      headers.setRateLimit(admission.rateLimitHeaders(key));
-      hold.keep(await admission.enter(key));
+    if (found.route?.operation) headers.setAttempts(0);
+    if (!found.route?.limited) return key.id;
+    headers.setRateLimit(admission.rateLimitHeaders(key));
+    const slot = admission.enter(key);
+    if (slot instanceof Promise) {
+      return slot.then((release) => {
+        hold.keep(release);
+        return key.id;
+      });
     }
+    hold.keep(slot);
     return key.id;
   }
 

@@ -22,7 +22,7 @@ export interface AuthenticationOptions {
 export type Authenticate = (
   context: Pick<RequestContext, 'protocol' | 'request' | 'query'>,
   access: Omit<Access, 'address'>,
-) => Promise<Key>;
+) => Promise<Key> | Key;
 
 /** Wrong keys allowed per client address: burst, and number per minute. */
 const MAX_WRONG_KEYS = 30;
@@ -35,19 +35,24 @@ export function createAuthentication({
   const addressOf = createClientAddress(trustedProxies);
   const wrongKey = createRate({ rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS, now: clock.monotonic });
 
-  return async ({ protocol, request, query }, access) => {
+  return ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));
     const [credential] = presented;
     if (credential === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
     if (presented.size > 1) {
       throw new GatewayError('invalid_api_key', 'Several API keys that differ are presented; send one.');
     }
-    const key = await keys.authenticate(credential);
-    const address = addressOf(request);
-    if (!key) throw refusal(wrongKey(address));
-    checkAccess(key.settings, { ...access, address });
-    protocol.checkHeaders?.(request.headers);
-    return key;
+
+    function checked(key: Key | undefined): Key {
+      const address = addressOf(request);
+      if (!key) throw refusal(wrongKey(address));
+      checkAccess(key.settings, { ...access, address });
+      protocol.checkHeaders?.(request.headers);
+      return key;
+    }
+
+    const key = keys.authenticate(credential);
+    return key instanceof Promise ? key.then(checked) : checked(key);
   };
 }
 

@@ -27,6 +27,7 @@ export function checkHead({ rawHeaders, headers, httpVersion }: Head): void {
   if (headers.host === undefined && httpVersion !== '1.0') {
     throw new GatewayError('invalid_request', 'The header host is required.', { param: 'host' });
   }
+  if (Object.keys(headers).length * 2 === rawHeaders.length) return;
   const values = new Map<string, string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = String(rawHeaders[index]).toLowerCase();

@@ -18,11 +18,11 @@ export interface ServingEndpoint {
 
 /** Usage of a response, complete or so far. */
 export interface Consumption {
-  usage?: Partial<Usage>;
+  usage?: Partial<Usage> | undefined;
   /** Finish reason of the upstream; absent if the response is incomplete. */
-  finish?: string;
+  finish?: string | undefined;
   /** The gateway aborted a request that the upstream had received and may bill. */
-  abandoned?: boolean;
+  abandoned?: boolean | undefined;
 }
 
 /** Outcome of a request. */
@@ -58,14 +58,34 @@ export interface UsageMeterOptions {
   settleLimits(used: { tokens: number; cost: bigint }): void;
 }
 
+/** A cost that was worked out. */
+interface Charged extends Consumption {
+  served: ServingEndpoint;
+  cost: bigint | undefined;
+}
+
 export function openUsageMeter({ recorder, request, free, estimate, settleLimits }: UsageMeterOptions): UsageMeter {
   let intent: Intent | undefined;
   let first: ServingEndpoint | undefined;
   let begun: Promise<void> | undefined;
   let sent = false;
+  let charged: Charged | undefined;
 
-  function charge(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
+  /** The log, the metrics, the response and the record ask for the same cost. */
+  function charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): bigint | undefined {
     if (free) return 0n;
+    const isKnown =
+      charged?.served.model === served.model &&
+      charged.usage === usage &&
+      charged.finish === finish &&
+      charged.abandoned === abandoned;
+    if (charged && isKnown) return charged.cost;
+    const cost = costOfUsage(served, { usage, finish, abandoned });
+    charged = { served, usage, finish, abandoned, cost };
+    return cost;
+  }
+
+  function costOfUsage(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
     const bounded = boundUsage(usage);
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return billed;
@@ -112,7 +132,8 @@ function endpointFields({ provider, model, protocol }: ServingEndpoint): Pick<In
 
 /** Whether the price of a model is known in advance. */
 export function isPriced({ pricing }: Pick<CatalogModel, 'pricing'>): boolean {
-  return Object.keys(pricing).length > 0;
+  for (const name in pricing) if (Object.hasOwn(pricing, name)) return true;
+  return false;
 }
 
 /** A response that is empty without a finish reason, or ended in an error, is not charged. */

@@ -161,9 +161,17 @@ export function isRawNumber(value: unknown): boolean {
 
 /** Deep copy; `structuredClone` would turn raw numbers into ordinary objects. */
 export function copyJson(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyJson(inner)]));
+  if (isRawNumber(value)) return value;
+  const copy: Record<string, Json> = {};
+  for (const name in value) {
+    const inner = copyJson(value[name]);
+    if (name === '__proto__')
+      Object.defineProperty(copy, name, { value: inner, enumerable: true, configurable: true, writable: true });
+    else copy[name] = inner;
+  }
+  return copy;
 }
 
 /** True for JSON white space only. */
@@ -193,7 +201,14 @@ export function parseObject(text: string): Record<string, Json> | undefined {
 }
 
 /** The members of the top-level object of a well-formed text, in their order. */
-export function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
+export function membersOf(bytes: Buffer): (Span & { name: string })[] {
+  const members: (Span & { name: string })[] = [];
+  visitMembers(bytes, (name, start, end) => members.push({ name, start, end }));
+  return members;
+}
+
+/** Calls `onMember` for each member of the top-level object of a well-formed text, in their order. */
+export function visitMembers(bytes: Buffer, onMember: (name: string, start: number, end: number) => void): void {
   let position = bytes.indexOf(OPEN_BRACE) + 1;
   while (position > 0 && position < bytes.length) {
     const keyStart = bytes.indexOf(QUOTE, position);
@@ -201,7 +216,7 @@ export function* membersOf(bytes: Buffer): Generator<Span & { name: string }> {
     const keyEnd = stringEnd(bytes, keyStart);
     const start = skipSpace(bytes, bytes.indexOf(COLON, keyEnd) + 1);
     const end = valueEnd(bytes, start);
-    yield { name: unquoted(bytes.toString('utf8', keyStart, keyEnd)), start, end };
+    onMember(unquoted(bytes.toString('utf8', keyStart, keyEnd)), start, end);
     position = skipSpace(bytes, end);
     if (bytes[position] !== COMMA) break;
     position++;

@@ -1,21 +1,21 @@
 /** Repeated values in JSON text, and their replacement. */
 
-import { membersOf, type Span, skipSpace } from './json.ts';
+import { type Span, skipSpace, visitMembers } from './json.ts';
 
 const OPEN_BRACE = 123;
 
 /** The spans of all members at a path; a name may be repeated, and readers differ in which one they use. */
 export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
   const found: Span[] = [];
-  const isObjectText = bytes[skipSpace(bytes, 0)] === OPEN_BRACE;
-  for (const { name, start, end } of isObjectText ? membersOf(bytes) : []) {
+  if (bytes[skipSpace(bytes, 0)] !== OPEN_BRACE) return found;
+  visitMembers(bytes, (name, start, end) => {
+    if (!paths.some(([first]) => first === name)) return;
     const rests = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
-    if (rests.length === 0) continue;
     if (rests.some((rest) => rest.length === 0)) found.push({ start, end });
     else
       for (const inner of everySpanAt(bytes.subarray(start, end), rests))
         found.push({ start: start + inner.start, end: start + inner.end });
-  }
+  });
   return found;
 }
 

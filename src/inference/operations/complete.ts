@@ -3,6 +3,7 @@
 import type { Usage } from '../../core/chat.ts';
 import { unfold } from '../../core/fold.ts';
 import type { Cost } from '../../core/operation.ts';
+import type { InferenceCall } from '../../routing/inference-call.ts';
 import { planTranslation } from '../request/translation.ts';
 import { createResponseAssembler } from '../response/assembler.ts';
 import { costOf } from '../response/cost.ts';
@@ -21,7 +22,7 @@ export const complete: OperationHandler = {
   readWhole({ bytes, json }, context) {
     const { call, planned } = context;
     if (planned.path !== 'translated' && !call.stream) {
-      learnState(context, json);
+      if (holdsState(bytes, call)) learnState(context, json);
       return relayAnswer(bytes, json, context);
     }
     const assembler = context.assembler ?? createResponseAssembler(planned);
@@ -43,3 +44,8 @@ export const complete: OperationHandler = {
     return { body, usage: response.usage, facts };
   },
 };
+
+/** Whether a response may hold state of the provider, by the names of its members. */
+function holdsState(bytes: Buffer, { operation: { state } }: InferenceCall): boolean {
+  return state?.fields.some((field) => bytes.includes(field)) === true;
+}

@@ -5,8 +5,8 @@ import { createMarkSearch, type FrameText } from './mark-search.ts';
 
 /** The bytes of `body` with the missing `required` members added. */
 export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>> = {}): Buffer {
+  if (!lacksAny(body, required)) return bytes;
   const missing = Object.entries(required).filter(([name]) => body[name] === undefined);
-  if (missing.length === 0) return bytes;
   const members = missing.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
   const start = bytes.indexOf('{') + 1;
   const comma = Object.keys(body).length > 0 ? ',' : '';
@@ -34,3 +34,8 @@ export function createNullRemover(name: string): (frame: Buffer, text: FrameText
 
 const NULL = /^[ ]?:[ ]?null[ ]?(,?)/;
 const LONGEST_NULL = ' : null ,'.length;
+
+function lacksAny(body: Json, required: Readonly<Record<string, Json>>): boolean {
+  for (const name in required) if (body[name] === undefined) return true;
+  return false;
+}

@@ -136,5 +136,7 @@ export function encodeTier(usage: Usage | undefined): { service_tier?: string } 
 }
 
 function defined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined && item !== null)) as T;
+  const result: Partial<T> = {};
+  for (const name in value) if (value[name] !== undefined && value[name] !== null) result[name] = value[name];
+  return result as T;
 }
