@@ -1,7 +1,8 @@
 /** The recorded request as a client of another protocol would have written it. */
 
 import { GatewayError } from '../../src/core/errors.ts';
-import { copyJson, type Json } from '../../src/core/json/json.ts';
+import { copyJson } from '../../src/core/json/copy.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { type ProtocolId, question } from '../gateway/harness.ts';

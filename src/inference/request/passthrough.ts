@@ -1,8 +1,9 @@
 /** Passthrough and patched requests to an upstream of the client's own protocol. */
 
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
+import { copyJson } from '../../core/json/copy.ts';
 import { findSpan } from '../../core/json/find.ts';
-import { copyJson, isObject, type Json, type Span, valueAt } from '../../core/json/json.ts';
+import { isObject, type Json, type Span, valueAt } from '../../core/json/json.ts';
 import type { CompleteOperation, Operation, Target } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';

@@ -3,7 +3,7 @@
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
-import { copyJson } from '../../core/json/json.ts';
+import { copyJson } from '../../core/json/copy.ts';
 import type { EncodedRequest } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
 import { settleResults } from '../../core/results.ts';

@@ -2,7 +2,8 @@
 
 import type { ChatResponse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { copyJson, isObject, type Json, valueAt } from '../../core/json/json.ts';
+import { copyJson } from '../../core/json/copy.ts';
+import { isObject, type Json, valueAt } from '../../core/json/json.ts';
 import { setMembers } from '../../core/json/members.ts';
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';

@@ -1,0 +1,18 @@
+/** Deep copies of parsed JSON. */
+
+import { isRawNumber, type Json } from './json.ts';
+
+/** Deep copy; `structuredClone` would turn raw numbers into ordinary objects. */
+export function copyJson(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  if (isRawNumber(value)) return value;
+  const copy: Record<string, Json> = {};
+  for (const name in value) {
+    const inner = copyJson(value[name]);
+    if (name === '__proto__')
+      Object.defineProperty(copy, name, { value: inner, enumerable: true, configurable: true, writable: true });
+    else copy[name] = inner;
+  }
+  return copy;
+}
