@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
 
 /** Names of the files and folders of the gateway in its data folder; others are left alone. */
-const GATEWAY_FILE_NAMES = /^(?:(?:state|usage|lock)\.db|encryption\.key|keys\.jsonl|videos$)/;
+const GATEWAY_FILE_NAMES = /^(?:(?:state|usage|lock)\.db|encryption\.key|keys\.jsonl|videos$|journal$)/;
 const GROUP_AND_OTHERS_MODE = 0o077;
 
 /** Returns the paths whose mode could not be changed. */

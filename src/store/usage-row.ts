@@ -34,3 +34,37 @@ export interface UsageRow {
  * gateway died during the request.
  */
 export type UsageStatus = 'completed' | 'partial' | 'failed' | 'cancelled' | 'interrupted';
+
+/** A row as a JSON array: the columns of `UsageRow` in their order. Costs are bounded far below 2^53. */
+export type EncodedUsage = (string | number | null)[];
+
+/** Row of an encoded record. Elements that a later version adds are ignored. */
+export function usageRowOf(record: EncodedUsage): UsageRow {
+  return {
+    id: record[0],
+    started_at: record[1],
+    key_id: record[2],
+    model: record[3],
+    endpoint_provider: record[4],
+    endpoint_model: record[5],
+    protocol_in: record[6],
+    protocol_out: record[7],
+    stream: record[8],
+    status: record[9],
+    error_code: record[10],
+    finish: record[11],
+    estimated: record[12],
+    attempts: record[13],
+    input_tokens: record[14],
+    output_tokens: record[15],
+    cached_tokens: record[16],
+    cache_write_tokens: record[17],
+    reasoning_tokens: record[18],
+    audio_tokens: record[19],
+    searches: record[20],
+    cost: BigInt(record[21] ?? 0),
+    first_byte_ms: record[22],
+    total_ms: record[23],
+    upstream_id: record[24],
+  } as UsageRow;
+}

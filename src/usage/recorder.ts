@@ -36,6 +36,10 @@ export interface Recorder {
   readonly ready: boolean;
   /** Resolves when the intent is durable; immediately if batched. */
   begin(intent: Intent): Promise<void>;
+  /** As `begin`, with a callback. */
+  beginThen(intent: Intent, onDurable: () => void): void;
+  /** As `finish`, with a callback. */
+  finishThen(intent: Intent, completion: Completion, onDurable: () => void): void;
   /** Withdraws the intent of a request that was not sent. */
   withdraw(intent: Intent): void;
   /** Resolves when the record is durable; immediately if batched. */
@@ -167,6 +171,21 @@ export function createRecorder({
     });
   }
 
+  function begin(intent: Intent): Promise<void> {
+    underWay.add(intent.id);
+    return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
+  }
+
+  function finish(intent: Intent, completion: Completion): Promise<void> {
+    underWay.delete(intent.id);
+    if (!strict && size() >= capacity) {
+      lost += 1;
+      return Promise.resolve();
+    }
+    last = add((done) => waiting.finished.push({ intent, completion, done }), strict ? flush : flushSoon);
+    return strict ? last : Promise.resolve();
+  }
+
   return {
     get ready() {
       return !strict || (!failing && size() < capacity);
@@ -180,24 +199,15 @@ export function createRecorder({
     get refused() {
       return refused;
     },
-    begin(intent) {
-      underWay.add(intent.id);
-      return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
-    },
+    begin,
+    finish,
+    beginThen: (intent, onDurable) => void begin(intent).then(onDurable),
+    finishThen: (intent, completion, onDurable) => void finish(intent, completion).then(onDurable),
     withdraw(intent) {
       underWay.delete(intent.id);
       if (!strict) return;
       waiting.withdrawn.push({ id: intent.id, started_at: intent.startedAt });
       flush();
-    },
-    finish(intent, completion) {
-      underWay.delete(intent.id);
-      if (!strict && size() >= capacity) {
-        lost += 1;
-        return Promise.resolve();
-      }
-      last = add((done) => waiting.finished.push({ intent, completion, done }), strict ? flush : flushSoon);
-      return strict ? last : Promise.resolve();
     },
     flushed() {
       if (size() > 0) flush();

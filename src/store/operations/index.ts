@@ -7,6 +7,7 @@ import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as usage from './usage.ts';
+import * as usageJournal from './usage-journal.ts';
 import * as usageRetention from './usage-retention.ts';
 import * as videoRetention from './video-retention.ts';
 import * as videoUse from './video-usage.ts';
@@ -24,6 +25,7 @@ export const operations = {
   ...deliveries,
   ...instances,
   ...usage,
+  ...usageJournal,
   ...usageRetention,
   ...webhookSecrets,
 };

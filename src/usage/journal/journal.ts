@@ -48,9 +48,9 @@ export interface JournalRecord {
   onDurable(): void;
 }
 
-export interface Journal {
+export interface Journal<Entry extends JournalRecord = JournalRecord> {
   readonly id: string;
-  append(record: JournalRecord): void;
+  append(record: Entry): void;
   /** Where the durable records end. */
   readonly position: Position;
   /** Writes the records that wait, without a delay. */
@@ -59,6 +59,8 @@ export interface Journal {
   isStalled(stallMs: number): boolean;
   /** Number of records that are not durable. */
   readonly waiting: number;
+  /** Visits the records that are not durable. */
+  forEachWaiting(visit: (record: Entry) => void): void;
   /** Allows the reuse of segments before a sequence number. */
   releaseBefore(sequence: number): void;
   /** Registers a used segment, so that it can be released. */
@@ -72,17 +74,17 @@ const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 
 /** Records encoded one after another behind room for a header. */
-interface Group {
+interface Group<Entry> {
   bytes: Buffer;
   end: number;
-  records: JournalRecord[];
+  records: Entry[];
 }
 
-function emptyGroup(): Group {
+function emptyGroup<Entry>(): Group<Entry> {
   return { bytes: Buffer.allocUnsafe(MIN_BUFFER_BYTES), end: HEADER_BYTES, records: [] };
 }
 
-export function createJournal(options: JournalOptions): Journal {
+export function createJournal<Entry extends JournalRecord>(options: JournalOptions): Journal<Entry> {
   const { disk, folder, segmentBytes, sync, id, groupDelayMs, onFailure, onRecovered } = options;
   const pool = createSegmentPool({ disk, folder, segmentBytes, sync, ...options.files, onProblem: failed });
   const files = new Map<number, string>();
@@ -92,9 +94,9 @@ export function createJournal(options: JournalOptions): Journal {
   let file: SegmentFile | undefined;
   let offset = HEADER_BYTES;
   let durable: Position = { segment: options.next.sequence, offset: HEADER_BYTES };
-  let waiting = emptyGroup();
-  let spare = emptyGroup();
-  let writing: Group | undefined;
+  let waiting = emptyGroup<Entry>();
+  let spare = emptyGroup<Entry>();
+  let writing: Group<Entry> | undefined;
   let scheduled = false;
   let waitsForFile = false;
   let failing = false;
@@ -155,7 +157,7 @@ export function createJournal(options: JournalOptions): Journal {
     return count;
   }
 
-  function takeGroup(count: number): Group {
+  function takeGroup(count: number): Group<Entry> {
     const group = waiting;
     waiting = spare;
     waiting.end = HEADER_BYTES;
@@ -195,7 +197,7 @@ export function createJournal(options: JournalOptions): Journal {
   }
 
   /** Writes a group from an offset in its bytes on. */
-  function write(group: Group, from: number, retryDelayMs: number): void {
+  function write(group: Group<Entry>, from: number, retryDelayMs: number): void {
     const current = file as SegmentFile;
     const at = offset - HEADER_BYTES + from;
     disk.write(current.fd, group.bytes, { from, length: group.end - from, at }, (error, written) => {
@@ -210,14 +212,14 @@ export function createJournal(options: JournalOptions): Journal {
     });
   }
 
-  function retry(error: Error, group: Group, from: number, delayMs: number): void {
+  function retry(error: Error, group: Group<Entry>, from: number, delayMs: number): void {
     failing = true;
     onFailure(error);
     if (onIdle) onIdle();
     else setTimeout(() => write(group, from, Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)), delayMs).unref();
   }
 
-  function finish(group: Group): void {
+  function finish(group: Group<Entry>): void {
     offset += group.end - HEADER_BYTES;
     durable = { segment: sequence, offset };
     writing = undefined;
@@ -259,6 +261,9 @@ export function createJournal(options: JournalOptions): Journal {
       waiting.end += length;
       waiting.records.push(record);
       if (!scheduled && !writing && !waitsForFile) schedule();
+    },
+    forEachWaiting(visit) {
+      for (const record of [...(writing?.records ?? []), ...waiting.records]) visit(record);
     },
     keep: (used, name) => files.set(used, name),
     releaseBefore(limit) {

@@ -105,8 +105,9 @@ export async function replayJournal(
       (kind, bytes, offset) => {
         const record = { payload: bytes.toString('utf8'), segment: sequence, offset };
         const id = idOf(record.payload);
+        // In the order of their segments, also where a begin was written again.
+        open.delete(id);
         if (kind === RECORD_KINDS.begin) open.set(id, record);
-        else open.delete(id);
         if (kind === RECORD_KINDS.end && isAfter(record, stored)) ends.push(record);
       },
     );

@@ -1,0 +1,49 @@
+/** Records of a journal: stored in batches, each once, together with the position that they end at. */
+
+import { reading, writing } from '../operation.ts';
+import { type EncodedUsage, usageRowOf } from '../usage-row.ts';
+import { addRequests } from '../usage-rows.ts';
+
+/** How far the records of a journal are in the store. */
+export interface JournalPosition {
+  segment: number;
+  offset: number;
+  /** First segment whose records are needed. */
+  oldest: number;
+}
+
+export interface JournalBatch {
+  /** Id of the journal. */
+  journal: string;
+  /** Where the batch ends. */
+  position: JournalPosition;
+  /** JSON arrays of the records, separated by commas. */
+  records: string;
+}
+
+/** Stores the records of a batch unless the position says that they are stored. */
+export const storeJournalBatch = writing<JournalBatch, void>(
+  'usage',
+  async (transaction, { journal, position: { segment, offset, oldest }, records }) => {
+    const values = { id: journal, segment, position: offset, oldest };
+    const moved = await transaction.run(
+      `INSERT INTO usage_journal (id, segment, position, oldest) VALUES (:id, :segment, :position, :oldest)
+       ON CONFLICT (id) DO UPDATE SET segment = excluded.segment, position = excluded.position, oldest = excluded.oldest
+       WHERE usage_journal.segment < excluded.segment
+         OR (usage_journal.segment = excluded.segment AND usage_journal.position < excluded.position)`,
+      values,
+    );
+    if (moved === 0) return;
+    const rows: EncodedUsage[] = JSON.parse(`[${records}]`);
+    await addRequests(transaction, rows.map(usageRowOf));
+  },
+);
+
+export const journalPosition = reading<{ journal: string }, JournalPosition | undefined>(
+  'usage',
+  async (transaction, { journal }) => {
+    const sql = 'SELECT segment, position, oldest FROM usage_journal WHERE id = :journal';
+    const [row] = await transaction.all(sql, { journal });
+    return row && { segment: Number(row.segment), offset: Number(row.position), oldest: Number(row.oldest) };
+  },
+);

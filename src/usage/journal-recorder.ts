@@ -1,0 +1,292 @@
+/**
+ * Usage recorder on a journal: intents and records are durable in the journal of this process, and the records follow into the
+ * store once a second. While either is unavailable, callers are released and no new request should begin.
+ */
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Store } from '../store/store.ts';
+import { type JournalDisk, nodeDisk } from './journal/disk.ts';
+import { type JournalFolder, takeAbandonedFolders, takeJournalFolder } from './journal/folder.ts';
+import { RECORD_KINDS } from './journal/format.ts';
+import { createJournal, type JournalRecord } from './journal/journal.ts';
+import { encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
+import { createStoreWriter } from './journal/store-writer.ts';
+import { type JournalSurvey, replayJournal, surveyJournal } from './journal/survey.ts';
+import type { Completion, Intent } from './record.ts';
+import type { Recorder } from './recorder.ts';
+
+export interface JournalRecorderOptions {
+  store: Pick<Store, 'call' | 'now'>;
+  /** Folder of the journals of all processes. */
+  root: string;
+  /** `batched` writes no intents, and callers do not wait. */
+  durability: 'strict' | 'batched';
+  log: Logger;
+  /** Limit of records that wait for the journal or the store. */
+  capacity?: number;
+  disk?: JournalDisk;
+  segmentBytes?: number;
+}
+
+const MAX_PENDING_RECORDS = 20_000;
+const SEGMENT_BYTES = 16 * 1024 * 1024;
+/** Time for which a batched record waits for others. */
+const BATCH_DELAY_MS = 50;
+/** Time of a write after which the disk counts as stalled. */
+const STALL_MS = 1_000;
+/** Segments behind the current one after which the begin of an open request is written again. */
+const MAX_SEGMENT_AGE = 4;
+/** Milliseconds between two looks for requests that have ended, when the recorder is closed. */
+const ENDING_CHECK_MS = 5;
+
+/** Takes a journal, and stores what the processes left that had it and others that are gone. Throws `StoreUnavailable`. */
+export async function openJournalRecorder(options: JournalRecorderOptions): Promise<Recorder> {
+  const recorder = await openJournalIn(takeJournalFolder(options.root), options);
+  await recoverAbandonedJournals(options);
+  return recorder;
+}
+
+/** Stores what other processes left in their journals in the same folder. */
+export async function recoverAbandonedJournals(options: JournalRecorderOptions): Promise<void> {
+  for (const folder of takeAbandonedFolders(options.root)) {
+    const recorder = await openJournalIn(folder, options);
+    await recorder.close(0);
+  }
+}
+
+interface RecorderRecord extends JournalRecord {
+  /** Request id. */
+  id: string;
+  /** Releases the caller, once. */
+  done: (() => void) | undefined;
+  /** The end of the request of this begin is on its way to the journal. */
+  ended: boolean;
+  /** The begin is being written again, in a later segment. */
+  carried: boolean;
+}
+
+async function openJournalIn(folder: JournalFolder, options: JournalRecorderOptions): Promise<Recorder> {
+  const { store, durability, log, capacity = MAX_PENDING_RECORDS, disk = nodeDisk } = options;
+  const { segmentBytes = SEGMENT_BYTES } = options;
+  const strict = durability === 'strict';
+  const survey = surveyJournal(folder.path, segmentBytes);
+  const position = await store.call('journalPosition', { journal: survey.id });
+  const firstNeeded = position?.oldest ?? survey.segments[0]?.sequence ?? 1;
+  /** Begins that a recovery may need, until the ends of their requests are durable; in the order of their segments. */
+  const open = new Map<string, RecorderRecord>();
+  let recovering = true;
+  let journalFailing = false;
+  let lost = 0;
+
+  const writer = createStoreWriter({
+    store,
+    journal: survey.id,
+    log,
+    oldestNeeded(segment) {
+      if (recovering) return firstNeeded;
+      const [first] = open.values();
+      return first === undefined || first.segment === 0 ? segment : Math.min(segment, first.segment);
+    },
+    onStored(oldest) {
+      if (recovering) return;
+      journal.releaseBefore(oldest);
+      carryOldBegins();
+    },
+  });
+
+  const { open: left, next } = await replayJournal(survey, position, {
+    onEnd({ payload, segment, offset }) {
+      writer.add({ payload, segment, end: offset });
+      return writer.waiting >= capacity ? flushStore() : undefined;
+    },
+    onLoss({ segments, bytes }) {
+      const loss = { folder: folder.path, segments, bytes };
+      log.error(loss, 'a part of the journal is missing or damaged: the usage records in it are lost');
+    },
+  });
+
+  const journal = createJournal<RecorderRecord>({
+    disk,
+    folder: folder.path,
+    segmentBytes,
+    sync: strict,
+    files: removeUseless(survey, firstNeeded),
+    id: survey.id,
+    next,
+    groupDelayMs: strict ? 0 : BATCH_DELAY_MS,
+    onFailure(error) {
+      if (!journalFailing)
+        log.error({ problem: error.message }, 'the journal of usage records cannot be written; retrying');
+      journalFailing = true;
+      journal.forEachWaiting(release);
+    },
+    onRecovered() {
+      journalFailing = false;
+      log.info('the journal of usage records is written again');
+    },
+  });
+  for (const { sequence, name } of survey.segments) if (sequence >= firstNeeded) journal.keep(sequence, name);
+
+  function flushStore(): Promise<void> {
+    return new Promise((resolve) => writer.flush(resolve));
+  }
+
+  function onBeginDurable(this: RecorderRecord): void {
+    release(this);
+  }
+
+  function onCarriedDurable(this: RecorderRecord): void {
+    const former = open.get(this.id);
+    if (!former) return;
+    this.ended = former.ended;
+    // To the end of the order.
+    open.delete(this.id);
+    open.set(this.id, this);
+  }
+
+  function onEndDurable(this: RecorderRecord): void {
+    open.delete(this.id);
+    writer.add(this);
+    release(this);
+  }
+
+  /** Writes the begins of requests that have been open for long again, so that their segments can be used again. */
+  function carryOldBegins(): void {
+    const limit = journal.position.segment - MAX_SEGMENT_AGE;
+    for (const record of open.values()) {
+      if (record.segment > limit) return;
+      if (record.ended || record.carried || record.segment === 0) continue;
+      record.carried = true;
+      journal.append(createRecord('begin', record.id, record.payload, onCarriedDurable));
+    }
+  }
+
+  function append(record: RecorderRecord): void {
+    journal.append(record);
+    if (isFailing()) release(record);
+  }
+
+  function begin(intent: Intent, onDurable: () => void): void {
+    const record = createRecord('begin', intent.id, strict ? encodeBegin(intent) : '', onBeginDurable, onDurable);
+    open.set(intent.id, record);
+    if (strict) append(record);
+    else release(record);
+  }
+
+  function end(id: string, payload: string, onDurable?: () => void): void {
+    const request = open.get(id);
+    if (request) request.ended = true;
+    const record = createRecord('end', id, payload, onEndDurable, onDurable);
+    append(record);
+    if (!strict) release(record);
+  }
+
+  const isFailing = () => journalFailing || writer.failing;
+  const pending = () => journal.waiting + writer.waiting;
+
+  function finish(intent: Intent, completion: Completion, onDurable: () => void): void {
+    if (!strict && pending() >= capacity) {
+      open.delete(intent.id);
+      lost += 1;
+      onDurable();
+      return;
+    }
+    let payload: string;
+    try {
+      payload = encodeEnd(intent, completion);
+    } catch (error) {
+      open.delete(intent.id);
+      lost += 1;
+      log.error({ request: intent.id, problem: (error as Error).message }, 'a usage record could not be encoded');
+      onDurable();
+      return;
+    }
+    end(intent.id, payload, onDurable);
+  }
+
+  /** Settles when the records that wait for the journal and the store are stored, or either is unavailable. */
+  async function flushed(): Promise<void> {
+    if (pending() === 0) return;
+    await new Promise<void>((resolve) => {
+      if (journal.waiting === 0 || isFailing()) resolve();
+      else append(createRecord('withdrawn', '', encodeWithdrawn(''), onBeginDurable, resolve));
+      journal.flush();
+    });
+    await flushStore();
+  }
+
+  for (const [id, { payload, segment }] of left) {
+    open.set(id, { ...createRecord('begin', id, payload, onBeginDurable), segment });
+  }
+  recovering = false;
+  for (const [id, { payload }] of left) end(id, encodeInterrupted(payload, store.now()));
+  if (left.size > 0) log.warn({ requests: left.size }, 'requests were interrupted by the end of a gateway');
+  await flushed();
+
+  return {
+    get ready() {
+      return !strict || (!isFailing() && pending() < capacity && !journal.isStalled(STALL_MS));
+    },
+    get waiting() {
+      return journal.waiting + (writer.failing ? writer.waiting : 0);
+    },
+    get lost() {
+      return lost + writer.lost;
+    },
+    get refused() {
+      return writer.refused;
+    },
+    beginThen: begin,
+    finishThen: finish,
+    begin: (intent) => new Promise((resolve) => begin(intent, resolve)),
+    finish: (intent, completion) => new Promise((resolve) => finish(intent, completion, resolve)),
+    withdraw(intent) {
+      open.delete(intent.id);
+      if (strict) append(createRecord('withdrawn', intent.id, encodeWithdrawn(intent.id), onBeginDurable));
+    },
+    flushed,
+    async close(timeoutMs) {
+      const deadline = performance.now() + timeoutMs;
+      do {
+        await Promise.race([flushed(), timeout(Math.max(0, deadline - performance.now()))]);
+        if (pending() > 0 || open.size > 0) await new Promise((resolve) => setTimeout(resolve, ENDING_CHECK_MS));
+      } while ((pending() > 0 || open.size > 0) && performance.now() < deadline);
+      writer.close();
+      await new Promise<void>((resolve) => journal.close(resolve));
+      folder.release();
+    },
+  };
+}
+
+/** Removes files that were not made whole; the rest, and those of them that hold nothing that is needed. */
+function removeUseless(
+  { folder, names, blank, segments, foreign }: JournalSurvey,
+  firstNeeded: number,
+): { names: string[]; free: string[] } {
+  const whole = new Set([...blank, ...foreign, ...segments.map(({ name }) => name)]);
+  for (const name of names) if (!whole.has(name)) rmSync(join(folder, name), { force: true });
+  const over = segments.filter(({ sequence }) => sequence < firstNeeded);
+  return { names, free: [...blank, ...over.map(({ name }) => name)] };
+}
+
+function timeout(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+}
+
+function createRecord(
+  kind: keyof typeof RECORD_KINDS,
+  id: string,
+  payload: string,
+  onDurable: (this: RecorderRecord) => void,
+  done?: () => void,
+): RecorderRecord {
+  return { kind: RECORD_KINDS[kind], payload, segment: 0, end: 0, onDurable, id, done, ended: false, carried: false };
+}
+
+function release(record: RecorderRecord): void {
+  const { done } = record;
+  record.done = undefined;
+  done?.();
+}

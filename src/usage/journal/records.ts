@@ -1,0 +1,69 @@
+/** Records of the journal as JSON arrays: a begin holds what an interrupted request is charged, an end the whole usage record. */
+
+import type { EncodedUsage } from '../../store/usage-row.ts';
+import { type Completion, completedRow, type Intent } from '../record.ts';
+
+/** Text that JSON writes as it is. */
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+
+function quoted(text: string | null): string {
+  if (text === null) return 'null';
+  return PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** JSON has no other numbers; the store refuses the record then. */
+function numeral(value: number | null): string {
+  return value !== null && Number.isFinite(value) ? String(value) : 'null';
+}
+
+/** Id, start, key, model, endpoint, protocols, stream, estimated input, its cost. */
+export function encodeBegin(intent: Intent): string {
+  const { id, startedAt, keyId, model, endpoint, protocolIn, protocolOut, stream, estimate } = intent;
+  return `[${quoted(id)},${numeral(startedAt)},${quoted(keyId)},${quoted(model)},${quoted(endpoint.provider)},${quoted(endpoint.model)},${quoted(protocolIn)},${quoted(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost}]`;
+}
+
+/** Intent of a begin, for the record of an interrupted request. */
+export function decodeBegin(payload: string): Intent {
+  const [id, startedAt, keyId, model, provider, endpointModel, protocolIn, protocolOut, stream, input, cost] =
+    JSON.parse(payload);
+  return {
+    id,
+    startedAt,
+    keyId,
+    model,
+    endpoint: { provider, model: endpointModel },
+    protocolIn,
+    protocolOut,
+    stream: stream === 1,
+    estimate: { input: input ?? 0, cost: BigInt(cost) },
+  };
+}
+
+/** The columns of a usage row in their order. */
+export function encodeEnd(intent: Intent, completion: Completion): string {
+  const row = completedRow(intent, completion);
+  return `[${quoted(row.id)},${numeral(row.started_at)},${quoted(row.key_id)},${quoted(row.model)},${quoted(row.endpoint_provider)},${quoted(row.endpoint_model)},${quoted(row.protocol_in)},${quoted(row.protocol_out)},${row.stream},${quoted(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)}]`;
+}
+
+/** The end of a request that no process will end: what its begin says, and no output. */
+export function encodeInterrupted(begin: string, now: number): string {
+  const intent = decodeBegin(begin);
+  const { endpoint, protocolOut, estimate, startedAt } = intent;
+  return encodeEnd(intent, {
+    endpoint,
+    protocolOut,
+    status: 'interrupted',
+    usage: { input: estimate.input, output: 0, estimated: true },
+    cost: estimate.cost,
+    attempts: 1,
+    total: Math.max(0, now - startedAt),
+  });
+}
+
+export function decodeEnd(payload: string): EncodedUsage {
+  return JSON.parse(payload);
+}
+
+export function encodeWithdrawn(id: string): string {
+  return `[${quoted(id)}]`;
+}
