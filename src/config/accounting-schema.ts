@@ -8,6 +8,7 @@ import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';
 /** Defaults, spelled as in the file. */
 export const ACCOUNTING_DEFAULTS = {
   durability: 'strict' as const,
+  journal: 'shared' as const,
   keep: '30d',
   maxSize: '5GiB',
   adminHost: '127.0.0.1',
@@ -72,6 +73,13 @@ export const usage = Type.Object(
         default: ACCOUNTING_DEFAULTS.durability,
         description:
           'strict: a response ends when its usage record is on disk. batched: it does not wait, and a crash loses the last records.',
+      }),
+    ),
+    journal: Type.Optional(
+      Type.Union([Type.Literal('shared'), Type.Literal('local')], {
+        default: ACCOUNTING_DEFAULTS.journal,
+        description:
+          'With PostgreSQL, shared: records are in the database before a response ends. local: they are on the disk of this machine first. The embedded store is always local.',
       }),
     ),
     keep: Type.Optional(

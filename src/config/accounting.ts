@@ -17,6 +17,7 @@ import { parseDuration, parseSize } from './units.ts';
 export function resolveUsage(entry: UsageEntry): UsageConfig {
   return {
     durability: entry.durability ?? DEFAULTS.durability,
+    journal: entry.journal ?? DEFAULTS.journal,
     keep: parseDuration(entry.keep ?? DEFAULTS.keep) as number,
     maxSize: parseSize(entry.max_size ?? DEFAULTS.maxSize) as number,
   };

@@ -105,6 +105,8 @@ export interface CallbacksConfig {
 
 export interface UsageConfig {
   durability: 'strict' | 'batched';
+  /** Where records on PostgreSQL are durable first. */
+  journal: 'shared' | 'local';
   /** Retention of usage records in milliseconds. */
   keep: number;
   /** Maximum size of usage records in bytes. */

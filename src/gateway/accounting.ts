@@ -1,5 +1,6 @@
 /** Accounting: wires usage records, limits, recovery and retention for this gateway. */
 
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type AdmissionControl, createAdmissionControl } from '../accounting/admission.ts';
 import type { Config, UsageConfig } from '../config/resolved.ts';
@@ -8,7 +9,9 @@ import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
 import type { Limits } from '../records/key-settings.ts';
 import { joinStore } from '../store/instance.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, StoreOperationName } from '../store/store.ts';
+import type { JournalDisk } from '../usage/journal/disk.ts';
+import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
 import { createRecorder, type Recorder } from '../usage/recorder.ts';
 import { recoverInterrupted } from '../usage/recovery.ts';
 import { createRecordTrimmer, pruneRecords } from '../usage/retention.ts';
@@ -17,11 +20,14 @@ export interface AccountingOptions {
   store: Store;
   log: Logger;
   /** The current configuration. */
-  config(): Pick<Config, 'usage' | 'limits'>;
+  config(): Pick<Config, 'data' | 'usage' | 'limits'>;
   clock: Clock;
+  journalDisk?: JournalDisk | undefined;
 }
 
 export interface Accounting {
+  /** The store with all records that were acknowledged. */
+  records: Store;
   admission: AdmissionControl;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused'>;
   /** Writes the pending records. */
@@ -43,15 +49,28 @@ const ALLOWANCE_RETENTION_MS = 10 * 60_000;
 /** Time to write pending records at shutdown while the store is unavailable. */
 const FLUSH_TIMEOUT_MS = 5_000;
 
+/** Folder of the journals in the data folder. */
+const JOURNAL_FOLDER = 'journal';
+/** Operations that read records, sums or spending. */
+const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
+  ...(['setHold', 'usageRecord', 'usageSums', 'spentBy', 'usageByDay', 'refusedUsage'] as const),
+]);
+
 /** Joins the store and settles the open requests of dead gateways. */
-export async function openAccounting({ store, log, config, clock }: AccountingOptions): Promise<Accounting> {
+export async function openAccounting(options: AccountingOptions): Promise<Accounting> {
+  const { store, log, config, clock, journalDisk } = options;
   const { now } = clock;
   const instance = await joinStore(store, log);
   await recoverInterrupted({ store, log });
-  const { durability } = config().usage;
-  const recorder = createRecorder({ store, instance: instance.id, durability, log });
+  const { durability, journal } = config().usage;
+  const hasJournal = store.engine === 'sqlite' || journal === 'local';
+  const journals = { store, root: join(config().data, JOURNAL_FOLDER), durability, log, disk: journalDisk };
+  const recorder = hasJournal
+    ? await openJournalRecorder(journals)
+    : createRecorder({ store, instance: instance.id, durability, log });
+  const records = flushBeforeReads(store, recorder);
   const defaults = (): Limits => config().limits;
-  const quota = createQuota({ store: flushBeforeHold(store, recorder), instance: instance.id });
+  const quota = createQuota({ store: records, instance: instance.id });
   const limits = createLimitKeeper({ quota, defaults, now });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
@@ -66,7 +85,7 @@ export async function openAccounting({ store, log, config, clock }: AccountingOp
         });
     });
   }
-  const trimmer = createRecordTrimmer({ store, now });
+  const trimmer = createRecordTrimmer({ store: records, now });
   const cancels = [
     repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock }, config().usage)),
     repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
@@ -78,6 +97,7 @@ export async function openAccounting({ store, log, config, clock }: AccountingOp
       repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()),
     );
   }
+  if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
   const firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
     log.warn({ problem: error.message }, 'old usage records could not be removed'),
   );
@@ -85,6 +105,7 @@ export async function openAccounting({ store, log, config, clock }: AccountingOp
   return {
     admission: createAdmissionControl({ recorder, limits, store, now }),
     recorder,
+    records,
     async close() {
       for (const cancel of cancels) cancel();
       await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup]);
@@ -93,13 +114,19 @@ export async function openAccounting({ store, log, config, clock }: AccountingOp
   };
 }
 
-/** Writes pending records before a hold is set, so that the remaining budget is exact. */
-function flushBeforeHold(store: Store, recorder: Pick<Recorder, 'flushed'>): Pick<Store, 'call' | 'engine'> {
+/** Stores pending records before they are read, and before a hold is set, so that the remaining budget is exact. */
+function flushBeforeReads(store: Store, recorder: Pick<Recorder, 'flushed'>): Store {
   const call: Store['call'] = async (name, parameters) => {
-    if (name === 'setHold') await recorder.flushed();
+    if (RECORD_READS.has(name)) await recorder.flushed();
     return store.call(name, parameters);
   };
-  return { engine: store.engine, call };
+  return {
+    engine: store.engine,
+    now: () => store.now(),
+    health: () => store.health(),
+    close: () => store.close(),
+    call,
+  };
 }
 
 async function cleanUp(options: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {

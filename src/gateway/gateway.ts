@@ -23,6 +23,7 @@ import type { Store } from '../store/store.ts';
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
+import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
 import { createProviderRegistry, type ProviderRegistry, type ProviderState } from './provider-registry.ts';
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   fetchBytes?: FetchBytes;
   /** The types of providers there are; the gateway's own if absent. */
   providerTypes?: ReadonlyMap<string, ProviderType>;
+  /** Disk of the journal of usage records; that of this machine if absent. */
+  journalDisk?: JournalDisk;
   /** That of the store and this machine if absent. */
   clock?: Clock;
 }
@@ -145,6 +148,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     log,
     config: () => parts.config,
     clock,
+    journalDisk: options.journalDisk,
   });
   const app = createApp({
     admission: accounting.admission,
@@ -157,7 +161,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     connectionsPerAddress,
     trustedProxies,
     keys,
-    store,
+    store: accounting.records,
     models,
     dispatch,
     videos: tasks.video,
@@ -195,7 +199,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const options = {
       keys,
       secrets,
-      store,
+      store: accounting.records,
       protocol: protocolOf('chat'),
       log,
       clock,
@@ -243,6 +247,7 @@ function needsRestart(before: Config, next: Config): string[] {
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
   if (before.data !== next.data) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
+  if (before.usage.journal !== next.usage.journal) changed.push('usage.journal');
   for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin'] as const) {
     if (jsonWithSecrets(before[section]) !== jsonWithSecrets(next[section])) changed.push(section);
   }

@@ -26,12 +26,14 @@ export interface JournalRecorderOptions {
   log: Logger;
   /** Limit of records that wait for the journal or the store. */
   capacity?: number;
-  disk?: JournalDisk;
+  disk?: JournalDisk | undefined;
   segmentBytes?: number;
 }
 
 const MAX_PENDING_RECORDS = 20_000;
 const SEGMENT_BYTES = 16 * 1024 * 1024;
+/** Size of the smallest file that is used; a smaller one was not made whole. */
+const MIN_SEGMENT_BYTES = 1024 * 1024;
 /** Time for which a batched record waits for others. */
 const BATCH_DELAY_MS = 50;
 /** Time of a write after which the disk counts as stalled. */
@@ -71,7 +73,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
   const { store, durability, log, capacity = MAX_PENDING_RECORDS, disk = nodeDisk } = options;
   const { segmentBytes = SEGMENT_BYTES } = options;
   const strict = durability === 'strict';
-  const survey = surveyJournal(folder.path, segmentBytes);
+  const survey = surveyJournal(folder.path, Math.min(segmentBytes, MIN_SEGMENT_BYTES));
   const position = await store.call('journalPosition', { journal: survey.id });
   const firstNeeded = position?.oldest ?? survey.segments[0]?.sequence ?? 1;
   /** Begins that a recovery may need, until the ends of their requests are durable; in the order of their segments. */

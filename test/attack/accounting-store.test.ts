@@ -129,6 +129,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         answerJson(response, wholeAnswer({ ...USAGE, cost: 5000 })),
       );
       await ask(gateway, 'bills/m');
+      // What was just answered is in the store when it is read.
+      await get(gateway.url, '/v1/usage');
       await sql('UPDATE budget SET spent = 9223372036854775000');
       await sql('UPDATE usage_hour SET cost = 9223372036854775000');
       for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, 'bills/m')).status, 200);

@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
+import { type EncodedUsage, usageRowOf } from '../../src/store/usage-row.ts';
 import { createUpstreamClient } from '../../src/transport/upstream-client.ts';
 import { sendRaw } from '../../src/videos/upstream-call.ts';
 import { WIRES } from '../faults/wires.ts';
@@ -195,13 +196,13 @@ attack(
   },
   async () => {
     const upstream = await startUpstream(() => undefined);
-    const records: Json[] = [];
+    const records: EncodedUsage[] = [];
     const gateway = await startTestGateway(`providers:${providersAt(upstream.url)}`, {
       wrapStore: (store) => ({
         ...store,
         async call(name, parameters) {
           const result = await store.call(name, parameters);
-          if (name === 'recordUsage') records.push(...((parameters as Json).finished ?? []));
+          if (name === 'storeJournalBatch') records.push(...JSON.parse(`[${(parameters as Json).records}]`));
           return result;
         },
       }),
@@ -220,7 +221,7 @@ attack(
       await gateway.stop(1000);
       await upstream.close();
     }
-    const rows: Json[] = records.map(({ row }) => row);
+    const rows = records.map((record) => usageRowOf(record));
     assert.deepEqual(
       rows.map(({ status, output_tokens }) => [status, output_tokens]),
       [

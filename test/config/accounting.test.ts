@@ -7,7 +7,12 @@ import { configOf, faultsOf } from './sources.ts';
 describe('use and limits', () => {
   test('have defaults', () => {
     const { usage, limits, admin, telemetry } = configOf('');
-    assert.deepEqual(usage, { durability: 'strict', keep: 30 * 24 * 3600_000, maxSize: 5 * 1024 ** 3 });
+    assert.deepEqual(usage, {
+      durability: 'strict',
+      journal: 'shared',
+      keep: 30 * 24 * 3600_000,
+      maxSize: 5 * 1024 ** 3,
+    });
     assert.deepEqual(limits, {});
     assert.equal(admin, undefined);
     assert.deepEqual(telemetry, { otlp: undefined, propagate: false });

@@ -15,6 +15,7 @@ import { Secret } from '../../src/security/secret.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import type { JournalDisk } from '../../src/usage/journal/disk.ts';
 
 export const KEY = 'sk-test-gateway-key-0123456789';
 
@@ -38,6 +39,8 @@ export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 
   keys?: string[];
   /** Stands between the gateway and its store. */
   wrapStore?(store: Store): Store;
+  /** Disk of the journal of usage records. */
+  journalDisk?: JournalDisk;
   /** The URL of a database to share with other gateways, instead of a store of its own. */
   postgres?: string;
   /** Time that a write waits for another process. */

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Store } from '../../src/store/store.ts';
-import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { type JournalDisk, nodeDisk } from '../../src/usage/journal/disk.ts';
 import { WIRES } from '../faults/wires.ts';
 import {
   answerJson,
@@ -19,28 +18,23 @@ import { get, hear, recordOf } from './usage-client.ts';
 const PROVIDERS: Record<ProtocolId, string> = { chat: 'a', messages: 'b', generate: 'c' };
 const IDS = Object.keys(PROVIDERS) as ProtocolId[];
 
-/** Holds back writes of records until they are let through; `broken` makes them fail. */
+/** Holds back writes of the journal until they are let through; `broken` makes them fail. */
 function createGate() {
   const state = { closed: false, broken: false };
   let waiting: (() => void)[] = [];
   let arrived: (() => void) | undefined;
-  const wrap = (store: Store): Store =>
-    new Proxy(store, {
-      get(target, name) {
-        if (name !== 'call') return Reflect.get(target, name, target);
-        return async (operation: never, parameters: never) => {
-          if (operation === 'recordUsage') {
-            arrived?.();
-            if (state.closed) await new Promise<void>((resolve) => waiting.push(resolve));
-            if (state.broken) throw new StoreUnavailable('gone');
-          }
-          return target.call(operation, parameters);
-        };
-      },
-    });
+  const disk: JournalDisk = {
+    ...nodeDisk,
+    async write(fd, bytes, span, onWritten) {
+      arrived?.();
+      if (state.closed) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (state.broken) setImmediate(() => onWritten(new Error('the disk is full'), 0));
+      else nodeDisk.write(fd, bytes, span, onWritten);
+    },
+  };
   return {
     state,
-    wrap,
+    disk,
     /** Settles when the next write is held back. */
     arrival: () =>
       new Promise<void>((resolve) => {
@@ -75,7 +69,7 @@ before(async () => {
 
 after(() => upstream.close());
 
-function start(wrapStore: (store: Store) => Store, yaml = ''): Promise<TestGateway> {
+function start(journalDisk: JournalDisk, yaml = ''): Promise<TestGateway> {
   return startTestGateway(
     `
 providers:
@@ -83,7 +77,7 @@ providers:
   b: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
 ${yaml}`,
-    { wrapStore },
+    { journalDisk },
   );
 }
 
@@ -108,7 +102,9 @@ describe('strict', () => {
   const gate = createGate();
   let gateway: TestGateway;
   before(async () => {
-    gateway = await start(gate.wrap);
+    gateway = await start(gate.disk);
+    // The journal has its file from here on.
+    await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi' });
   });
   after(() => gateway.close());
 
@@ -184,7 +180,9 @@ describe('strict', () => {
 describe('batched', () => {
   test('nobody waits for the store, and records are written after', async () => {
     const gate = createGate();
-    const gateway = await start(gate.wrap, 'usage: { durability: batched }');
+    const gateway = await start(gate.disk, 'usage: { durability: batched }');
+    const { id: first } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi' });
+    await recordOf(gateway.url, first);
     gate.state.closed = true;
     for (const stream of [false, true]) {
       const { status } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', stream });
@@ -193,7 +191,7 @@ describe('batched', () => {
     gate.open();
     const { id } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi' });
     await recordOf(gateway.url, id);
-    assert.equal((await get(gateway.url, '/v1/usage')).body.total.requests, 3);
+    assert.equal((await get(gateway.url, '/v1/usage')).body.total.requests, 4);
     await gateway.close();
   });
 });

@@ -147,7 +147,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   /** Number of waiting records that fit into the segment. */
   function fittingRecords(): number {
     if (!file) return 0;
-    const room = segmentBytes - offset;
+    const room = file.bytes - offset;
     if (waiting.end - HEADER_BYTES <= room) return waiting.records.length;
     let count = 0;
     for (let at = HEADER_BYTES; at < waiting.end; count++) {
@@ -231,7 +231,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
       if (groupDelayMs > 0) schedule();
       else flush();
     }
-    if (offset > segmentBytes / 2) pool.prepare();
+    if (offset > (file as SegmentFile).bytes / 2) pool.prepare();
     for (const record of records) record.onDurable();
     if (!writing) onIdle?.();
   }
@@ -242,6 +242,8 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     waiting.bytes.copy(larger, HEADER_BYTES, HEADER_BYTES, waiting.end);
     waiting.bytes = larger;
   }
+
+  pool.prepare();
 
   return {
     id,
@@ -276,6 +278,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     close(onClosed) {
       const end = () => {
         onIdle = undefined;
+        pool.close();
         if (file) disk.close(file.fd, onClosed);
         else onClosed();
         file = undefined;

@@ -1,12 +1,14 @@
 /** Segment files of a journal: opened for synced writes, allocated ahead of need and used again. */
 
-import { constants } from 'node:fs';
+import { constants, fstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { allocateFile, HAS_SYNCED_WRITES, type JournalDisk, segmentName } from './disk.ts';
 
 export interface SegmentFile {
   name: string;
   fd: number;
+  /** Size in bytes. */
+  bytes: number;
   /** Each write needs a flush after it, because the file system has no synced writes. */
   needsSync: boolean;
 }
@@ -31,8 +33,11 @@ export interface SegmentPool {
   prepare(): void;
   /** Gives back the file of a segment whose records are no longer needed. */
   release(name: string): void;
+  close(): void;
 }
 
+/** The first file of a journal is small, so that a start does not wait for it. */
+const FIRST_SEGMENT_BYTES = 1024 * 1024;
 /** Files kept for later use; more are removed. */
 const MAX_FREE_FILES = 2;
 const MIN_RETRY_DELAY_MS = 100;
@@ -44,6 +49,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   let lastNumber = Math.max(0, ...options.names.map((name) => Number.parseInt(name, 10)));
   let ready: SegmentFile | undefined;
   let preparing = false;
+  let closed = false;
   let waiting: (() => void) | undefined;
   let retryDelayMs = MIN_RETRY_DELAY_MS;
 
@@ -58,7 +64,8 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   function allocate(): void {
     lastNumber += 1;
     const fresh = segmentName(lastNumber);
-    allocateFile(disk, folder, fresh, segmentBytes, (error) => {
+    const bytes = lastNumber === 1 ? Math.min(segmentBytes, FIRST_SEGMENT_BYTES) : segmentBytes;
+    allocateFile(disk, folder, fresh, bytes, (error) => {
       if (error) failed(error);
       else open(fresh);
     });
@@ -67,7 +74,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   function open(name: string): void {
     const flags = sync && HAS_SYNCED_WRITES ? constants.O_WRONLY | constants.O_DSYNC : constants.O_WRONLY;
     disk.open(join(folder, name), flags, (error, fd) => {
-      if (!error) return opened({ name, fd, needsSync: sync && !HAS_SYNCED_WRITES });
+      if (!error) return opened(name, fd, sync && !HAS_SYNCED_WRITES);
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || !sync) {
         free.push(name);
         return failed(error);
@@ -75,15 +82,19 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       // The file system has no synced writes.
       disk.open(join(folder, name), constants.O_WRONLY, (failure, plain) => {
         if (failure) failed(failure);
-        else opened({ name, fd: plain, needsSync: true });
+        else opened(name, plain, true);
       });
     });
   }
 
-  function opened(file: SegmentFile): void {
+  function opened(name: string, fd: number, needsSync: boolean): void {
     preparing = false;
+    if (closed) {
+      disk.close(fd, () => undefined);
+      return;
+    }
     retryDelayMs = MIN_RETRY_DELAY_MS;
-    ready = file;
+    ready = { name, fd, needsSync, bytes: fstatSync(fd).size };
     const notify = waiting;
     waiting = undefined;
     notify?.();
@@ -91,6 +102,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
 
   function failed(error: Error): void {
     preparing = false;
+    if (closed) return;
     onProblem(error);
     if (!waiting) return;
     setTimeout(prepare, retryDelayMs).unref();
@@ -108,6 +120,11 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       return file;
     },
     prepare,
+    close() {
+      closed = true;
+      if (ready) disk.close(ready.fd, () => undefined);
+      ready = undefined;
+    },
     release(name) {
       if (free.length < MAX_FREE_FILES) free.push(name);
       else disk.remove(join(folder, name), () => undefined);

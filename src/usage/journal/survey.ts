@@ -24,7 +24,7 @@ export interface JournalSurvey {
 }
 
 /** Reads the headers of all segments. */
-export function surveyJournal(folder: string, segmentBytes: number): JournalSurvey {
+export function surveyJournal(folder: string, minSegmentBytes: number): JournalSurvey {
   const names = listSegmentNames(folder);
   const found = names.flatMap((name): FoundSegment[] => {
     const header = headerOf(join(folder, name));
@@ -37,7 +37,7 @@ export function surveyJournal(folder: string, segmentBytes: number): JournalSurv
     .toSorted((one, other) => one.sequence - other.sequence);
   const foreign = found.filter(({ journal }) => journal !== id).map(({ name }) => name);
   const used = new Set(found.map(({ name }) => name));
-  const blank = names.filter((name) => !used.has(name) && statSync(join(folder, name)).size === segmentBytes);
+  const blank = names.filter((name) => !used.has(name) && statSync(join(folder, name)).size >= minSegmentBytes);
   return { folder, id, names, blank, segments, foreign };
 }
 
