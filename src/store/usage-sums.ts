@@ -48,10 +48,13 @@ export function totalsOf(
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): { hours: Row[]; budgets: Row[] } {
-  const changes = [...added.map((row) => ({ row, sign: 1 })), ...removed.map((row) => ({ row, sign: -1 }))];
+  const hours = new Map<string, Summand>();
+  for (const row of added) addToTotal(hours, row, 1);
+  for (const row of removed) addToTotal(hours, row, -1);
+  const summands = [...hours.values()];
   return {
-    hours: totalsByKey(changes.map(hourSummand)),
-    budgets: totalsByKey(changes.flatMap(budgetSummands)).filter(({ spent }) => spent !== 0n),
+    hours: totalsByKey(summands),
+    budgets: totalsByKey(summands.flatMap(budgetSummands)).filter(({ spent }) => spent !== 0n),
   };
 }
 
@@ -86,10 +89,15 @@ function saturatingSum(table: string, column: string): string {
   return `${column} = CASE WHEN ${old} > ${room} THEN ${MAX_INTEGER} ELSE ${old} + ${more} END`;
 }
 
-interface SignedRow {
-  row: UsageRow;
-  /** 1 or -1. */
-  sign: number;
+interface HourCounts {
+  requests: number;
+  failures: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  cost: bigint;
 }
 
 interface Summand {
@@ -97,7 +105,26 @@ interface Summand {
   counts: Record<string, number | bigint>;
 }
 
-function hourSummand({ row, sign }: SignedRow): Summand {
+/** Adds a row, or subtracts it if `sign` is -1, to the total of its hour, key and model. */
+function addToTotal(hours: Map<string, Summand>, row: UsageRow, sign: number): void {
+  const hour = Math.floor(row.started_at / HOUR_MS);
+  const name = `${hour} ${row.key_id}\0${row.endpoint_provider}\0${row.endpoint_model}`;
+  const counts = hours.get(name)?.counts as HourCounts | undefined;
+  if (!counts) {
+    hours.set(name, hourSummand(row, sign));
+    return;
+  }
+  counts.requests += sign;
+  counts.failures += row.status === 'failed' ? sign : 0;
+  counts.input_tokens += sign * row.input_tokens;
+  counts.output_tokens += sign * row.output_tokens;
+  counts.cached_tokens += sign * row.cached_tokens;
+  counts.cache_write_tokens += sign * row.cache_write_tokens;
+  counts.reasoning_tokens += sign * row.reasoning_tokens;
+  counts.cost = saturate(counts.cost + BigInt(sign) * row.cost);
+}
+
+function hourSummand(row: UsageRow, sign: number): Summand {
   return {
     key: {
       hour: Math.floor(row.started_at / HOUR_MS),
@@ -118,10 +145,11 @@ function hourSummand({ row, sign }: SignedRow): Summand {
   };
 }
 
-function budgetSummands({ row: { key_id, started_at, cost }, sign }: SignedRow): Summand[] {
+/** Periods begin with an hour. */
+function budgetSummands({ key: { hour, key_id = '' }, counts: { cost = 0n } }: Summand): Summand[] {
   return PERIODS.map((period) => ({
-    key: { key_id, period, starts_at: periodStart(period, started_at) },
-    counts: { spent: BigInt(sign) * cost },
+    key: { key_id, period, starts_at: periodStart(period, Number(hour) * HOUR_MS) },
+    counts: { spent: cost },
   }));
 }
 
@@ -142,5 +170,9 @@ function totalsByKey(summands: readonly Summand[]): Row[] {
 
 function saturatingAdd(one: number | bigint | undefined, other: number | bigint): number | bigint {
   if (typeof other === 'number') return Number(one ?? 0) + other;
-  return maxBigInt(-MAX_INTEGER, minBigInt(MAX_INTEGER, BigInt(one ?? 0) + other));
+  return saturate(BigInt(one ?? 0) + other);
+}
+
+function saturate(sum: bigint): bigint {
+  return maxBigInt(-MAX_INTEGER, minBigInt(MAX_INTEGER, sum));
 }

@@ -43,6 +43,18 @@ export function createSession(connection: DatabaseSync): Session {
   const all = (sql: string, row: Row = {}) => execute(sql, row, (statement, values) => statement.all(values) as Row[]);
   const run = (sql: string, row: Row = {}) =>
     execute(sql, row, (statement, values) => Number(statement.run(values).changes));
+  /** Binds by position: the parameters are in the order of the columns. */
+  function insertRows(sql: string, names: readonly string[], rows: readonly Row[]): number {
+    try {
+      const { statement } = prepare(sql.replaceAll(/:\w+/g, '?'));
+      let count = 0;
+      for (const row of rows) count += Number(statement.run(...names.map((name) => boundValue(name, row))).changes);
+      return count;
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
   const modes = { forUpdate: '', skipLocked: '' } as const;
   return {
     writing: {
@@ -50,8 +62,8 @@ export function createSession(connection: DatabaseSync): Session {
       run,
       insert(table, rows, { ignoreDuplicates = false } = {}) {
         const columns = Object.keys(rows[0] ?? {});
-        const sql = insertSql(table, columns, ignoreDuplicates);
-        return rows.reduce((count, row) => count + run(sql, row), 0);
+        if (columns.length === 0) return 0;
+        return insertRows(insertSql(table, columns, ignoreDuplicates), columns, rows);
       },
       ...modes,
     },
@@ -65,10 +77,12 @@ function refuseWrite(): never {
 
 function bindValues(names: readonly string[], row: Row): Row {
   const values: Record<string, Value> = {};
-  for (const name of names) {
-    const value = row[name];
-    if (value === undefined) throw new Error(`no value for :${name}`);
-    values[name] = value;
-  }
+  for (const name of names) values[name] = boundValue(name, row);
   return values;
+}
+
+function boundValue(name: string, row: Row): Value {
+  const value = row[name];
+  if (value === undefined) throw new Error(`no value for :${name}`);
+  return value;
 }

@@ -31,7 +31,8 @@ export const nodeDisk: JournalDisk = {
   remove: (path, onDone) => unlink(path, onDone),
 };
 
-const ZEROS_BYTES = 1024 * 1024;
+/** One page: the page cache of some file systems writes whole the pieces in which a file was filled. */
+const ZEROS_BYTES = 4096;
 
 /** Whether a write to a file opened with O_DSYNC is on the disk when it returns. On macOS it may be in the cache of the drive. */
 export const HAS_SYNCED_WRITES = typeof constants.O_DSYNC === 'number' && process.platform !== 'darwin';
