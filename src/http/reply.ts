@@ -4,6 +4,9 @@ import type { ServerResponse } from 'node:http';
 import type { Reply } from '../inference/response/reply.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
+/** Size up to which copying a body behind its head is cheaper than writing the two as a list. */
+const SMALL_BYTES = 16 * 1024;
+
 /** `common` adds the headers of every response, such as the request id. */
 export function createReply(response: ServerResponse, common: Pick<ResponseHeaders, 'with'>): Reply {
   let drained = (): void => undefined;
@@ -29,7 +32,8 @@ export function createReply(response: ServerResponse, common: Pick<ResponseHeade
     end(chunk, trailers = {}) {
       if (response.destroyed) return;
       response.addTrailers(trailers);
-      response.end(chunk);
+      if (Buffer.isBuffer(chunk) && chunk.length <= SMALL_BYTES) response.end(chunk.latin1Slice(), 'latin1');
+      else response.end(chunk);
     },
     onClose(listener) {
       if (response.destroyed) return listener();

@@ -4,7 +4,17 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { NameWatch } from './json.ts';
-import { guard, isObject, type Json, type JsonLimits, REQUEST_LIMITS, read, startWalk, walkUntil } from './json.ts';
+import {
+  guard,
+  isObject,
+  type Json,
+  type JsonLimits,
+  REQUEST_LIMITS,
+  read,
+  type Scanned,
+  startWalk,
+  walkUntil,
+} from './json.ts';
 import { createNameWatch, type KnownNames } from './names.ts';
 import { readInSlices, writeInSlices } from './slices.ts';
 
@@ -27,14 +37,15 @@ export interface ReadOptions {
 export function readBody(bytes: Buffer, { limits, names }: ReadOptions = {}): Json | Promise<Json> {
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
   if (bytes.length > LARGE_BODY_BYTES) return readLargeBody(bytes, { limits, names });
-  const values = guard(bytes, limits, createNameWatch(names));
-  return values > SMALL_VALUES ? readLargeBody(bytes, { limits, names }) : checkedBody(parse(() => read(bytes)));
+  const { values, hasLongNumber } = guard(bytes, limits, createNameWatch(names));
+  if (values > SMALL_VALUES) return readLargeBody(bytes, { limits, names });
+  return checkedBody(parse(bytes, hasLongNumber));
 }
 
 async function readLargeBody(bytes: Buffer, { limits, names }: ReadOptions): Promise<Json> {
   await yieldToEventLoop();
-  const values = await guardInSlices(bytes, limits, createNameWatch(names));
-  if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return checkedBody(parse(() => read(bytes)));
+  const { values, hasLongNumber } = await guardInSlices(bytes, limits, createNameWatch(names));
+  if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return checkedBody(parse(bytes, hasLongNumber));
   await yieldToEventLoop();
   return checkedBody(await readInSlices(bytes).catch(refuseSyntax));
 }
@@ -45,7 +56,7 @@ function checkedBody(body: Json): Json {
 }
 
 /** `guard` in slices of a few milliseconds. */
-async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watch: NameWatch): Promise<number> {
+async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watch: NameWatch): Promise<Scanned> {
   if (bytes.length <= SMALL_BYTES) return guard(bytes, limits, watch);
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
   const walk = startWalk(limits ?? REQUEST_LIMITS, watch);
@@ -53,7 +64,7 @@ async function guardInSlices(bytes: Buffer, limits: JsonLimits | undefined, watc
     walkUntil(bytes, Math.min(walk.position + SLICE_BYTES, bytes.length), walk);
     await yieldToEventLoop();
   }
-  return walk.values;
+  return walk;
 }
 
 /** Size from which each pass over a body takes noticeable time. */
@@ -64,9 +75,9 @@ export function yieldIfLarge(size: number): Promise<void> | undefined {
   return size > LARGE_BODY_BYTES ? yieldToEventLoop() : undefined;
 }
 
-function parse(readText: () => Json): Json {
+function parse(bytes: Buffer, hasLongNumber: boolean): Json {
   try {
-    return readText();
+    return read(bytes, hasLongNumber);
   } catch (cause) {
     return refuseSyntax(cause);
   }

@@ -43,6 +43,15 @@ const COMMA = 44;
 const SPACE = 32;
 const COLON = 58;
 
+const LOWER_CASE = 32;
+const LOWER_E = 101;
+/** Digits, with sign and point, that a double always represents. */
+const EXACT_DIGITS = 15;
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 48 && byte <= 57;
+}
+
 /** Maximum length of a name that is compared with others. */
 const MAX_NAME_BYTES = 1024;
 
@@ -56,6 +65,8 @@ export interface Walk {
   depth: number;
   /** Number of values so far. */
   values: number;
+  /** Whether a number had so many digits, or an exponent, that a double may not represent it. */
+  hasLongNumber: boolean;
   space: number;
   /** Index of the last byte that is not part of a number. */
   mark: number;
@@ -65,18 +76,32 @@ export interface Walk {
 
 /** Scan of a client's body, whose names `watch` observes. */
 export function startWalk(limits: JsonLimits, watch?: NameWatch, refuse: Walk['refuse'] = tooMuch): Walk {
-  return { limits, watch, refuse, position: 0, depth: 0, values: 0, space: 0, mark: 0, text: { start: 0, end: 0 } };
+  return {
+    limits,
+    watch,
+    refuse,
+    position: 0,
+    depth: 0,
+    values: 0,
+    hasLongNumber: false,
+    space: 0,
+    mark: 0,
+    text: { start: 0, end: 0 },
+  };
 }
 
+/** What a scan found. */
+export type Scanned = Pick<Walk, 'values' | 'hasLongNumber'>;
+
 /**
- * Number of values in the bytes. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
+ * Counts the values in the bytes. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
  * too long numbers, and for names that `watch` refuses.
  */
-export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?: NameWatch): number {
+export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?: NameWatch): Scanned {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
   const walk = startWalk(limits, watch);
   walkUntil(bytes, bytes.length, walk);
-  return walk.values;
+  return walk;
 }
 
 /** Number of values in the bytes. Throws the error that `refuse` creates for an exceeded limit. */
@@ -89,7 +114,7 @@ export function countValues(bytes: Buffer, limits: JsonLimits, refuse: Walk['ref
 /** Advances a scan to the byte `end`, or to the end of the string there. The bytes must be UTF-8. */
 export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
   const { limits, watch, refuse } = walk;
-  let { position, depth, values, space, mark } = walk;
+  let { position, depth, values, hasLongNumber, space, mark } = walk;
   let { start: textStart, end: textEnd } = walk.text;
   for (; position < end; position++) {
     const byte = bytes[position] as number;
@@ -97,6 +122,7 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
       if (position - mark > limits.number) throw refuse(`holds a number of more than ${limits.number} digits`);
       continue;
     }
+    if (position - mark > EXACT_DIGITS) hasLongNumber = true;
     mark = position;
     if (byte === QUOTE) {
       textStart = position + 1;
@@ -113,20 +139,32 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
       watch?.close();
     } else if (byte === COMMA) values++;
     else if (byte <= SPACE) space++;
+    else if ((byte | LOWER_CASE) === LOWER_E && isDigit(bytes[position - 1])) hasLongNumber = true;
     if (values > limits.values) throw refuse(`holds more than ${limits.values} values`);
     if (space > limits.space) throw refuse(`holds more than ${limits.space} bytes of white space`);
   }
-  Object.assign(walk, { position, depth, values, space, mark, text: { start: textStart, end: textEnd } });
+  Object.assign(walk, {
+    position,
+    depth,
+    values,
+    hasLongNumber,
+    space,
+    mark,
+    text: { start: textStart, end: textEnd },
+  });
 }
 
 function tooMuch(what: string): GatewayError {
   return new GatewayError('invalid_request', `The body ${what}.`);
 }
 
-/** Parses a body. Numbers that a double cannot represent are kept as raw JSON, so serializing yields the same digits. */
-export function read(bytes: Buffer | string): Json {
+/**
+ * Parses a body. Numbers that a double cannot represent are kept as raw JSON, so serializing yields the same digits.
+ * `hasLongNumber` spares a search for them where a scan has looked already.
+ */
+export function read(bytes: Buffer | string, hasLongNumber?: boolean): Json {
   const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
-  return LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+  return (hasLongNumber ?? LONG_NUMBER.test(text)) ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
 export function isObject(value: unknown): value is Record<string, Json> {
