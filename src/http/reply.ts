@@ -32,7 +32,7 @@ export function createReply(response: ServerResponse, common: Pick<ResponseHeade
     end(chunk, trailers = {}) {
       if (response.destroyed) return;
       response.addTrailers(trailers);
-      if (Buffer.isBuffer(chunk) && chunk.length <= SMALL_BYTES) response.end(chunk.latin1Slice(), 'latin1');
+      if (Buffer.isBuffer(chunk) && chunk.length <= SMALL_BYTES) response.end(chunk.toString('latin1'), 'latin1');
       else response.end(chunk);
     },
     onClose(listener) {
