@@ -1,6 +1,7 @@
 /** Steps on bytes: bodies of requests, records of the usage journal, frames of streams. */
 
-import { guard, read, spanAt } from '../../src/core/json/json.ts';
+import { read, spanAt } from '../../src/core/json/json.ts';
+import { guard } from '../../src/core/json/scan.ts';
 import { createFramer, parseFrame } from '../../src/core/sse.ts';
 import { estimateOutput } from '../../src/inference/tokens/estimate.ts';
 import { maxRecordBytes, RECORD_KINDS, sealRecord, writeRecord } from '../../src/usage/journal/format.ts';

@@ -1,8 +1,9 @@
 /** Multipart forms as JSON: files become data URIs, names in brackets become objects and lists. */
 
 import { GatewayError } from '../core/errors.ts';
-import { guard, isObject, type Json, REQUEST_LIMITS, read } from '../core/json/json.ts';
+import { isObject, type Json, read } from '../core/json/json.ts';
 import { checkNames, createNameWatch } from '../core/json/names.ts';
+import { guard, REQUEST_LIMITS } from '../core/json/scan.ts';
 import { sniffMime } from '../core/mime.ts';
 import { videoNames } from './names.ts';
 import { refuse } from './refusal.ts';

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
 import { readBody } from '../../src/core/json/body.ts';
 import { copyJson } from '../../src/core/json/copy.ts';
-import { guard, parseObject, read, spanAt, spans, splice } from '../../src/core/json/json.ts';
+import { parseObject, read, spanAt, spans, splice } from '../../src/core/json/json.ts';
+import { guard } from '../../src/core/json/scan.ts';
 import { readInSlices, writeInSlices } from '../../src/core/json/slices.ts';
 import { outline } from '../../src/core/outline.ts';
 

@@ -3,19 +3,10 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import type { NameWatch } from './json.ts';
-import {
-  guard,
-  isObject,
-  type Json,
-  type JsonLimits,
-  REQUEST_LIMITS,
-  read,
-  type Scanned,
-  startWalk,
-  walkUntil,
-} from './json.ts';
+import { isObject, type Json, read } from './json.ts';
 import { createNameWatch, type KnownNames } from './names.ts';
+import type { NameWatch } from './scan.ts';
+import { guard, type JsonLimits, REQUEST_LIMITS, type Scanned, startWalk, walkUntil } from './scan.ts';
 import { readInSlices, writeInSlices } from './slices.ts';
 
 /** Sizes up to which synchronous parsing takes a few milliseconds. */

@@ -1,31 +1,8 @@
-/** JSON as bytes: limit checks, lossless parsing of numbers, and replacement of single values. */
-
-import { isUtf8 } from 'node:buffer';
-import { GatewayError } from '../errors.ts';
+/** JSON as bytes: lossless parsing of numbers, and replacement of single values. */
 
 /** Parsed JSON of unknown shape; only decode functions access its members. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where wire data enters without a type.
 export type Json = any;
-
-/** Observer of the objects in a text. Calls are nested like the text. */
-export interface NameWatch {
-  open(isList: boolean): void;
-  /** `text` is the raw text between the quotes, with escapes. Throws `invalid_request`. */
-  name(text: string): void;
-  close(): void;
-}
-
-export interface JsonLimits {
-  depth: number;
-  /** Commas and opening brackets: a bound on the number of values. */
-  values: number;
-  /** Bytes of white space between values. */
-  space: number;
-  /** Bytes of a number. */
-  number: number;
-}
-
-export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 100_000, space: 4 * 1024 * 1024, number: 1000 };
 
 /** Half-open byte range of a value, strings with their quotes. */
 export interface Span {
@@ -40,123 +17,7 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 const COMMA = 44;
-const SPACE = 32;
 const COLON = 58;
-
-const LOWER_CASE = 32;
-const LOWER_E = 101;
-/** Digits, with sign and point, that a double always represents. */
-const EXACT_DIGITS = 15;
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 48 && byte <= 57;
-}
-
-/** Maximum length of a name that is compared with others. */
-const MAX_NAME_BYTES = 1024;
-
-/** A resumable scan of a text: its position, state and limits. */
-export interface Walk {
-  readonly limits: JsonLimits;
-  readonly watch: NameWatch | undefined;
-  /** Creates the error for an exceeded limit. */
-  refuse(excess: string): GatewayError;
-  position: number;
-  depth: number;
-  /** Number of values so far. */
-  values: number;
-  /** Whether a number had so many digits, or an exponent, that a double may not represent it. */
-  hasLongNumber: boolean;
-  space: number;
-  /** Index of the last byte that is not part of a number. */
-  mark: number;
-  /** The content of the last string. */
-  text: Span;
-}
-
-/** Scan of a client's body, whose names `watch` observes. */
-export function startWalk(limits: JsonLimits, watch?: NameWatch, refuse: Walk['refuse'] = tooMuch): Walk {
-  return {
-    limits,
-    watch,
-    refuse,
-    position: 0,
-    depth: 0,
-    values: 0,
-    hasLongNumber: false,
-    space: 0,
-    mark: 0,
-    text: { start: 0, end: 0 },
-  };
-}
-
-/** What a scan found. */
-export type Scanned = Pick<Walk, 'values' | 'hasLongNumber'>;
-
-/**
- * Counts the values in the bytes. Throws `invalid_request` for bytes that are not UTF-8, nest too deeply, hold too many or
- * too long numbers, and for names that `watch` refuses.
- */
-export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?: NameWatch): Scanned {
-  if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
-  const walk = startWalk(limits, watch);
-  walkUntil(bytes, bytes.length, walk);
-  return walk;
-}
-
-/** Number of values in the bytes. Throws the error that `refuse` creates for an exceeded limit. */
-export function countValues(bytes: Buffer, limits: JsonLimits, refuse: Walk['refuse']): number {
-  const walk = startWalk(limits, undefined, refuse);
-  walkUntil(bytes, bytes.length, walk);
-  return walk.values;
-}
-
-/** Advances a scan to the byte `end`, or to the end of the string there. The bytes must be UTF-8. */
-export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
-  const { limits, watch, refuse } = walk;
-  let { position, depth, values, hasLongNumber, space, mark } = walk;
-  let { start: textStart, end: textEnd } = walk.text;
-  for (; position < end; position++) {
-    const byte = bytes[position] as number;
-    if (byte > COMMA && byte < COLON) {
-      if (position - mark > limits.number) throw refuse(`holds a number of more than ${limits.number} digits`);
-      continue;
-    }
-    if (position - mark > EXACT_DIGITS) hasLongNumber = true;
-    mark = position;
-    if (byte === QUOTE) {
-      textStart = position + 1;
-      mark = position = textEnd = stringEnd(bytes, position) - 1;
-    } else if (byte === COLON) {
-      // No wire format has a longer name, however it is escaped.
-      if (watch && textEnd - textStart <= MAX_NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      values++;
-      if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);
-      watch?.open(byte === OPEN_BRACKET);
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      depth--;
-      watch?.close();
-    } else if (byte === COMMA) values++;
-    else if (byte <= SPACE) space++;
-    else if ((byte | LOWER_CASE) === LOWER_E && isDigit(bytes[position - 1])) hasLongNumber = true;
-    if (values > limits.values) throw refuse(`holds more than ${limits.values} values`);
-    if (space > limits.space) throw refuse(`holds more than ${limits.space} bytes of white space`);
-  }
-  Object.assign(walk, {
-    position,
-    depth,
-    values,
-    hasLongNumber,
-    space,
-    mark,
-    text: { start: textStart, end: textEnd },
-  });
-}
-
-function tooMuch(what: string): GatewayError {
-  return new GatewayError('invalid_request', `The body ${what}.`);
-}
 
 /**
  * Parses a body. Numbers that a double cannot represent are kept as raw JSON, so serializing yields the same digits.

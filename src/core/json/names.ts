@@ -5,7 +5,8 @@
 
 import type { TSchema } from 'typebox';
 import { GatewayError } from '../errors.ts';
-import type { Json, NameWatch } from './json.ts';
+import type { Json } from './json.ts';
+import type { NameWatch } from './scan.ts';
 
 /** The names that a wire format knows in one object. */
 export interface KnownNames {

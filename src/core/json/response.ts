@@ -2,7 +2,8 @@
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import { countValues, type Json, type JsonLimits, REQUEST_LIMITS, read } from './json.ts';
+import { type Json, read } from './json.ts';
+import { countValues, type JsonLimits, REQUEST_LIMITS } from './scan.ts';
 import { readInSlices } from './slices.ts';
 
 /** Limits of a whole response. Log probabilities of a long answer have some hundred thousand values. */
