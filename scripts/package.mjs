@@ -1,18 +1,28 @@
 /**
  * `npm run test:package`: tests the npm package. Builds, packs and installs it in an empty folder, makes a video with the
- * program, and compiles and runs a webhook receiver.
+ * program, compiles and runs a webhook receiver, and bounds what a start costs.
  */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { nodeProgram, npm, root, run, say } from './install.mjs';
+import { environment, nodeProgram, npm, root, run, say } from './install.mjs';
+import { pack } from './pack.mjs';
+import { measureBestStart, sizeOf } from './start-cost.mjs';
 
 const VIDEO_TIMEOUT_MS = 20_000;
+const VISIT_TIMEOUT_MS = 40_000;
+/** What a start may cost: processor time until it listens, and resident memory a second later. */
+const BOUNDS = { cpuMs: 800, rssMb: 175, installedMb: 8 };
+const START_TRIES = 5;
+/** Tests that start the program. */
+const PROGRAM_TESTS = ['cli/programs.test', 'cli/serve.test'];
 
 const RECEIVER = `import { verifyWebhook, type Webhook, WebhookError } from 'polygate/webhooks';
 
@@ -25,12 +35,15 @@ try {
 `;
 
 const folder = mkdtempSync(join(tmpdir(), 'polygate-package-'));
+const program = join(folder, 'node_modules', 'polygate', 'dist', 'main.js');
 try {
   const node = await nodeProgram();
   await runOrThrow(node, [join(root, 'scripts', 'build.mjs')]);
   await install();
   await useProgram(node);
   await useReceiver(node);
+  await testProgram(node);
+  if (process.platform === 'linux') await boundCost(node);
   say('The package works.');
 } catch (error) {
   say(error.message);
@@ -40,34 +53,81 @@ try {
 }
 
 async function install() {
-  let packed = '';
-  await npm(['pack', root, '--json', '--ignore-scripts', '--loglevel=error'], folder, (text) => {
-    packed += text;
-  });
-  const [{ filename }] = JSON.parse(packed);
+  const file = await pack(folder);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   await npm(
-    ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', `./${filename}`],
+    ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', file],
     folder,
   );
 }
 
-/** Runs commands and makes a video. */
+/** Runs commands; makes a video with a webhook; reads metrics and sends some to a collector. */
 async function useProgram(node) {
-  const program = join(folder, 'node_modules', 'polygate', 'dist', 'main.js');
   await runOrThrow(node, [program, 'check']);
+  const [receiver, collector] = await Promise.all([visited(createServer()), visited(createHttpServer())]);
+  writeFileSync(join(folder, 'polygate.yaml'), configFor(collector.port));
   const child = spawn(node, [program, 'serve', '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
   try {
     const banner = await greeting(child);
     const [, url] = /listens on (\S+)/.exec(banner);
     const [key] = /sk-pg-\S+/.exec(banner);
-    const bytes = await makeVideo(url, { authorization: `Bearer ${key}`, 'content-type': 'application/json' });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const bytes = await makeVideo(url, headers, `https://127.0.0.1:${receiver.port}/`);
     assert.equal(Buffer.from(bytes).toString('latin1', 4, 8), 'ftyp', 'the video is no MP4');
+    await receiver.visit;
+    await chat(url, headers);
+    assert.match(await (await fetch(`${url}/metrics`)).text(), /process_cpu_seconds_total/);
   } finally {
     child.kill('SIGTERM');
     await once(child, 'close');
   }
   assert.equal(child.exitCode, 0, 'the gateway did not stop in peace');
+  await collector.visit;
+  rmSync(join(folder, 'polygate.yaml'));
+}
+
+function configFor(collectorPort) {
+  return JSON.stringify({
+    callbacks: { allow_cidrs: ['127.0.0.1/32'] },
+    telemetry: { otlp: { endpoint: `http://127.0.0.1:${collectorPort}` } },
+  });
+}
+
+/** A server that notes the first connection, and ends it and all others. */
+async function visited(server) {
+  let note;
+  const visit = new Promise((resolve, reject) => {
+    note = resolve;
+    setTimeout(
+      () => reject(new Error('Nothing came to a server that the gateway must call.')),
+      VISIT_TIMEOUT_MS,
+    ).unref();
+  });
+  visit.catch(() => undefined);
+  server.on('connection', (socket) => {
+    note();
+    socket.destroy();
+  });
+  server.listen(0, '127.0.0.1').unref();
+  await once(server, 'listening');
+  return { port: server.address().port, visit };
+}
+
+async function chat(url, headers) {
+  const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
+  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+/** Prints what a start costs, and fails above the bounds. */
+async function boundCost(node) {
+  const starts = mkdtempSync(join(folder, 'starts-'));
+  const start = await measureBestStart(node, { args: [program], folder: starts, tries: START_TRIES });
+  const cost = { ...start, installedMb: sizeOf(join(folder, 'node_modules')) };
+  for (const [name, bound] of Object.entries(BOUNDS)) say(`${name} ${cost[name].toFixed(1)} (at most ${bound})`);
+  say(`readyMs ${cost.readyMs.toFixed(1)}`);
+  const excess = Object.entries(BOUNDS).filter(([name, bound]) => cost[name] > bound);
+  assert.deepEqual(excess, [], 'the package costs too much');
 }
 
 async function greeting({ stdout }) {
@@ -79,8 +139,9 @@ async function greeting({ stdout }) {
   throw new Error(`The gateway ended: ${text}`);
 }
 
-async function makeVideo(url, headers) {
-  const body = JSON.stringify({ model: 'sandbox/video', prompt: 'A paper boat', duration: 1, resolution: '480p' });
+async function makeVideo(url, headers, receiver) {
+  const video = { model: 'sandbox/video', prompt: 'A paper boat', duration: 1, resolution: '480p' };
+  const body = JSON.stringify({ ...video, callback_url: receiver });
   const made = await fetch(`${url}/v1/videos`, { method: 'POST', headers, body });
   assert.equal(made.status, 202, await made.clone().text());
   const { id } = await made.json();
@@ -89,6 +150,13 @@ async function makeVideo(url, headers) {
     if (status === 'completed') return (await fetch(`${url}/v1/videos/${id}/content`, { headers })).arrayBuffer();
   }
   throw new Error(`The video ${id} was not completed in time.`);
+}
+
+/** Runs the tests of the program with the installed one. */
+async function testProgram(node) {
+  const env = { ...environment, POLYGATE_PROGRAM: program };
+  const code = await run(node, [join(root, 'scripts', 'test.mjs'), ...PROGRAM_TESTS], { env });
+  if (code !== 0) throw new Error('The tests of the program failed with the installed package.');
 }
 
 /** Compiles the receiver with each module resolution, then runs it. */

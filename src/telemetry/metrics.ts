@@ -178,10 +178,6 @@ let processMetrics: Promise<Registry> | undefined;
 
 /** Memory, CPU, garbage collection and event loop lag, collected once for the whole process. */
 function loadProcessMetrics(): Promise<Registry> {
-  processMetrics ??= import('prom-client').then(({ collectDefaultMetrics, Registry }) => {
-    const registry = new Registry();
-    collectDefaultMetrics({ register: registry });
-    return registry;
-  });
+  processMetrics ??= import('./process-metrics.ts').then(({ createProcessMetrics }) => createProcessMetrics());
   return processMetrics;
 }

@@ -13,7 +13,8 @@ import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import type { CommandRequest } from './command-server.ts';
 
-const main = join(import.meta.dirname, '../../src/main.ts');
+/** `npm run test:package` names the installed one. */
+const main = process.env.POLYGATE_PROGRAM ?? join(import.meta.dirname, '../../src/main.ts');
 
 export interface Outcome {
   code: number | null;
