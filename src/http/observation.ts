@@ -116,18 +116,30 @@ function logCall(
   log: ObservationOptions['log'],
 ): void {
   const { status, path, usage, partial, facts, error, attempts, firstByte } = outcome;
-  const base = { requestId: call.requestId, protocol: call.protocol.id, key: key.id, model: route.model };
-  const tried = { endpoint: attempts.at(-1)?.endpoint, attempts: attempts.length };
-  const failure = error && { error: error.code, upstreamStatus: error.upstreamStatus, cause: causeOf(error) };
-  const milliseconds = Math.round(outcome.milliseconds);
-  if (status === 'refused') {
-    log.warn({ ...base, ...tried, ...failure, milliseconds }, 'refused');
-    return;
-  }
-  const cost = costOf(outcome);
-  const answer = { path, stream: call.stream, status, usage, partial, finish: facts?.finish };
-  const times = { firstByte: firstByte === undefined ? undefined : Math.round(firstByte), milliseconds };
-  log.info({ ...base, ...tried, ...answer, cost: cost && decimalOf(cost), ...failure, ...times }, 'answered');
+  const isRefused = status === 'refused';
+  const cost = isRefused ? undefined : costOf(outcome);
+  const line = {
+    requestId: call.requestId,
+    protocol: call.protocol.id,
+    key: key.id,
+    model: route.model,
+    endpoint: attempts.at(-1)?.endpoint,
+    attempts: attempts.length,
+    path: isRefused ? undefined : path,
+    stream: isRefused ? undefined : call.stream,
+    status: isRefused ? undefined : status,
+    usage: isRefused ? undefined : usage,
+    partial,
+    finish: facts?.finish,
+    cost: cost && decimalOf(cost),
+    error: error?.code,
+    upstreamStatus: error?.upstreamStatus,
+    cause: error && causeOf(error),
+    firstByte: isRefused || firstByte === undefined ? undefined : Math.round(firstByte),
+    milliseconds: Math.round(outcome.milliseconds),
+  };
+  if (isRefused) log.warn(line, 'refused');
+  else log.info(line, 'answered');
 }
 
 function factsOf({ call, route, costOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
