@@ -50,6 +50,7 @@ export function readBytes(
     }
     const chunks: Buffer[] = [];
     let received = 0;
+    let isSettled = false;
     const stopWatch = watchRate(
       clock,
       () => received,
@@ -57,7 +58,9 @@ export function readBytes(
     );
 
     function fail(error: GatewayError): void {
+      if (isSettled) return;
       settle();
+      payload.off('data', onData);
       chunks.length = 0;
       reject(error);
     }
@@ -70,22 +73,25 @@ export function readBytes(
     }
 
     function onEnd(): void {
+      if (isSettled) return;
       settle();
+      const [only] = chunks;
       if (announced > 0 && received !== announced) reject(incomplete());
-      else resolve(Buffer.concat(chunks, received));
+      else resolve(only && chunks.length === 1 ? only : Buffer.concat(chunks, received));
     }
 
     function onBreak(): void {
-      fail(new GatewayError('client_closed', 'The client closed the connection before its body was complete.'));
+      if (!isSettled)
+        fail(new GatewayError('client_closed', 'The client closed the connection before its body was complete.'));
     }
 
     function settle(): void {
+      isSettled = true;
       stopWatch();
-      payload.off('data', onData).off('end', onEnd).off('close', onBreak);
     }
 
     // Errors after the body was read are ignored.
-    payload.on('error', () => onBreak());
+    payload.on('error', onBreak);
     payload.on('data', onData).on('end', onEnd).on('close', onBreak);
   });
 }

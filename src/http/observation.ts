@@ -90,7 +90,7 @@ export function observe(
       return told;
     },
   };
-  response.once('close', end);
+  response.on('close', end);
   return observation;
 }
 

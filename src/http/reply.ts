@@ -13,9 +13,9 @@ export function createReply(response: ServerResponse, common: Pick<ResponseHeade
   response.on('drain', () => drained());
   return {
     head(status, headers) {
-      const { trailer, ...others } = headers;
-      const announced = trailer !== undefined && response.req.httpVersion !== '1.0' && { trailer };
-      response.writeHead(status, { ...common.with(others), ...announced });
+      const all = common.with(headers);
+      if (response.req.httpVersion === '1.0') delete all.trailer;
+      response.writeHead(status, all);
     },
     write(chunk) {
       if (chunk.length > 0 && !response.destroyed) response.write(chunk);
@@ -29,9 +29,9 @@ export function createReply(response: ServerResponse, common: Pick<ResponseHeade
     onDrain(listener) {
       drained = listener;
     },
-    end(chunk, trailers = {}) {
+    end(chunk, trailers) {
       if (response.destroyed) return;
-      response.addTrailers(trailers);
+      if (trailers) response.addTrailers(trailers);
       if (Buffer.isBuffer(chunk) && chunk.length <= SMALL_BYTES) response.end(chunk.toString('latin1'), 'latin1');
       else response.end(chunk);
     },
@@ -43,7 +43,7 @@ export function createReply(response: ServerResponse, common: Pick<ResponseHeade
     },
     onDone(listener) {
       if (response.closed) return listener();
-      response.once('close', listener);
+      response.on('close', listener);
     },
   };
 }

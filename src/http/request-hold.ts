@@ -10,18 +10,20 @@ export interface RequestHold {
 }
 
 export function createRequestHold(response: ServerResponse): RequestHold {
-  const releases: (() => void)[] = [];
+  let releases: (() => void)[] = [];
   let isOver = false;
 
   function release(): void {
     isOver = true;
-    for (const one of releases.splice(0)) one();
+    const held = releases;
+    releases = [];
+    for (const one of held) one();
   }
 
   return {
     keep(one) {
       if (isOver || response.destroyed) return one();
-      if (releases.length === 0) response.once('close', release);
+      if (releases.length === 0) response.on('close', release);
       releases.push(one);
     },
     release,

@@ -23,8 +23,8 @@ export class ResponseHeaders {
     this.#headers['x-polygate-attempts'] = String(count);
   }
 
-  /** These headers, overridden by those of one response. */
+  /** These headers, overridden by those of the response; called once, where its head is written. */
   with(headers?: Record<string, string>): Record<string, string> {
-    return { ...this.#headers, ...headers };
+    return Object.assign(this.#headers, headers);
   }
 }

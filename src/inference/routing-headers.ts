@@ -10,15 +10,16 @@ export function routingHeadersOf(
   { headers }: InferenceCall,
   { route, attempts }: { route: RoutingDecision; attempts: readonly Attempt[] },
 ): Record<string, string> {
+  const routing: Record<string, string> = { 'x-polygate-attempts': String(attempts.length) };
   const last = attempts.at(-1);
+  if (last) routing['x-polygate-endpoint'] = asciiName(last.endpoint);
   const isRequested = String(headers['x-polygate-trace'] ?? '').toLowerCase() === 'true';
-  return {
-    ...(last && { 'x-polygate-endpoint': asciiName(last.endpoint) }),
-    'x-polygate-attempts': String(attempts.length),
-    ...(isRequested && { 'x-polygate-trace': encodeTrace(traceOf(route, attempts)) }),
-  };
+  if (isRequested) routing['x-polygate-trace'] = encodeTrace(traceOf(route, attempts));
+  return routing;
 }
 
+const VISIBLE_NAME = /^[\x21-\x7e]{1,300}$/;
+
 function asciiName(name: string): string {
-  return name.replace(/[^\x21-\x7e]/g, '?').slice(0, 300);
+  return VISIBLE_NAME.test(name) ? name : name.replace(/[^\x21-\x7e]/g, '?').slice(0, 300);
 }

@@ -16,15 +16,16 @@ export function answerHeaders(
   type: string,
 ): Record<string, string> {
   const { endpoint, planned } = context;
-  const requestId = upstream['x-request-id'] ?? upstream['request-id'];
-  return {
+  const headers: Record<string, string> = {
     'content-type': type,
     'x-polygate-provider': endpoint.provider.id,
     'x-polygate-path': planned.path,
-    ...droppedHeader(planned.dropped),
-    ...context.routingHeaders(),
-    ...(requestId && VISIBLE.test(requestId) && { 'x-polygate-upstream-request-id': requestId }),
   };
+  if (planned.dropped.length > 0) Object.assign(headers, droppedHeader(planned.dropped));
+  Object.assign(headers, context.routingHeaders());
+  const requestId = upstream['x-request-id'] ?? upstream['request-id'];
+  if (requestId && VISIBLE.test(requestId)) headers['x-polygate-upstream-request-id'] = requestId;
+  return headers;
 }
 
 /** Names of the dropped parameters. */
