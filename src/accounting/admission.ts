@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { handlerOf } from '../inference/operations/index.ts';
+import { inputByLength } from '../inference/tokens/expected-usage.ts';
 import type { Key } from '../keys/store.ts';
 import type { Admission, LimitKeeper } from '../limits/limits.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
@@ -101,7 +102,14 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
           stream: call.stream,
         };
         return {
-          meter: openUsageMeter({ recorder, request, free, estimate: () => expect().input, settleLimits }),
+          meter: openUsageMeter({
+            recorder,
+            request,
+            free,
+            estimate: () => expect().input,
+            estimateQuickly: () => expect.made?.input ?? inputByLength(call) ?? expect().input,
+            settleLimits,
+          }),
           headers,
           // Free endpoints need no output limit.
           limitOf: cost ? most().limitsFor(cost) : undefined,
@@ -135,10 +143,16 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
   };
 }
 
-function memoize<Value>(make: () => Value): () => Value {
-  let made: { value: Value } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
+interface Memoized<Value> {
+  (): Value;
+  /** The value, if it was asked for. */
+  made?: Value;
+}
+
+function memoize<Value>(make: () => Value): Memoized<Value> {
+  const memoized: Memoized<Value> = () => {
+    memoized.made ??= make();
+    return memoized.made;
   };
+  return memoized;
 }

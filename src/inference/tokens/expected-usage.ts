@@ -21,6 +21,14 @@ const BYTES_PER_TOKEN = 4;
 /** Assumed maximum of web searches in one answer. */
 const MAX_SEARCHES = 5;
 
+/** Texts of a body with media, whose length says little about its tokens. */
+const MEDIA_MARKS = ['base64', 'inlineData', 'inline_data'];
+
+/** Input tokens by the length of the body, without reading it; undefined where that would say little. */
+export function inputByLength({ bytes }: Pick<InferenceCall, 'bytes'>): number | undefined {
+  return MEDIA_MARKS.some((mark) => bytes.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
+}
+
 export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): ExpectedUsage {
   let request: ChatRequest;
   try {
