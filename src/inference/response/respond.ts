@@ -123,7 +123,7 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
     } finally {
       if (out.length > 0) {
         keepAlive ??= writeHead();
-        reply.write(joined(out));
+        for (const output of out) reply.write(output);
         keepAlive.in(context.keepAlive);
       }
     }
