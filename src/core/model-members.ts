@@ -52,6 +52,10 @@ const SERVER_TOOL_FIELDS = ['plugins', 'tools'];
 /** Fields of a tool that the client defines and the server does not interpret. */
 const CLIENT_TOOL_FIELDS = ['function', 'custom', 'input_schema', 'functionDeclarations', 'function_declarations'];
 
+/** Types of tools that the client defines, and their members with text of the client. */
+const CLIENT_TOOL_TYPES = ['function', 'custom', 'namespace'];
+const CLIENT_TOOL_DETAILS = ['parameters', 'output_schema', 'format'];
+
 /**
  * For keys with restricted models or a budget: throws `permission_denied` for fields that could select another model.
  * `path` is the prefix of the field name in the error.
@@ -62,13 +66,20 @@ export function refuseModelMembers(body: Json, path = ''): void {
     if (FOLDED.has(fold(name))) refuse(path + name);
     if (SERVER_TOOL_FIELDS.includes(name)) checkServerTools(value, path + name);
   }
+  // Tools that join later, in the Responses protocol.
+  for (const [index, item] of (Array.isArray(body.input) ? body.input : []).entries()) {
+    if (isObject(item) && item.tools) checkServerTools(item.tools, `${path}input[${index}].tools`);
+  }
 }
 
 function checkServerTools(helpers: Json, path: string): void {
   for (const helper of Array.isArray(helpers) ? helpers : [helpers]) {
     if (!isObject(helper)) continue;
+    const isClients = CLIENT_TOOL_TYPES.includes(helper.type);
     for (const [name, value] of Object.entries(helper)) {
-      if (!CLIENT_TOOL_FIELDS.includes(name)) checkNested({ [name]: value }, path);
+      if (isClients && name === 'tools') checkServerTools(value, `${path}.tools`);
+      else if (!CLIENT_TOOL_FIELDS.includes(name) && !(isClients && CLIENT_TOOL_DETAILS.includes(name)))
+        checkNested({ [name]: value }, path);
     }
   }
 }

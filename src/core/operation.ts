@@ -99,6 +99,8 @@ export interface AnswerFacts {
   /** The model name in the upstream's answer. */
   model?: string;
   finish?: string;
+  /** The number of the frame, in streams that number their frames. */
+  sequence?: number;
 }
 
 /** A member to set in an object, at a path. */
@@ -195,8 +197,11 @@ interface OperationBase {
   usageOf(body: Json): Partial<Usage> | undefined;
   /** The facts reported in a body or frame. */
   factsOf(body: Json): AnswerFacts;
-  /** Cost members of the usage in an answer: the path of the usage, and the members to set. */
-  readonly cost?: { path: readonly string[]; members(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] };
+  /** Cost members of the usage in an answer: the paths that the usage may have, and the members to set. */
+  readonly cost?: {
+    paths: readonly (readonly string[])[];
+    members(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[];
+  };
 }
 
 /** Operation `complete`: answers a conversation, whole or streamed. */
@@ -212,12 +217,14 @@ export interface CompleteOperation extends OperationBase {
   unshown?(part: OpenPart): { name: string; url?: string } | undefined;
   /** `Content-Type` of a streamed answer. */
   streamType(options: EncoderOptions): string;
-  /** The text of an error in a started stream; it ends the stream. */
-  encodeStreamError(error: GatewayError, requestId: string, options: EncoderOptions): string;
+  /** The text of an error in a started stream; it ends the stream. `facts`: those of the stream so far. */
+  encodeStreamError(error: GatewayError, requestId: string, options: EncoderOptions, facts?: AnswerFacts): string;
   /** Keep-alive: a comment or ping that every client of this protocol skips. */
   readonly keepAlive: string;
 
   // Facing upstreams.
+  /** Members that provider options may not set. */
+  readonly reservedFields?: readonly string[];
   /** Requested output of a body. */
   outputOf(body: Json): RequestedOutput;
   /** Sets the output limit of a body, in place. */
@@ -248,6 +255,8 @@ export interface CompleteOperation extends OperationBase {
   readonly usageMark: Buffer;
   /** Whether a frame only opens the stream, so that an error may still replace the answer. */
   isPreamble?(event: SseEvent): boolean;
+  /** The same by the first characters of a frame: true for a large preamble, which is not parsed. */
+  isUnreadPreamble?(start: string): boolean;
   /** Whether a frame is a keep-alive that every client skips. */
   isPing?(event: SseEvent): boolean;
   /** Whether a frame ends the stream properly. */

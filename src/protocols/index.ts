@@ -4,8 +4,9 @@ import type { Protocol } from '../core/protocol.ts';
 import { chat } from './chat/index.ts';
 import { generate } from './generate/index.ts';
 import { messages } from './messages/index.ts';
+import { responses } from './responses/index.ts';
 
-export const protocols: readonly Protocol[] = [chat, messages, generate];
+export const protocols: readonly Protocol[] = [chat, messages, generate, responses];
 
 /** Throws for an unknown id, which is a programming error. */
 export function protocolOf(id: string): Protocol {

@@ -28,6 +28,7 @@ export const deepseek = chatServer({
   environment: ['DEEPSEEK_API_KEY'],
   baseUrl: 'https://api.deepseek.com',
   catalog: 'deepseek',
+  responses: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system', schema: false, reasoningHistory: 'required' },
   adapt: dialect(
     reasoningAsEffort,

@@ -11,6 +11,7 @@ export const groq = chatServer({
   name: 'Groq',
   environment: ['GROQ_API_KEY'],
   baseUrl: 'https://api.groq.com/openai/v1',
+  responses: true,
   rules: { systemRole: 'system', logprobs: false, logitBias: false },
   adapt: dialect(
     reasoningAsEffort,

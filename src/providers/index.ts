@@ -18,6 +18,7 @@ import { minimax } from './minimax.ts';
 import { mistral } from './mistral.ts';
 import { moonshot } from './moonshot.ts';
 import { ollama } from './ollama.ts';
+import { openResponses } from './open-responses.ts';
 import { openai } from './openai.ts';
 import { openaiCompatible } from './openai-compatible.ts';
 import { openrouter } from './openrouter.ts';
@@ -59,6 +60,7 @@ const types: readonly ProviderType[] = [
   llamaCpp,
   lmStudio,
   openaiCompatible,
+  openResponses,
   polygate,
   sandbox,
 ];

@@ -10,6 +10,7 @@ export const llamaCpp = chatServer({
   environment: ['LLAMA_API_KEY'],
   keyless: true,
   baseUrl: 'http://localhost:8080/v1',
+  responses: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
   adapt: dialect(...openModels),
 });

@@ -11,6 +11,7 @@ export const lmStudio = chatServer({
   environment: ['LM_STUDIO_API_KEY'],
   keyless: true,
   baseUrl: 'http://localhost:1234/v1',
+  responses: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
   adapt: dialect(...openModels, namedToolAsOnlyTool, jsonModeAsSchema),
 });

@@ -10,6 +10,7 @@ export const ollama = chatServer({
   environment: ['OLLAMA_API_KEY'],
   keyless: true,
   baseUrl: 'http://localhost:11434/v1',
+  responses: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
   adapt: dialect(...openModels),
 });

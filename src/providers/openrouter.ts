@@ -10,6 +10,7 @@ export const openrouter = chatServer({
   billsReportedCost: true,
   baseUrl: 'https://openrouter.ai/api/v1',
   catalog: 'openrouter',
+  responses: true,
   videoModelsPath: '/videos/models',
   family: (model) => model.split('/', 1)[0] ?? model,
   video: openrouterVideos,

@@ -68,13 +68,22 @@ function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Di
 }
 
 type ChatDescription = Omit<Description, 'dialects' | 'credential' | 'modelsPath'> &
-  Omit<Dialect, 'protocol'> & { modelsPath?: string | null };
+  Omit<Dialect, 'protocol'> & {
+    modelsPath?: string | null /** It speaks the Responses protocol too. */;
+    responses?: true;
+  };
 
 /** Server of chat completions with a bearer key and a model list; `modelsPath: null` for one without a list. */
-export function chatServer({ modelsPath = '/models', rules, adapt, ...description }: ChatDescription): ProviderType {
+export function chatServer({
+  modelsPath = '/models',
+  rules,
+  adapt,
+  responses,
+  ...description
+}: ChatDescription): ProviderType {
   return providerType({
     ...description,
-    dialects: [{ protocol: 'chat', rules, adapt }],
+    dialects: [{ protocol: 'chat', rules, adapt }, ...(responses ? [{ protocol: 'responses' }] : [])],
     ...(modelsPath !== null && { modelsPath }),
   });
 }

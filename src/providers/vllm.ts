@@ -10,6 +10,7 @@ export const vllm = chatServer({
   environment: ['VLLM_API_KEY'],
   keyless: true,
   baseUrl: 'http://localhost:8000/v1',
+  responses: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
   adapt: dialect(...openModels),
 });

@@ -13,6 +13,7 @@ export const xai = chatServer({
   billsReportedCost: true,
   baseUrl: 'https://api.x.ai/v1',
   catalog: 'xai',
+  responses: true,
   rules: { systemRole: 'system', penalties: false, stop: false },
   adapt: dialect(reasoningAsEffort, applyRules),
   video: grokImagine,

@@ -14,9 +14,11 @@ const RESERVED_FIELDS = ['model', 'models', 'stream', 'streamoptions'];
 export function checkOptions({ options, provider, dialect }: Endpoint, isRestricted: boolean): void {
   if (!options) return;
   const path = pathOf(provider);
-  checkNames(options, protocolOf(dialect.protocol).operations.complete.names, path);
+  const { names, reservedFields = [] } = protocolOf(dialect.protocol).operations.complete;
+  const reserved = [...RESERVED_FIELDS, ...reservedFields.map(fold)];
+  checkNames(options, names, path);
   for (const name of Object.keys(options)) {
-    if (RESERVED_FIELDS.includes(fold(name))) refuse(path, name);
+    if (reserved.includes(fold(name))) refuse(path, name);
   }
   if (isRestricted) refuseModelMembers(options, `${path}.`);
 }

@@ -7,8 +7,8 @@ import { createCatalog } from '../../src/catalog/catalog.ts';
 import { discoveredModels } from '../../src/catalog/discovered.ts';
 import { catalogModel } from '../../src/catalog/entry.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import { encodeModel as encodeChatModel } from '../../src/protocols/chat/catalog.ts';
 import { encodeModel as encodeMessagesModel } from '../../src/protocols/messages/catalog.ts';
+import { encodeModel as encodeChatModel } from '../../src/protocols/openai-catalog.ts';
 import { encodeVideoModels } from '../../src/videos/model-list.ts';
 
 const one = ['a', 'b', 'c', 'd', 'e'].map((id) => catalogModel('one', { id }));

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type Json, read } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 
-export interface Recording {
+export interface Recording<Protocol = ProtocolId> {
   id: string;
   scenario: string;
-  protocol: ProtocolId;
+  protocol: Protocol;
   provider: string;
   model: string;
   /** The client's JSON; absent where only the answer was recorded. */
@@ -18,34 +18,42 @@ export interface Recording {
 
 export interface Corpus {
   recordings: Recording[];
+  /** Of the protocol that is relayed, and not translated yet. */
+  responses: Recording<'responses'>[];
   /** Records of protocols or endpoints that are not judged yet, counted by protocol. */
   uncovered: Record<string, number>;
 }
 
-const PROTOCOLS: Record<string, ProtocolId> = {
+const PROTOCOLS: Record<string, ProtocolId | 'responses'> = {
   'openai-chat': 'chat',
   'anthropic-messages': 'messages',
   'gemini-generate': 'generate',
+  'openai-responses': 'responses',
 };
 
 /** Undefined when there is no such folder. Numbers of the records keep their digits. */
 export function readCorpus(folder: string): Corpus | undefined {
   if (!existsSync(folder)) return undefined;
-  const corpus: Corpus = { recordings: [], uncovered: {} };
+  const corpus: Corpus = { recordings: [], responses: [], uncovered: {} };
   for (const file of readdirSync(folder).sort()) {
     if (!file.endsWith('.jsonl')) continue;
     for (const line of readFileSync(join(folder, file), 'utf8').split('\n')) {
       const record = line.trim() === '' ? undefined : read(line);
       if (record?.response === undefined || !['recording', 'response-only'].includes(record.kind)) continue;
       const recording = recordingOf(record);
-      if (recording) corpus.recordings.push(recording);
+      if (recording && isResponses(recording)) corpus.responses.push(recording);
+      else if (recording) corpus.recordings.push(recording as Recording);
       else corpus.uncovered[record.protocol] = (corpus.uncovered[record.protocol] ?? 0) + 1;
     }
   }
   return corpus;
 }
 
-function recordingOf(record: Json): Recording | undefined {
+function isResponses(recording: Recording<ProtocolId | 'responses'>): recording is Recording<'responses'> {
+  return recording.protocol === 'responses';
+}
+
+function recordingOf(record: Json): Recording<ProtocolId | 'responses'> | undefined {
   const protocol = PROTOCOLS[record.protocol];
   if (!protocol) return undefined;
   const { status, body, stream, stream_format: format, body_text: text } = record.response;

@@ -33,21 +33,30 @@ export interface Received {
 
 export interface Replay {
   /** `<provider>/<model>` of the recording in the gateway. */
-  model(recording: Recording): string;
-  ask(client: ProtocolId, asked: { model: string; stream: boolean; body: Json; answer: Answered }): Promise<Received>;
+  model(recording: AnyRecording): string;
+  ask(
+    client: ProtocolId | 'responses',
+    asked: { model: string; stream: boolean; body: Json; answer: Answered },
+  ): Promise<Received>;
   close(): Promise<void>;
 }
+
+type AnyRecording = Recording<ProtocolId | 'responses'>;
 
 /** Recorded providers that are types of the gateway; the others speak the plain protocol. */
 const OWN_TYPES = new Set(['openai', 'deepseek', 'mistral', 'xai', 'groq', 'openrouter', 'perplexity', 'together']);
 
-function typeOf({ protocol, provider }: Recording): string {
+/** Those that relay the Responses protocol. */
+const RESPONSES_TYPES = new Set(['openai', 'deepseek', 'xai', 'openrouter']);
+
+function typeOf({ protocol, provider }: AnyRecording): string {
+  if (protocol === 'responses') return RESPONSES_TYPES.has(provider) ? provider : 'open-responses';
   if (protocol === 'messages') return 'anthropic';
   if (protocol === 'generate') return 'google';
   return OWN_TYPES.has(provider) ? provider : 'openai-compatible';
 }
 
-export async function startReplay(recordings: Recording[]): Promise<Replay> {
+export async function startReplay(recordings: AnyRecording[]): Promise<Replay> {
   let answer: Answered = { status: 500 };
   const upstream = await startUpstream((_call, response) => {
     const now = upstream.calls.length > 1 ? (answer.rest ?? answer) : answer;
@@ -70,12 +79,13 @@ export async function startReplay(recordings: Recording[]): Promise<Replay> {
       answer = asked.answer;
       upstream.calls.length = 0;
       gateway.log.length = 0;
-      const url = gateway.url + PATHS[client](asked.model, asked.stream);
-      const response = await post(url, asked.body, HEADERS[client]);
+      const path = client === 'responses' ? '/v1/responses' : PATHS[client](asked.model, asked.stream);
+      const headers = HEADERS[client === 'responses' ? 'chat' : client];
+      const response = await post(gateway.url + path, asked.body, headers);
       const again = response.clone();
       const text = await response.text();
-      const { status, headers } = response;
-      return { status, headers, text, response: again, upstream: upstream.calls[0] };
+      const { status } = response;
+      return { status, headers: response.headers, text, response: again, upstream: upstream.calls[0] };
     },
     async close() {
       await gateway.close();

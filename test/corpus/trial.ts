@@ -12,8 +12,8 @@ import type { Answered, Received, Replay } from './replay.ts';
 export interface Verdict extends Finding {
   id: string;
   scenario: string;
-  from: ProtocolId;
-  to: ProtocolId;
+  from: ProtocolId | 'responses';
+  to: ProtocolId | 'responses';
   /** How the client asked. */
   form: 'whole' | 'stream';
 }

@@ -49,7 +49,7 @@ before(async () => {
   writeFileSync(join(folder, 'src/protocols/stub/index.ts'), stub.replaceAll('../../../src/', '../../'));
   // ... and the line, with its import. A provider that speaks the protocol is data of a test, one line too.
   edit('src/protocols/index.ts', (text) =>
-    `import { stub } from './stub/index.ts';\n${text}`.replace('generate];', 'generate, stub];'),
+    `import { stub } from './stub/index.ts';\n${text}`.replace('responses];', 'responses, stub];'),
   );
   writeFileSync(join(folder, 'src/providers/stub.ts'), PROVIDER);
   edit('src/providers/index.ts', (text) =>

@@ -21,6 +21,10 @@ const OPEN_BRACE = 123;
 const MAX_OUTSIDE_BYTES = 64 * 1024;
 /** Maximum of these in comments and pings. */
 const MAX_IDLE_BYTES = 4 * 1024;
+/** Maximum of an unread preamble that is held back; after it, an error can no longer replace the response. */
+const MAX_PREAMBLE_BYTES = 1024 * 1024;
+/** Bytes of a frame that tell whether it is an unread preamble. */
+const START_BYTES = 96;
 
 export interface RelayOptions {
   /** Framer of the upstream's stream; server-sent events if absent. */
@@ -62,6 +66,9 @@ export function createRelay(
   /** Output before the first event of the response, held back because an error may follow. */
   let held: Output[] = [];
   let heldBytes = 0;
+  /** First frame of an unread preamble, and the size of the preamble. */
+  let preamble: Buffer | undefined;
+  let preambleBytes = 0;
   let closingBytes = 0;
 
   /** False for a frame that is not passed on. An array element must be JSON; other frames can be anything. */
@@ -74,7 +81,10 @@ export function createRelay(
   function passes(event: SseEvent): boolean {
     const body = readFrame(event);
     const error = protocol.errorIn(body);
-    if (error) throw error;
+    if (error) {
+      if (!complete) noteFailure(body);
+      throw error;
+    }
     learn?.(body);
     note(body);
     const seen = operation.usageOf(body);
@@ -85,13 +95,26 @@ export function createRelay(
   }
 
   function note(body: Json): void {
-    const { id, model, finish } = boundFacts(operation.factsOf(body));
-    facts = { id: facts.id ?? id, model: facts.model ?? model, finish: finish ?? facts.finish };
+    const { id, model, finish, sequence = -1 } = boundFacts(operation.factsOf(body));
+    const latest = Math.max(sequence, facts.sequence ?? -1);
+    facts = {
+      id: facts.id ?? id,
+      model: facts.model ?? model,
+      finish: finish ?? facts.finish,
+      ...(latest >= 0 && { sequence: latest }),
+    };
   }
 
-  function lastEvent(): SseEvent | undefined {
+  function noteFailure(body: Json): void {
+    const { id } = boundFacts(operation.factsOf(body));
+    facts = { ...facts, id: facts.id ?? id };
+    const seen = operation.usageOf(body);
+    if (seen) usage = { ...usage, ...seen };
+  }
+
+  function eventIn(frame: Buffer | undefined): SseEvent | undefined {
     try {
-      return last && readEvent(last);
+      return frame && readEvent(frame);
     } catch {
       return undefined;
     }
@@ -99,7 +122,11 @@ export function createRelay(
 
   /** Parses the last frame of a stream, which was relayed without parsing. */
   function noteLast(): void {
-    const event = facts.finish === undefined ? lastEvent() : undefined;
+    if (facts.finish === undefined) noteFrame(last);
+  }
+
+  function noteFrame(frame: Buffer | undefined): void {
+    const event = eventIn(frame);
     const body = event && parseObject(event.data);
     if (body) note(body);
   }
@@ -130,6 +157,13 @@ export function createRelay(
   function pass(frame: Buffer, text: FrameText, out: Output[]): void {
     counted = undefined;
     const brace = frame.indexOf(OPEN_BRACE);
+    if (!begun && operation.isUnreadPreamble?.(frame.toString('latin1', 0, START_BYTES))) {
+      preamble ??= frame;
+      preambleBytes += frame.length;
+      write(frame, brace, held, text);
+      if (preambleBytes > MAX_PREAMBLE_BYTES) release(out);
+      return;
+    }
     const parsed = !begun || options.array || brace < 0 || mustBeParsed(text);
     if (brace >= 0) meter.add(frame);
     if (!parsed) last = frame;
@@ -146,17 +180,22 @@ export function createRelay(
 
   function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
     const isIdle = !event || operation.isPing?.(event) === true;
-    begun = !isIdle && !operation.isPreamble?.(event);
+    const begins = !isIdle && !operation.isPreamble?.(event);
     // Comments and pings are not needed before the first frame.
     if (isIdle && heldBytes + frame.length > MAX_IDLE_BYTES) return;
-    if (!begun && heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
+    if (!begins && heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
     if (event) write(frame, frame.indexOf(OPEN_BRACE), held);
     else if (!options.array) held.push(frame);
     heldBytes += frame.length;
-    if (!begun) return;
+    if (begins) release(out);
+  }
+
+  function release(out: Output[]): void {
+    begun = true;
     for (const output of held) out.push(output);
     held = [];
     heldBytes = 0;
+    preambleBytes = 0;
   }
 
   function write(frame: Buffer, brace: number, out: Output[], text = frameText(frame)): void {
@@ -201,7 +240,7 @@ export function createRelay(
 
   /** Whether the last unparsed frame was the end of the response. */
   function isComplete(): boolean {
-    const event = complete ? undefined : lastEvent();
+    const event = complete ? undefined : eventIn(last);
     return complete || (event !== undefined && operation.isEnd(event));
   }
 
@@ -220,11 +259,12 @@ export function createRelay(
       if (options.array) closing.push(']');
     },
     last: () => closing,
-    held: () => framer.pending + heldBytes + closingBytes,
+    held: () => framer.pending + heldBytes + preambleBytes + closingBytes,
     phase: () => (closes ? (operation.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: isComplete,
     facts() {
       noteLast();
+      if (facts.id === undefined) noteFrame(preamble);
       return facts;
     },
     usage: () => (usage && isReported(usage) ? usage : undefined),

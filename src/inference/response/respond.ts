@@ -165,7 +165,7 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
       context.reject(last);
       return;
     }
-    const text = client.encodeStreamError(last, call.requestId, options);
+    const text = client.encodeStreamError(last, call.requestId, options, converter.facts());
     const usage = converter.partialUsage();
     endStream({ status: 'failed', usage, partial: true, error: last }, [...converter.last(), text]);
   }

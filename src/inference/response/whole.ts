@@ -60,9 +60,10 @@ interface Counted {
 /** Adds the cost to a body or frame with usage, if the protocol has a member for it. */
 export function addCost(bytes: Buffer, body: Json, { operation: { cost }, usage, costOf }: Counted): Buffer {
   if (!cost || !costOf) return bytes;
-  const counted = valueAt(body, cost.path);
-  const members = isObject(counted) ? cost.members(counted, usage, costOf) : [];
-  return members.length === 0 ? bytes : setMembers(bytes, cost.path, members);
+  const path = cost.paths.find((place) => isObject(valueAt(body, place)));
+  if (!path) return bytes;
+  const members = cost.members(valueAt(body, path), usage, costOf);
+  return members.length === 0 ? bytes : setMembers(bytes, path, members);
 }
 
 /** Estimated usage of a response whose upstream counted none of its output. */

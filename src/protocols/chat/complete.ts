@@ -79,7 +79,7 @@ export const complete: CompleteOperation = {
     model: textOf(model),
     finish: textOf(choices?.[0]?.native_finish_reason) ?? textOf(choices?.[0]?.finish_reason),
   }),
-  cost: { path: ['usage'], members: addCost },
+  cost: { paths: [['usage']], members: addCost },
   isEnd,
   endMarks: [Buffer.from('[DONE]')],
   endIsLast: true,

@@ -101,7 +101,7 @@ export const embed: EmbedOperation = {
   modelPaths: [['model']],
   usageOf: embeddingUsage,
   factsOf: ({ id, model }) => ({ id: textOf(id), model: textOf(model), finish: 'stop' }),
-  cost: { path: ['usage'], members: addCost },
+  cost: { paths: [['usage']], members: addCost },
 };
 
 function check(body: Json): void {

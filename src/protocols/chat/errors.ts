@@ -1,138 +1,20 @@
-/** Errors of chat completions: encoding for clients, and decoding of upstream errors. */
+/** Errors of chat completions inside a 200 body or a stream. */
 
-import {
-  codeOfDecisiveStatus,
-  codeOfUpstreamStatus,
-  type ErrorCode,
-  GatewayError,
-  upstreamMessage,
-} from '../../core/errors.ts';
+import type { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import type { WireError } from '../../core/protocol.ts';
-import { lookUp } from '../../core/table.ts';
-
-const INVALID = 'invalid_request_error';
-
-/** Wire `type` and `code` that differ from `invalid_request_error` and the gateway's code. */
-const NAMES: Partial<Record<ErrorCode, { type: string; code?: string }>> = {
-  insufficient_quota: { type: 'insufficient_quota' },
-  permission_denied: { type: 'permission_error' },
-  rate_limit_exceeded: { type: 'rate_limit_error' },
-  internal_error: { type: 'server_error' },
-  upstream_content_unavailable: { type: 'server_error' },
-  upstream_error: { type: 'server_error' },
-  overloaded: { type: 'service_unavailable_error', code: 'server_is_overloaded' },
-  unavailable: { type: 'service_unavailable_error', code: 'service_unavailable' },
-  timeout: { type: 'server_error' },
-};
-
-/** Error codes by upstream error name, regardless of the status. */
-const MEANINGS: Record<string, ErrorCode> = {
-  context_length_exceeded: 'context_length_exceeded',
-  too_many_prompt_tokens: 'context_length_exceeded',
-  string_above_max_length: 'context_length_exceeded',
-  content_policy_violation: 'content_policy_violation',
-  content_filter: 'content_policy_violation',
-  moderation_blocked: 'content_policy_violation',
-  ResponsibleAIPolicyViolation: 'content_policy_violation',
-  model_not_found: 'model_not_found',
-  DeploymentNotFound: 'model_not_found',
-  rate_limit_exceeded: 'rate_limit_exceeded',
-  rate_limit_error: 'rate_limit_exceeded',
-  server_is_overloaded: 'overloaded',
-  service_unavailable_error: 'overloaded',
-  slow_down: 'overloaded',
-  provider_overloaded: 'overloaded',
-  timeout: 'timeout',
-  invalid_request_error: 'invalid_request',
-};
-
-/** Error names about the gateway's own account; not shown to the caller. */
-const ACCOUNT_ERRORS = new Set([
-  'insufficient_quota',
-  'credit_balance_exhausted',
-  'payment_required',
-  'invalid_api_key',
-  'authentication_error',
-  'billing_hard_limit_reached',
-]);
-
-/** Message pattern, for servers without an error code. */
-const CONTEXT_FULL = /context (length|window|size)|prompt (is )?too long|maximum prompt length|reduce the length/i;
-
-export function encodeError(error: GatewayError): WireError {
-  const { type, code = error.code } = NAMES[error.code] ?? { type: INVALID };
-  const body = { error: { message: error.message, type, code, param: error.param ?? null } };
-  return { status: error.status, body };
-}
+import { decodeErrorIn, encodeError } from '../openai-errors.ts';
 
 export function encodeStreamError(error: GatewayError): string {
   return `data: ${JSON.stringify(encodeError(error).body)}\n\n`;
-}
-
-/** Reads `{error: {...}}`, `{error: "..."}`, flat objects, lists of one of these, and treats anything else as empty. */
-export function decodeError(status: number, body: unknown): GatewayError {
-  const facts = factsOf(body);
-  const code = codeOf(status, facts);
-  const details = { upstreamStatus: status };
-  if (!code) return new GatewayError('upstream_error', "The provider refused the gateway's credential.", details);
-  const message = facts.message ? upstreamMessage(facts.message) : `The provider answered with status ${status}.`;
-  return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });
 }
 
 /** The error in a 200 body or a frame, also beside or inside choices. */
 export function errorIn(body: Json): GatewayError | undefined {
   if (!isObject(body)) return undefined;
   const error = body.error ?? body.x_groq?.error ?? (body.object === 'error' ? body : undefined) ?? choiceError(body);
-  if (error === undefined || error === null) return undefined;
-  const status = [error.status_code, error.code, error.status, body.status_code].map(statusOf).find(isErrorStatus);
-  return decodeError(status ?? 0, { error });
+  return error === undefined || error === null ? undefined : decodeErrorIn(error, body);
 }
 
 function choiceError({ choices }: Json): Json {
   return Array.isArray(choices) ? choices.find((choice) => choice?.error)?.error : undefined;
-}
-
-interface Facts {
-  names: string[];
-  message?: string;
-  param?: string;
-}
-
-function factsOf(body: Json): Facts {
-  const outer = Array.isArray(body) ? body[0] : body;
-  if (!isObject(outer)) return { names: [] };
-  const error = outer.error ?? outer;
-  if (typeof error === 'string') return { names: [], message: error };
-  if (!isObject(error)) return { names: [] };
-  const names = [error.code, error.innererror?.code, error.metadata?.error_type, error.type];
-  const detail = Array.isArray(error.detail) ? error.detail[0]?.msg : error.detail;
-  return {
-    names: names.filter((name) => typeof name === 'string'),
-    message: [error.message?.detail?.[0]?.msg, error.message, detail].find((text) => typeof text === 'string'),
-    param: typeof error.param === 'string' ? error.param : undefined,
-  };
-}
-
-/** Undefined for errors of the gateway's own account. Status 0 means unknown. */
-function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | undefined {
-  if (status === 401 || status === 402 || status === 403) return undefined;
-  if (names.some((name) => ACCOUNT_ERRORS.has(name))) return undefined;
-  const meaning = names.map((name) => lookUp(MEANINGS, name)).find((code) => code !== undefined);
-  const isInvalid = status === 400 || status === 413 || status === 422 || meaning === 'invalid_request';
-  if (isInvalid && (meaning === 'context_length_exceeded' || CONTEXT_FULL.test(message))) {
-    return 'context_length_exceeded';
-  }
-  const decided = codeOfDecisiveStatus(status);
-  if (decided) return decided;
-  if (meaning && (meaning !== 'invalid_request' || status === 0)) return meaning;
-  return codeOfUpstreamStatus(status);
-}
-
-function statusOf(value: unknown): number {
-  return typeof value === 'string' || typeof value === 'number' ? Number(value) : 0;
-}
-
-function isErrorStatus(status: number): boolean {
-  return Number.isInteger(status) && status >= 400 && status <= 599;
 }

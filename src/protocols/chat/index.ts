@@ -1,12 +1,13 @@
 /** Chat completions: the wire of OpenAI and of most other servers, towards clients and towards upstreams. */
 
 import type { Protocol } from '../../core/protocol.ts';
-import { encodeModel, encodeModelCount, encodeModels } from './catalog.ts';
+import { credentials } from '../bearer-credentials.ts';
+import { encodeModel, encodeModelCount, encodeModels } from '../openai-catalog.ts';
+import { decodeError, encodeError } from '../openai-errors.ts';
 import { catalogRoutes } from './catalog-routes.ts';
 import { complete } from './complete.ts';
-import { credentials } from './credentials.ts';
 import { embed } from './embed.ts';
-import { decodeError, encodeError, errorIn } from './errors.ts';
+import { errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 
 export const chat: Protocol = {

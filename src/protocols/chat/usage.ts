@@ -3,6 +3,7 @@
 import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { CostOf, Member } from '../../core/operation.ts';
+import { reportedCost } from '../reported-cost.ts';
 import { counts } from './answer-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */
@@ -31,25 +32,6 @@ export function usageOf(body: Json): Usage | undefined {
     reportedCost: reportedCost(usage),
     tier: [body.service_tier, usage.service_tier].find((tier) => typeof tier === 'string'),
   });
-}
-
-const TICKS_PER_USD = 1e10;
-
-/**
- * Reported cost in USD: a number (OpenRouter, which charges a fee if the vendor bills the operator's own key), the
- * total of an object (Perplexity), or ticks (xAI).
- */
-function reportedCost({ cost, cost_details, is_byok, cost_in_usd_ticks: ticks }: Json): number | undefined {
-  const total = isObject(cost) ? cost.total_cost : cost;
-  if (isAmount(total)) {
-    const vendor = cost_details?.upstream_inference_cost;
-    return is_byok === true && isAmount(vendor) ? total + vendor : total;
-  }
-  return isAmount(ticks) ? ticks / TICKS_PER_USD : undefined;
-}
-
-function isAmount(value: Json): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 /**

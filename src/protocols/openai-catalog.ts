@@ -1,9 +1,9 @@
-/** Catalog models in the format of chat completions. */
+/** Catalog models in the format of OpenAI, with the members of OpenRouter. */
 
-import type { Json } from '../../core/json/json.ts';
-import type { CatalogModel, Pricing } from '../../core/model.ts';
-import type { CatalogPage } from '../../core/protocol.ts';
-import { architectureOf, createdOf, topProviderOf } from '../catalog-model.ts';
+import type { Json } from '../core/json/json.ts';
+import type { CatalogModel, Pricing } from '../core/model.ts';
+import type { CatalogPage } from '../core/protocol.ts';
+import { architectureOf, createdOf, topProviderOf } from './catalog-model.ts';
 
 export function encodeModel(model: CatalogModel): Json {
   return {

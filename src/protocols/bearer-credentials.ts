@@ -1,7 +1,7 @@
-/** API keys of chat completions clients. */
+/** API keys of clients made for OpenAI. */
 
-import { bearerToken } from '../../core/bearer.ts';
-import type { Headers } from '../../core/operation.ts';
+import { bearerToken } from '../core/bearer.ts';
+import type { Headers } from '../core/operation.ts';
 
 /** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
 export function credentials(headers: Headers): string[] {

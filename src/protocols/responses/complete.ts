@@ -1,0 +1,71 @@
+/** The operation `complete` of the Responses protocol. */
+
+import { ENVELOPE_MARK } from '../../core/opaque.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
+import { decodeResponse } from './answer.ts';
+import { conversation } from './conversation.ts';
+import { encodeStreamError } from './errors.ts';
+import { END_MARKS, isEnd, isPing, isPreamble, isUnreadPreamble } from './events.ts';
+import { factsOf } from './facts.ts';
+import { names } from './names.ts';
+import { limitOutput, outputOf } from './output.ts';
+import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
+import { check, checkLimits, schema } from './request-schema.ts';
+import { restoreState } from './state.ts';
+import { decodeRequest, encodeRequest, encodeResponse, streamDecoder, streamEncoder } from './untranslated.ts';
+import { addCost, usageOf } from './usage.ts';
+
+const PATH = '/v1/responses';
+
+export const complete: CompleteOperation = {
+  name: 'complete',
+  summary: 'Answer a conversation',
+  telemetryName: 'chat',
+
+  routes: () => [
+    { method: 'POST', path: PATH, match: (rest) => (rest.length === 0 ? {} : undefined), templates: [{ path: PATH }] },
+  ],
+  schema,
+  names,
+  checkLimits,
+  check,
+  example: { input: 'Hello' },
+  conversation,
+  decodeRequest,
+  encodeResponse,
+  streamEncoder,
+  streamType: () => 'text/event-stream; charset=utf-8',
+  encodeStreamError,
+  keepAlive: ': ping\n\n',
+
+  upstreamPath: () => '/responses',
+  outputOf,
+  limitOutput,
+  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  gatewayFields: GATEWAY_FIELDS,
+  reservedFields: RESERVED_FIELDS,
+  requestModel: { paths: [['model']], required: true, spell: (model) => model },
+  state: {
+    fields: ['encrypted_content'],
+    modelTurns: ({ input }) => (Array.isArray(input) ? input : []),
+    restore: restoreState,
+    marks: [ENVELOPE_MARK],
+  },
+  encodeRequest,
+  decodeResponse,
+  streamDecoder,
+
+  modelPaths: [['model'], ['response', 'model']],
+  textPlaces: { after: ['.delta'], text: ['delta'], calls: [] },
+  usageMark: Buffer.from('"usage"'),
+  usageOf,
+  factsOf,
+  cost: { paths: [['usage'], ['response', 'usage']], members: addCost },
+  isPreamble,
+  isUnreadPreamble,
+  isPing,
+  isEnd,
+  endMarks: END_MARKS,
+  // OpenRouter sends `[DONE]` after the last event.
+  endIsLast: false,
+};

@@ -1,0 +1,19 @@
+/** Conversation of a Responses request: the client's own id, else its beginning. */
+
+import type { Json } from '../../core/json/json.ts';
+import type { Headers } from '../../core/operation.ts';
+import { outline } from '../../core/outline.ts';
+
+/** Headers with the id of a conversation; those after the first are of Codex. */
+const ID_HEADERS = ['x-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'];
+
+export function conversation({ prompt_cache_key, session_id, instructions, input }: Json, headers: Headers): string {
+  const own = prompt_cache_key ?? session_id ?? ID_HEADERS.map((name) => headers[name]).find(Boolean);
+  return String(own ?? outline([instructions ?? null, beginning(input)]));
+}
+
+/** The items up to the first user message, which are the same in every later turn. */
+function beginning(input: Json): Json {
+  if (!Array.isArray(input)) return input;
+  return input.slice(0, input.findIndex((item) => item?.role === 'user') + 1);
+}

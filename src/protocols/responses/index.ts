@@ -1,0 +1,34 @@
+/** Responses: OpenAI's newer wire, towards clients and towards upstreams that speak it. Its requests are relayed, not translated yet. */
+
+import type { Protocol } from '../../core/protocol.ts';
+import { credentials } from '../bearer-credentials.ts';
+import { encodeModel, encodeModels } from '../openai-catalog.ts';
+import { decodeError, encodeError } from '../openai-errors.ts';
+import { complete } from './complete.ts';
+import { errorIn } from './errors.ts';
+import { parameterName } from './parameters.ts';
+
+export const responses: Protocol = {
+  id: 'responses',
+  apiType: 'responses',
+  operations: { complete },
+
+  // Its clients ask for models as those of chat completions do.
+  catalogRoutes: () => [],
+  credentials,
+  encodeError,
+  requestIdHeader: 'x-request-id',
+  parameterName,
+  encodeModel,
+  encodeModels,
+
+  forwardedHeaders: {
+    'openai-beta': 'openai-beta',
+    originator: 'originator',
+    session_id: 'session_id',
+    'session-id': 'session-id',
+    'thread-id': 'thread-id',
+  },
+  decodeError,
+  errorIn,
+};

@@ -1,0 +1,7 @@
+/** Members of a request with a meaning of their own for the gateway. */
+
+/** Members for the gateway, as on chat completions; never sent upstream. */
+export const GATEWAY_FIELDS = ['provider', 'models', 'route', 'model_routing_config', 'session_id', 'trace', 'debug'];
+
+/** Members that name stored content: the request itself must give them, so that they are checked. */
+export const RESERVED_FIELDS = ['input', 'previous_response_id', 'conversation', 'background', 'prompt_cache_options'];

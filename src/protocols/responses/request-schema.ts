@@ -1,0 +1,137 @@
+/** Request schema of the Responses protocol. Unknown members, items and tools pass: the upstream checks them. */
+
+import { Type } from 'typebox';
+import { GatewayError } from '../../core/errors.ts';
+import { assertValid } from '../../core/json/check.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { MAX_ID_CHARACTERS, MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
+import { relaxed } from '../../core/relaxed-schema.ts';
+
+const OptionalString = Type.Optional(Type.String());
+const OptionalBoolean = Type.Optional(Type.Boolean());
+const Open = Type.Object({});
+const Id = Type.Optional(Type.String({ maxLength: MAX_ID_CHARACTERS }));
+const Name = Type.Optional(Type.String({ maxLength: MAX_NAME_CHARACTERS }));
+
+function between(minimum: number, maximum: number) {
+  return Type.Optional(Type.Number({ minimum, maximum }));
+}
+
+function integer(minimum: number, maximum?: number) {
+  return Type.Optional(Type.Integer({ minimum, ...(maximum !== undefined && { maximum }) }));
+}
+
+/** A message has no type, or the type `message`. */
+const Item = Type.Object({
+  type: OptionalString,
+  id: Id,
+  role: OptionalString,
+  call_id: Id,
+  name: Name,
+  namespace: Name,
+  encrypted_content: OptionalString,
+});
+
+const Tool = Type.Object({ type: Type.String(), name: Name });
+
+const Body = Type.Object({
+  model: Type.String({ minLength: 1, maxLength: MAX_MODEL_CHARACTERS }),
+  input: Type.Optional(Type.Union([Type.String(), Type.Array(Item)])),
+  instructions: Type.Optional(Type.Union([Type.String(), Type.Array(Item)])),
+  previous_response_id: Id,
+  conversation: Type.Optional(Type.Union([Type.String({ maxLength: MAX_ID_CHARACTERS }), Type.Object({ id: Id })])),
+  prompt: Type.Optional(Type.Object({ id: Id, version: OptionalString, variables: Type.Optional(Open) })),
+  stream: OptionalBoolean,
+  stream_options: Type.Optional(Type.Object({ include_obfuscation: OptionalBoolean })),
+  store: OptionalBoolean,
+  background: OptionalBoolean,
+  include: Type.Optional(Type.Array(Type.String())),
+  max_output_tokens: integer(1),
+  max_tool_calls: integer(0),
+  temperature: between(0, 2),
+  top_p: between(0, 1),
+  top_logprobs: integer(0, 20),
+  presence_penalty: between(-2, 2),
+  frequency_penalty: between(-2, 2),
+  text: Type.Optional(
+    Type.Object({
+      format: Type.Optional(Type.Object({ type: OptionalString, name: Name, schema: Type.Optional(Open) })),
+      verbosity: OptionalString,
+    }),
+  ),
+  reasoning: Type.Optional(
+    Type.Object({
+      effort: OptionalString,
+      summary: OptionalString,
+      context: OptionalString,
+      mode: OptionalString,
+      generate_summary: OptionalString,
+    }),
+  ),
+  tools: Type.Optional(Type.Array(Tool)),
+  tool_choice: Type.Optional(Type.Union([Type.String(), Type.Object({ type: OptionalString, name: Name })])),
+  parallel_tool_calls: OptionalBoolean,
+  truncation: OptionalString,
+  context_management: Type.Optional(Type.Array(Type.Object({ type: OptionalString }))),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16 })),
+  safety_identifier: OptionalString,
+  user: OptionalString,
+  service_tier: OptionalString,
+  prompt_cache_key: OptionalString,
+  prompt_cache_retention: OptionalString,
+  prompt_cache_options: Type.Optional(Type.Object({ comparison_response_id: Id })),
+  moderation: Type.Optional(Open),
+  client_metadata: Type.Optional(Open),
+  provider: Type.Optional(Open),
+});
+
+export const schema = Body;
+
+/** Members whose ranges the gateway enforces: they determine the cost of a request. */
+const Limits = relaxed(Body, ['model', 'temperature', 'max_output_tokens']);
+
+export function checkLimits(body: Json): void {
+  assertValid(Limits, body);
+  refuseStored(body);
+}
+
+/** Throws `invalid_request` for the first problem. */
+export function check(body: Json): void {
+  assertValid(Body, body);
+  refuseStored(body);
+}
+
+/**
+ * Members that name content which an upstream keeps. All keys share the accounts of the upstreams, so an id is passed on
+ * only if it is known whose it is, and the gateway keeps no ids yet.
+ */
+function refuseStored(body: Json): void {
+  const { previous_response_id: previous, conversation, prompt_cache_options: cache, input } = body;
+  if (isGiven(previous) && isGiven(conversation)) {
+    throw new GatewayError('invalid_request', 'previous_response_id and conversation exclude each other.', {
+      param: 'previous_response_id',
+    });
+  }
+  if (isGiven(previous)) refuse('previous_response_id', WHOLE_CONVERSATION);
+  if (isGiven(conversation)) refuse('conversation', WHOLE_CONVERSATION);
+  if (isGiven(cache?.comparison_response_id)) refuse('prompt_cache_options.comparison_response_id', 'leave it out');
+  if (body.background === true) refuse('background', 'leave it out, and stream the response if it takes long');
+  const reference = Array.isArray(input) ? input.findIndex(isReference) : -1;
+  if (reference >= 0) refuse(`input[${reference}]`, `${WHOLE_CONVERSATION}, and set store to false in the client`);
+}
+
+const WHOLE_CONVERSATION = 'send the whole conversation in input';
+
+function isGiven(value: Json): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** The type of an item reference may be omitted. */
+function isReference(item: Json): boolean {
+  if (!isObject(item)) return false;
+  return item.type === 'item_reference' || (!isGiven(item.type) && !isGiven(item.role) && isGiven(item.id));
+}
+
+function refuse(param: string, instead: string): never {
+  throw new GatewayError('unsupported_parameter', `${param} is not supported yet: ${instead}.`, { param });
+}

@@ -1,0 +1,31 @@
+/** Translation of the Responses protocol: none yet, so that its requests need an upstream that speaks it, and only they. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
+
+/** The request of a Responses client for an upstream of another protocol. */
+export const decodeRequest: CompleteOperation['decodeRequest'] = () => {
+  throw new GatewayError(
+    'unsupported_parameter',
+    'The provider of this model does not speak the Responses protocol, and its requests are not translated yet; use POST /v1/chat/completions.',
+    { param: 'model' },
+  );
+};
+
+/** The request of a client of another protocol for a Responses upstream. */
+export const encodeRequest: CompleteOperation['encodeRequest'] = () => {
+  throw new GatewayError(
+    'unsupported_parameter',
+    'The provider of this model speaks only the Responses protocol, to which requests are not translated yet; use POST /v1/responses.',
+    { param: 'model' },
+  );
+};
+
+export const encodeResponse: CompleteOperation['encodeResponse'] = untranslated;
+export const streamEncoder: CompleteOperation['streamEncoder'] = untranslated;
+export const streamDecoder: CompleteOperation['streamDecoder'] = untranslated;
+
+/** Never called: the request is refused before. */
+function untranslated(): never {
+  throw new GatewayError('internal_error', 'Answers of the Responses protocol are not translated yet.');
+}

@@ -1,0 +1,71 @@
+/** Token usage of the Responses protocol, whole and in the last event of a stream. */
+
+import type { Usage } from '../../core/chat.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { count, record } from '../../core/json/shape.ts';
+import type { CostOf, Member } from '../../core/operation.ts';
+import { reportedCost } from '../reported-cost.ts';
+import { responseIn } from './facts.ts';
+
+const counts = record({
+  input_tokens: count,
+  output_tokens: count,
+  input_tokens_details: record({ cached_tokens: count, cache_write_tokens: count, audio_tokens: count }),
+  output_tokens_details: record({ reasoning_tokens: count, audio_tokens: count }),
+});
+
+/** The counts in a body or event; undefined when it holds none. Cached tokens are part of the input, reasoning of the output. */
+export function usageOf(body: Json): Partial<Usage> | undefined {
+  const response = responseIn(body);
+  const reported = response?.usage;
+  const usage = isObject(reported) ? counts(reported) : undefined;
+  if (typeof usage?.input_tokens !== 'number') return undefined;
+  const { input_tokens: input, output_tokens: output = 0 } = usage;
+  const inside = usage.input_tokens_details ?? {};
+  const outside = usage.output_tokens_details ?? {};
+  return defined({
+    input,
+    output,
+    cached: inside.cached_tokens,
+    cacheWrite: inside.cache_write_tokens,
+    audioInput: inside.audio_tokens,
+    reasoning: outside.reasoning_tokens,
+    audioOutput: outside.audio_tokens,
+    searches: searchesIn(response.output),
+    reportedCost: isObject(reported) ? reportedCost(reported) : undefined,
+    tier: typeof response.service_tier === 'string' ? response.service_tier : undefined,
+  });
+}
+
+/** Searches of the web, which are charged one by one; opened pages are not. */
+function searchesIn(output: Json): number | undefined {
+  const searches = (Array.isArray(output) ? output : []).filter(
+    (item) => item?.type === 'web_search_call' && (item.action?.type ?? 'search') === 'search',
+  );
+  return searches.length > 0 ? searches.length : undefined;
+}
+
+/** Cost members to set in an upstream's usage, as OpenRouter has them; all other members of the upstream stay. */
+export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] {
+  const cost = costOf({ input: 0, output: 0, ...usage });
+  if (cost === undefined) return [];
+  const { total } = cost;
+  const input = Math.min(total, cost.input);
+  const details: Json = {
+    upstream_inference_cost: total,
+    upstream_inference_input_cost: input,
+    upstream_inference_output_cost: Number((total - input).toFixed(COST_DIGITS)),
+  };
+  const members: Member[] = counted.cost === total ? [] : [{ path: ['cost'], value: total }];
+  const given = counted.cost_details;
+  if (!isObject(given)) return [...members, { path: ['cost_details'], value: details }];
+  const missing = Object.entries(details).filter(([name]) => given[name] === undefined);
+  return [...members, ...missing.map(([name, value]) => ({ path: ['cost_details', name], value }))];
+}
+
+/** Money is counted in 1e-12 USD; a difference of two floating-point numbers has more digits. */
+const COST_DIGITS = 12;
+
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined && item !== null)) as T;
+}
