@@ -8,7 +8,7 @@ import { fold, unfold } from '../src/core/fold.ts';
 import type { EncoderOptions, Target } from '../src/core/operation.ts';
 import type { Protocol } from '../src/core/protocol.ts';
 import { createFramer, parseFrame } from '../src/core/sse.ts';
-import { protocols } from '../src/protocols/index.ts';
+import { translatedProtocols as protocols } from './translated-protocols.ts';
 
 const target: Target = {
   origin: 'upstream/family',

@@ -45,7 +45,7 @@ const budgets: Record<Period, TString> = {
 export const keySettings = {
   surfaces: Type.Optional(
     Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }), {
-      description: 'Surfaces it may call: chat, messages, generate, videos. Absent means all.',
+      description: 'Surfaces it may call: chat, messages, generate, responses, videos. Absent means all.',
     }),
   ),
   read_only: Type.Optional(

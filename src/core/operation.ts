@@ -13,6 +13,7 @@ import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
 import type { RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
+import type { TextPlaces } from './text-places.ts';
 
 /** Names in lower case, as in Node. */
 export type Headers = Record<string, string | string[] | undefined>;
@@ -120,20 +121,6 @@ export interface StreamEncoder {
 export interface StreamDecoder {
   decode(event: SseEvent): ChatEvent[];
   end(): ChatEvent[];
-}
-
-/** Positions of generated text in the frames of a stream, used to measure it without parsing. */
-export interface TextPlaces {
-  /** Text follows the first of these marks; a frame without any mark has no text. */
-  after: readonly string[];
-  /** Text precedes this mark. */
-  before?: string;
-  /** Members with text; a frame uses one of them. */
-  text: readonly string[];
-  /** Members of tool calls. */
-  calls: readonly string[];
-  /** A frame may have several parts; otherwise only the first member of a name counts. There may always be several calls. */
-  several?: boolean;
 }
 
 /** Opaque state of providers, such as signatures of reasoning, in the bodies of an operation. */

@@ -97,7 +97,7 @@ test('webhook secrets are shown, rotated with an overlap, and encrypted anew', a
 test('invalid options are refused in one line', async (context) => {
   const { run } = program(context);
   for (const [args, message] of [
-    [['--surfaces', 'chat,mail'], /--surfaces must be some of chat, messages, generate, videos/],
+    [['--surfaces', 'chat,mail'], /--surfaces must be some of chat, messages, generate, responses, videos/],
     [['--cidrs', '10.0.0.0/33'], /--cidrs must be address ranges/],
     [['--rpm', '0'], /--rpm must be a whole number of at least 1/],
     [['--budget', 'year=5'], /--budget must be USD in day, week, month, total/],

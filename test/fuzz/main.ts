@@ -39,7 +39,7 @@ if (recorded) {
   process.exitCode = 2;
 }
 
-async function run(recordings: Record<ProtocolId, Seeds>): Promise<number> {
+async function run(recordings: Record<ProtocolId | 'responses', Seeds>): Promise<number> {
   const all = trials((protocol) => joined(goldenSeeds(protocol), recordings[protocol]));
   const results: Result[] = [];
   for (const [position, trial] of all.entries()) {

@@ -7,6 +7,7 @@ import { parseEvents } from '../../src/core/sse.ts';
 import { readCorpus } from '../corpus/recordings.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import type { Frame } from './mutation.ts';
+import { RESPONSES_SEEDS } from './responses-seeds.ts';
 
 export interface Seeds {
   requests: Json[];
@@ -38,7 +39,8 @@ const ERRORS: Record<ProtocolId, Json[]> = {
   ],
 };
 
-export function goldenSeeds(protocol: ProtocolId): Seeds {
+export function goldenSeeds(protocol: ProtocolId | 'responses'): Seeds {
+  if (protocol === 'responses') return RESPONSES_SEEDS;
   const bodies = (kind: string): Json[] =>
     filesIn(kind, protocol, '.json')
       .map((path) => JSON.parse(readFileSync(path, 'utf8')).body)
@@ -60,12 +62,12 @@ function filesIn(kind: string, protocol: string, extension: string): string[] {
 }
 
 /** Undefined when there is no such folder. */
-export function recordedSeeds(folder: string): Record<ProtocolId, Seeds> | undefined {
+export function recordedSeeds(folder: string): Record<ProtocolId | 'responses', Seeds> | undefined {
   const corpus = readCorpus(folder);
   if (!corpus) return undefined;
   const empty = (): Seeds => ({ requests: [], answers: [], streams: [], errors: [] });
-  const seeds = { chat: empty(), messages: empty(), generate: empty() };
-  for (const { protocol, request, response } of corpus.recordings) {
+  const seeds = { chat: empty(), messages: empty(), generate: empty(), responses: empty() };
+  for (const { protocol, request, response } of [...corpus.recordings, ...corpus.responses]) {
     const { requests, answers, streams, errors } = seeds[protocol];
     if (request) requests.push(request);
     if (response.frames) streams.push(parseEvents(Buffer.from(response.frames.join(''))));

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { translatedProtocols as protocols } from '../translated-protocols.ts';
 import { ALONE, REFUSED } from './fates.ts';
 import { type Encoded, encode, everythingOf, fatesOf, LENIENT, plainOf } from './fields.ts';
 

@@ -16,7 +16,7 @@ import { unfold } from '../../src/core/fold.ts';
 import type { EncoderOptions, Target } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { translatedProtocols as protocols } from '../translated-protocols.ts';
 import { checkStream } from '../validators/index.ts';
 
 const folder = import.meta.dirname;

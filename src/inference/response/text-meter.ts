@@ -3,7 +3,7 @@
  * members that contain text are searched in the bytes of a frame and measured in place.
  */
 
-import type { TextPlaces } from '../../core/operation.ts';
+import type { TextPlaces } from '../../core/text-places.ts';
 import { costOf, type RunCost } from '../tokens/estimate.ts';
 
 export interface TextMeter {

@@ -73,7 +73,8 @@ function wordsOf({ code, message, retryAfter }: GatewayError): string {
 export function errorIn(body: Json): GatewayError | undefined {
   if (!isObject(body)) return undefined;
   const response = responseIn(body);
-  const error = body.error ?? (isErrorEvent(body) ? body : undefined) ?? response.error ?? silentFailure(response);
+  const error =
+    body.error ?? (isErrorEvent(body) ? body : undefined) ?? response.error ?? silentFailure(body, response);
   return error === undefined || error === null ? undefined : decodeErrorIn(error, body);
 }
 
@@ -82,6 +83,8 @@ function isErrorEvent({ type, object, message, code }: Json): boolean {
 }
 
 /** A failed response without a reason. */
-function silentFailure({ object, status }: Json): Json {
-  return object === 'response' && status === 'failed' ? { message: 'The provider failed.' } : undefined;
+function silentFailure({ type }: Json, { object, status }: Json): Json {
+  return type === 'response.failed' || (object === 'response' && status === 'failed')
+    ? { message: 'The provider failed.' }
+    : undefined;
 }

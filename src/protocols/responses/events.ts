@@ -4,7 +4,8 @@ import { type Json, parseObject } from '../../core/json/json.ts';
 import type { SseEvent } from '../../core/sse.ts';
 
 const PREAMBLE = ['response.created', 'response.queued', 'response.in_progress'];
-const LAST = ['response.completed', 'response.incomplete', 'response.failed'];
+/** A failed response is an error. */
+const LAST = ['response.completed', 'response.incomplete'];
 
 export const END_MARKS: readonly Buffer[] = LAST.map((type) => Buffer.from(type));
 

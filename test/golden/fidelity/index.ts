@@ -1,7 +1,7 @@
 /** docs/fidelity.md: the outcome of every field, written from the data of the golden tests. */
 
-import { protocols } from '../../../src/protocols/index.ts';
 import type { ProtocolId } from '../../gateway/harness.ts';
+import { translatedProtocols as protocols } from '../../translated-protocols.ts';
 import { answersTo } from './answers.ts';
 import { requestsFrom } from './requests.ts';
 

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../../src/core/errors.ts';
 import { isObject, type Json } from '../../../src/core/json/json.ts';
 import type { Protocol } from '../../../src/core/protocol.ts';
-import { protocols } from '../../../src/protocols/index.ts';
+import { translatedProtocols as protocols } from '../../translated-protocols.ts';
 import { ALONE, REFUSED } from '../fates.ts';
 import { encode, everythingOf, type Fate, fatesOf, LENIENT, plainOf } from '../fields.ts';
 import { table } from './table.ts';

@@ -1,0 +1,6 @@
+/** The protocols between which requests are translated. Responses is relayed only. */
+
+import type { Protocol } from '../src/core/protocol.ts';
+import { protocols } from '../src/protocols/index.ts';
+
+export const translatedProtocols: readonly Protocol[] = protocols.filter(({ id }) => id !== 'responses');
