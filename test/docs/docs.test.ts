@@ -8,8 +8,9 @@ import { parse } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { protocolOf } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { translatedProtocols } from '../translated-protocols.ts';
 import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows } from './markdown.ts';
 
 /** Stands for every certificate that a configuration names. */
@@ -93,10 +94,19 @@ describe('docs/errors.md', () => {
       rest,
       codes.map((code) => [
         `\`${code}\``,
-        ...protocols.map((protocol) => namesOf(protocol.id, protocol.encodeError(new GatewayError(code, ''), ''))),
+        ...translatedProtocols.map((protocol) =>
+          namesOf(protocol.id, protocol.encodeError(new GatewayError(code, ''), '')),
+        ),
         ERRORS[code].retryable ? 'yes' : 'no',
       ]),
     );
+  });
+
+  test('gives Responses the errors of chat completions', () => {
+    for (const code of codes) {
+      const error = new GatewayError(code, 'No.');
+      assert.deepEqual(protocolOf('responses').encodeError(error, ''), protocolOf('chat').encodeError(error, ''));
+    }
   });
 });
 

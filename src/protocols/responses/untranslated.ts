@@ -21,8 +21,12 @@ export const encodeRequest: CompleteOperation['encodeRequest'] = () => {
   );
 };
 
+/** Called for an upstream that does not stream, although the client asked for a stream. */
+export const streamEncoder: CompleteOperation['streamEncoder'] = () => {
+  throw new GatewayError('upstream_error', 'The upstream answered with a whole response instead of a stream.');
+};
+
 export const encodeResponse: CompleteOperation['encodeResponse'] = untranslated;
-export const streamEncoder: CompleteOperation['streamEncoder'] = untranslated;
 export const streamDecoder: CompleteOperation['streamDecoder'] = untranslated;
 
 /** Never called: the request is refused before. */
