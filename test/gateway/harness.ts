@@ -16,6 +16,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import type { JournalDisk } from '../../src/usage/journal/disk.ts';
+import { type ReusableStore, useStore } from '../store/reusable-store.ts';
 
 export const KEY = 'sk-test-gateway-key-0123456789';
 
@@ -52,7 +53,7 @@ export async function startTestGateway(
   yaml = '',
   { keys: more = [], wrapStore = (store) => store, postgres, lockTimeoutMs, ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
+  const { store, folder, release } = await openTestStore({ postgres, lockTimeoutMs });
   const known = options.providerTypes ?? providerTypes;
   const configOf = (text: string, key = more.join(', ')) =>
     parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }, ${key}]\n${text}`, {
@@ -61,10 +62,6 @@ export async function startTestGateway(
       port: 0,
     });
   const config = configOf(yaml);
-  const store = await openStore({
-    ...{ data: folder, role: 'owner', lockTimeoutMs },
-    ...(postgres && { postgres: new Secret(postgres) }),
-  });
   const newWebhookSecret = async (owner: string) =>
     (await openSecrets({ config, store })).webhooks.generateFirst(owner);
   const keys = await openKeyStore({ store, folder, configured: config.keys, newWebhookSecret });
@@ -82,8 +79,7 @@ export async function startTestGateway(
   async function stop(grace?: number): Promise<void> {
     await gateway.close(grace);
     await keys.close();
-    await store.close();
-    rmSync(folder, { recursive: true });
+    await release();
   }
   return {
     url: `http://${host}:${port}`,
@@ -98,6 +94,22 @@ export async function startTestGateway(
     close: () => stop(),
     stop,
   };
+}
+
+/** One that was used before, unless the test asks for a shared database or other times. */
+async function openTestStore({
+  postgres,
+  lockTimeoutMs,
+}: Pick<TestGatewayOptions, 'postgres' | 'lockTimeoutMs'>): Promise<ReusableStore> {
+  if (postgres === undefined && lockTimeoutMs === undefined) return useStore();
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-'));
+  const database = postgres === undefined ? undefined : new Secret(postgres);
+  const store = await openStore({ data: folder, role: 'owner', lockTimeoutMs, postgres: database });
+  async function release(): Promise<void> {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  }
+  return { store, folder, release };
 }
 
 export interface UpstreamCall {

@@ -10,6 +10,7 @@ import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { providePostgres } from './postgres-server.ts';
+import { useStore } from './reusable-store.ts';
 
 export interface TestStore extends Store {
   /** Opens what a second gateway, or the command line, sees of the same data. */
@@ -46,13 +47,20 @@ export function temporaryData(context: TestContext): string {
   return folder;
 }
 
-export const openTestSqlite: OpenTestStore = async (context, { timeoutMs: lockTimeoutMs, ...others } = {}) => {
+/** One that was used before, unless the test asks for other times or another schema. */
+export const openTestSqlite: OpenTestStore = async (context, options = {}) => {
+  const { operations = OPERATIONS, timeoutMs: lockTimeoutMs, migrations = MIGRATIONS_FOLDER } = options;
   const stores = keeper(context);
+  const open = (folder: string, role: 'owner' | 'guest') =>
+    openSqlite({ folder, role, operations, migrations, lockTimeoutMs });
+  if (lockTimeoutMs === undefined && options.migrations === undefined) {
+    const { store, folder, release } = await useStore(operations);
+    context.after(release);
+    return { ...store, beside: () => stores.keep(open(folder, 'guest')) };
+  }
   const folder = temporaryData(context);
-  const open = (role: 'owner' | 'guest') =>
-    openSqlite({ folder, role, operations: OPERATIONS, migrations: MIGRATIONS_FOLDER, lockTimeoutMs, ...others });
-  const store = await stores.keep(open('owner'));
-  return { ...store, beside: () => stores.keep(open('guest')) };
+  const store = await stores.keep(open(folder, 'owner'));
+  return { ...store, beside: () => stores.keep(open(folder, 'guest')) };
 };
 
 export const openTestPostgres: OpenTestStore = async (context, options = {}) => {

@@ -23,10 +23,14 @@ const insertRows = writing<{ table: string; rows: Row[] }, void>('state', async 
   for (const row of rows) await transaction.insert(table, [row]);
 });
 
+const clearTable = writing<{ table: string }, number>('state', async (transaction, { table }) =>
+  transaction.run(`DELETE FROM ${table}`),
+);
+
 /** Attempts of a task and how far they got. */
 const attemptStates = reading<{ taskId: string }, string[]>('state', async (transaction, values) => {
   const rows = await transaction.all('SELECT state FROM video_attempt WHERE task_id = :taskId', values);
   return rows.map(({ state }) => String(state));
 });
 
-export const operations = { ...all, deliveriesOf, countRows, insertRows, attemptStates };
+export const operations = { ...all, deliveriesOf, countRows, insertRows, clearTable, attemptStates };
