@@ -1,7 +1,8 @@
 /** Server-sent events: splits bytes into frames, and parses frames. */
 
-import { createByteCollector } from './byte-collector.ts';
+import { type ByteCollector, createByteCollector } from './byte-collector.ts';
 import { GatewayError } from './errors.ts';
+import { ownBytes } from './own-bytes.ts';
 
 export interface SseEvent {
   /** Event name; absent without an `event:` line. */
@@ -35,74 +36,88 @@ export interface Framer {
  * anywhere, even inside a UTF-8 character and between CR and LF. The concatenated frames equal the input.
  */
 export function createFramer(): Framer {
-  const pending = createByteCollector();
-  let tail: Buffer = EMPTY;
+  return new SseFramer();
+}
 
-  function take(last: Buffer): Buffer {
-    if (pending.size === 0) return last;
-    pending.add(last);
-    return pending.take();
+class SseFramer implements Framer {
+  /** Of the incomplete frame; most chunks end with a frame. */
+  #pending: ByteCollector | undefined;
+  #tail: Buffer = EMPTY;
+
+  get pending(): number {
+    return this.#pending?.size ?? 0;
   }
 
-  function push(chunk: Buffer): Buffer[] {
+  push(chunk: Buffer): Buffer[] {
     const frames: Buffer[] = [];
+    const tail = this.#tail;
     const bytes = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
-    const nextBreak = createBreakFinder(bytes);
+    const breaks = new BreakFinder(bytes);
     let start = tail.length;
-    let end = frameEnd(bytes, 0, nextBreak);
-    while (end >= 0 && end <= start) end = frameEnd(bytes, end, nextBreak);
+    let end = frameEnd(bytes, 0, breaks);
+    while (end >= 0 && end <= start) end = frameEnd(bytes, end, breaks);
     let begin = 0;
     while (end >= 0) {
-      frames.push(take(bytes.subarray(start, end)));
+      frames.push(this.#take(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)));
       start = end;
       begin = end;
-      end = frameEnd(bytes, start, nextBreak);
+      end = start === bytes.length ? -1 : frameEnd(bytes, start, breaks);
     }
-    if (start < bytes.length) pending.add(bytes.subarray(start));
-    tail = pending.size === 0 ? EMPTY : bytes.subarray(Math.max(begin, bytes.length - OVERLAP_BYTES));
-    if (pending.size > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
+    if (start < bytes.length) {
+      this.#pending ??= createByteCollector();
+      this.#pending.add(ownBytes(bytes.subarray(start)));
+    }
+    this.#tail = this.#pending ? ownBytes(bytes.subarray(Math.max(begin, bytes.length - OVERLAP_BYTES))) : EMPTY;
+    if (this.pending > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
     return frames;
   }
 
-  return {
-    push,
-    end() {
-      tail = EMPTY;
-      return pending.size === 0 ? [] : [take(EMPTY)];
-    },
-    get pending() {
-      return pending.size;
-    },
-  };
+  end(): Buffer[] {
+    this.#tail = EMPTY;
+    return this.#pending ? [this.#take(EMPTY)] : [];
+  }
+
+  #take(last: Buffer): Buffer {
+    const pending = this.#pending;
+    if (!pending) return last;
+    this.#pending = undefined;
+    pending.add(last);
+    return pending.take();
+  }
 }
 
 /** The index just after the first blank line at or after `from`, or -1. */
-function frameEnd(bytes: Buffer, from: number, nextBreak: (from: number) => number): number {
-  let position = nextBreak(from);
+function frameEnd(bytes: Buffer, from: number, breaks: BreakFinder): number {
+  let position = breaks.next(from);
   while (position < bytes.length) {
     const next = lineEnd(bytes, position);
     if (next >= bytes.length) return -1;
     if (bytes[next] === LF || bytes[next] === CR) return lineEnd(bytes, next);
-    position = nextBreak(next);
+    position = breaks.next(next);
   }
   return -1;
 }
 
 /** Line break finder for ascending positions. Caches the next break of each kind, so that no byte is searched twice. */
-function createBreakFinder(bytes: Buffer): (from: number) => number {
-  let lineFeed = -1;
-  let carriageReturn = -1;
+class BreakFinder {
+  readonly #bytes: Buffer;
+  #lineFeed = -1;
+  #carriageReturn = -1;
 
-  function find(byte: number, from: number): number {
-    const found = bytes.indexOf(byte, from);
-    return found < 0 ? bytes.length : found;
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
   }
 
-  return (from) => {
-    if (lineFeed < from) lineFeed = find(LF, from);
-    if (carriageReturn < from) carriageReturn = find(CR, from);
-    return Math.min(lineFeed, carriageReturn);
-  };
+  next(from: number): number {
+    if (this.#lineFeed < from) this.#lineFeed = this.#find(LF, from);
+    if (this.#carriageReturn < from) this.#carriageReturn = this.#find(CR, from);
+    return Math.min(this.#lineFeed, this.#carriageReturn);
+  }
+
+  #find(byte: number, from: number): number {
+    const found = this.#bytes.indexOf(byte, from);
+    return found < 0 ? this.#bytes.length : found;
+  }
 }
 
 function lineEnd(bytes: Buffer, at: number): number {

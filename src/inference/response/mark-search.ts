@@ -12,12 +12,20 @@ export function frameText(frame: Buffer): FrameText {
   return frame.length <= MAX_TEXT_BYTES ? frame.toString('latin1') : frame;
 }
 
+/** Searches by their marks. All marks are those of protocols, so there are few. */
+const searches = new Map<string, MarkSearch>();
+
 export function createMarkSearch(marks: readonly string[]): MarkSearch {
-  const expression = new RegExp([...new Set(marks)].map((mark) => RegExp.escape(mark)).join('|'), 'g');
+  const pattern = [...new Set(marks)].map((mark) => RegExp.escape(mark)).join('|');
+  const known = searches.get(pattern);
+  if (known) return known;
+  const expression = new RegExp(pattern, 'g');
   const bytes = marks.map((mark) => Buffer.from(mark, 'latin1'));
-  return (text, from = 0) => {
+  const search: MarkSearch = (text, from = 0) => {
     if (typeof text !== 'string') return bytes.some((mark) => text.indexOf(mark, from) >= 0);
     expression.lastIndex = from;
     return expression.test(text);
   };
+  searches.set(pattern, search);
+  return search;
 }

@@ -13,11 +13,13 @@ export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<
   return splice(bytes, { start, end: start }, members + comma);
 }
 
+export type NullRemover = (frame: Buffer, text: FrameText) => Buffer;
+
 /**
  * Removes `"name":null` and its comma from JSON frames. Inside a JSON string its quotes would be escaped, so no parser is
  * needed.
  */
-export function createNullRemover(name: string): (frame: Buffer, text: FrameText) => Buffer {
+export function createNullRemover(name: string): NullRemover {
   const mark = Buffer.from(JSON.stringify(name));
   const hasMember = createMarkSearch([JSON.stringify(name)]);
   return (frame, text) => {

@@ -2,7 +2,9 @@
 
 import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
 import type { Operation } from '../../core/operation.ts';
-import { createMarkSearch, type FrameText } from './mark-search.ts';
+import type { Output } from './converter.ts';
+import { createMarkSearch, type FrameText, type MarkSearch } from './mark-search.ts';
+import type { SliceRun } from './slice-run.ts';
 
 /** Replaces the model name at every path of the protocol in a whole body, repeated members included. */
 export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
@@ -16,41 +18,64 @@ const ESCAPED_LETTER = '\\u00';
  * Replaces the model name in the frames of one stream, whose JSON begins at `brace`. Most streams repeat all bytes up to the
  * name, so a frame with the same prefix as the previous one has the name at the same position.
  */
-export function createRenamer(
-  { modelPaths }: Pick<Operation, 'modelPaths'>,
-  model: string,
-): (frame: Buffer, brace: number, out: (Buffer | string)[], text: FrameText) => void {
-  const name = Buffer.from(JSON.stringify(model));
-  const mayHoldName = createMarkSearch([
-    ...modelPaths.map((path) => JSON.stringify(path.at(-1) ?? '')),
-    ESCAPED_LETTER,
-  ]);
-  let known: Buffer = name.subarray(0, 0);
-  let knownText = '';
-  let begin: Buffer = known;
+export class FrameRenamer {
+  readonly #paths: Operation['modelPaths'];
+  readonly #name: Buffer;
+  readonly #mayHoldName: MarkSearch;
+  /** The bytes up to the end of the name in the previous frame, as Latin-1; a copy, because a slice would keep its chunk. */
+  #known = '';
+  /** Start of the name in these. */
+  #nameStart = 0;
 
-  function isRepeated(frame: Buffer, text: FrameText): boolean {
-    if (known.length === 0 || frame.length < known.length) return false;
-    if (typeof text === 'string') return text.startsWith(knownText);
-    return frame.compare(known, 0, known.length, 0, known.length) === 0;
+  constructor({ modelPaths }: Pick<Operation, 'modelPaths'>, model: string) {
+    this.#paths = modelPaths;
+    this.#name = Buffer.from(JSON.stringify(model));
+    this.#mayHoldName = createMarkSearch([
+      ...modelPaths.map((path) => JSON.stringify(path.at(-1) ?? '')),
+      ESCAPED_LETTER,
+    ]);
   }
 
-  return (frame, brace, out, text) => {
-    if (isRepeated(frame, text) && !mayHoldName(text, known.length)) {
-      out.push(begin, name, frame.subarray(known.length));
+  rename(frame: Buffer, { brace, text, out, run }: Renamed): void {
+    const known = this.#known;
+    if (known.length > 0 && startsWith(text, known) && !this.#mayHoldName(text, known.length)) {
+      this.#replace(frame, out, run);
+      return;
+    }
+    if (!this.#mayHoldName(text, brace)) {
+      run.add(out, frame);
       return;
     }
     const json = frame.subarray(brace);
-    const spans = mayHoldName(text, brace) ? everySpanAt(json, modelPaths) : [];
+    const spans = everySpanAt(json, this.#paths);
     const [span] = spans;
-    if (!span || spans.length > 1) {
-      if (span) out.push(frame.subarray(0, brace));
-      out.push(span ? spliceAll(json, spans, name.toString()) : frame);
-      return;
+    if (!span) run.add(out, frame);
+    else if (spans.length > 1) {
+      run.add(out, frame, 0, brace);
+      run.put(out, spliceAll(json, spans, this.#name.toString()));
+    } else {
+      this.#known = frame.toString('latin1', 0, brace + span.end);
+      this.#nameStart = brace + span.start;
+      this.#replace(frame, out, run);
     }
-    known = frame.subarray(0, brace + span.end);
-    knownText = known.toString('latin1');
-    begin = frame.subarray(0, brace + span.start);
-    out.push(begin, name, frame.subarray(known.length));
-  };
+  }
+
+  #replace(frame: Buffer, out: Output[], run: SliceRun): void {
+    run.add(out, frame, 0, this.#nameStart);
+    run.put(out, this.#name);
+    run.add(out, frame, this.#known.length);
+  }
+}
+
+export interface Renamed {
+  /** Where the JSON of the frame begins. */
+  brace: number;
+  text: FrameText;
+  out: Output[];
+  run: SliceRun;
+}
+
+function startsWith(text: FrameText, known: string): boolean {
+  if (typeof text === 'string') return text.startsWith(known);
+  return text.toString('latin1', 0, known.length) === known;
 }

@@ -4,15 +4,17 @@ import type { Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts';
+import { ownBytes } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
 import type { Output, StreamConverter } from './converter.ts';
 import { boundFacts } from './facts.ts';
-import { createMarkSearch, type FrameText, frameText } from './mark-search.ts';
-import { createNullRemover } from './missing-members.ts';
-import { createRenamer } from './model-name.ts';
+import { createMarkSearch, type FrameText, frameText, type MarkSearch } from './mark-search.ts';
+import { createNullRemover, type NullRemover } from './missing-members.ts';
+import { FrameRenamer } from './model-name.ts';
 import { readEvent, readFrame } from './read-event.ts';
-import { createTextMeter } from './text-meter.ts';
+import { SliceRun } from './slice-run.ts';
+import { createTextMeter, type TextMeter } from './text-meter.ts';
 import { addCost } from './whole.ts';
 
 const ERROR_MARK = '"error"';
@@ -35,69 +37,162 @@ export interface RelayOptions {
   costOf?(usage: Usage, finish: string | undefined): Cost | undefined;
 }
 
+/** Of a protocol, shared by all its streams. */
+interface FrameChecks {
+  mustBeParsed: MarkSearch;
+  mayEnd: MarkSearch;
+  withoutNull: NullRemover | undefined;
+}
+
+const knownChecks = new WeakMap<Protocol, FrameChecks>();
+
+function checksOf(protocol: Protocol): FrameChecks {
+  const known = knownChecks.get(protocol);
+  if (known) return known;
+  const { state, usageMark, endMarks, streamUsage } = protocol.operations.complete;
+  const stateMarks = (state?.fields ?? []).map((field) => `"${field}"`);
+  const checks = {
+    mustBeParsed: createMarkSearch([String(usageMark), ERROR_MARK, ...stateMarks]),
+    mayEnd: createMarkSearch(endMarks.map(String)),
+    withoutNull: streamUsage && createNullRemover(streamUsage.member),
+  };
+  knownChecks.set(protocol, checks);
+  return checks;
+}
+
 /** Parses only frames that may contain an error, usage or state, and passes these to `learn`. */
-export function createRelay(
-  protocol: Protocol,
-  options: EncoderOptions,
-  { createFramer = createSseFramer, learn, costOf }: RelayOptions = {},
-): StreamConverter {
-  const { complete: operation } = protocol.operations;
-  const stateMarks = (operation.state?.fields ?? []).map((field) => `"${field}"`);
-  const mustBeParsed = createMarkSearch([String(operation.usageMark), ERROR_MARK, ...stateMarks]);
-  const mayEnd = createMarkSearch(operation.endMarks.map(String));
-  const framer = createFramer();
-  const rename = createRenamer(operation, options.model);
-  /** Usage that only the gateway requested; servers then send an empty usage member in each frame. */
-  const unasked = !options.includeUsage && operation.streamUsage;
-  const withoutNull = unasked ? createNullRemover(unasked.member) : undefined;
-  const meter = createTextMeter(operation.textPlaces);
+export function createRelay(protocol: Protocol, options: EncoderOptions, more: RelayOptions = {}): StreamConverter {
+  return new StreamRelay(protocol, options, more);
+}
+
+class StreamRelay implements StreamConverter {
+  readonly #protocol: Protocol;
+  readonly #operation: Protocol['operations']['complete'];
+  readonly #options: EncoderOptions;
+  readonly #more: RelayOptions;
+  readonly #checks: FrameChecks;
+  readonly #framer: Framer;
+  readonly #renamer: FrameRenamer;
+  readonly #meter: TextMeter;
+  readonly #run = new SliceRun();
+  readonly #closing: Output[] = [];
   /** Measured text tokens at the upstream's last report of usage. */
-  let reported = 0;
-  let usage: Partial<Usage> | undefined;
-  let complete = false;
-  let facts: AnswerFacts = {};
+  #reported = 0;
+  #usage: Partial<Usage> | undefined;
+  #complete = false;
+  #facts: AnswerFacts = {};
   /** Body of the current frame, if it reports usage. */
-  let counted: Json;
-  let last: Buffer | undefined;
-  const closing: Output[] = [];
-  let closes = false;
-  let count = 0;
-  let begun = false;
+  #counted: Json;
+  /** The last frame that was relayed without parsing. */
+  #last: FrameText | undefined;
+  #closes = false;
+  #count = 0;
+  #begun = false;
   /** Output before the first event of the response, held back because an error may follow. */
-  let held: Output[] = [];
-  let heldBytes = 0;
+  #held: Output[] = [];
+  #heldBytes = 0;
   /** First frame of an unread preamble, and the size of the preamble. */
-  let preamble: Buffer | undefined;
-  let preambleBytes = 0;
-  let closingBytes = 0;
+  #preamble: Buffer | undefined;
+  #preambleBytes = 0;
+  #closingBytes = 0;
+
+  constructor(protocol: Protocol, options: EncoderOptions, more: RelayOptions) {
+    const { createFramer = createSseFramer } = more;
+    this.#protocol = protocol;
+    this.#operation = protocol.operations.complete;
+    this.#options = options;
+    this.#more = more;
+    this.#checks = checksOf(protocol);
+    this.#framer = createFramer();
+    this.#renamer = new FrameRenamer(this.#operation, options.model);
+    this.#meter = createTextMeter(this.#operation.textPlaces);
+  }
+
+  push(chunk: Buffer, out: Output[]): void {
+    try {
+      for (const frame of this.#framer.push(chunk)) this.#relay(frame, out);
+    } finally {
+      this.#run.flush();
+    }
+  }
+
+  end(out: Output[]): void {
+    try {
+      for (const frame of this.#framer.end()) {
+        const event = readEvent(frame);
+        // An incomplete frame after the end is ignored.
+        if (!event || (this.complete() && !this.#operation.isEnd(event))) continue;
+        if (this.#inspect(event)) this.#relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
+      }
+    } finally {
+      this.#run.flush();
+    }
+    if (!this.complete()) throw brokenOff();
+    if (this.#options.array) this.#closing.push(']');
+  }
+
+  last(): Output[] {
+    return this.#closing;
+  }
+
+  held(): number {
+    return this.#framer.pending + this.#heldBytes + this.#preambleBytes + this.#closingBytes;
+  }
+
+  phase(): 'open' | 'ending' | 'ended' {
+    if (!this.#closes) return 'open';
+    return this.#operation.endIsLast ? 'ended' : 'ending';
+  }
+
+  /** Whether the last unparsed frame was the end of the response. */
+  complete(): boolean {
+    const event = this.#complete ? undefined : eventIn(this.#last);
+    return this.#complete || (event !== undefined && this.#operation.isEnd(event));
+  }
+
+  facts(): AnswerFacts {
+    this.#noteLast();
+    if (this.#facts.id === undefined) this.#noteFrame(this.#preamble);
+    return this.#facts;
+  }
+
+  usage(): Partial<Usage> | undefined {
+    return this.#usage && this.#isReported(this.#usage) ? this.#usage : undefined;
+  }
+
+  partialUsage(): Partial<Usage> {
+    const output = Math.max(this.#usage?.output ?? 0, this.#meter.tokens());
+    return { ...this.#usage, output, estimated: true };
+  }
 
   /** False for a frame that is not passed on. An array element must be JSON; other frames can be anything. */
-  function inspect(event: SseEvent): boolean {
-    const shown = (!options.array && !event.data.startsWith('{')) || passes(event);
-    complete ||= operation.isEnd(event);
+  #inspect(event: SseEvent): boolean {
+    const shown = (!this.#options.array && !event.data.startsWith('{')) || this.#passes(event);
+    this.#complete ||= this.#operation.isEnd(event);
     return shown;
   }
 
-  function passes(event: SseEvent): boolean {
+  #passes(event: SseEvent): boolean {
     const body = readFrame(event);
-    const error = protocol.errorIn(body);
+    const error = this.#protocol.errorIn(body);
     if (error) {
-      if (!complete) noteFailure(body);
+      if (!this.#complete) this.#noteFailure(body);
       throw error;
     }
-    learn?.(body);
-    note(body);
-    const seen = operation.usageOf(body);
-    if (seen) usage = { ...usage, ...seen };
-    if (seen?.output !== undefined) reported = meter.tokens();
-    counted = seen && body;
-    return options.includeUsage || !operation.streamUsage?.isExtra(body);
+    this.#more.learn?.(body);
+    this.#note(body);
+    const seen = this.#operation.usageOf(body);
+    if (seen) this.#usage = { ...this.#usage, ...seen };
+    if (seen?.output !== undefined) this.#reported = this.#meter.tokens();
+    this.#counted = seen && body;
+    return this.#options.includeUsage || !this.#operation.streamUsage?.isExtra(body);
   }
 
-  function note(body: Json): void {
-    const { id, model, finish, sequence = -1 } = boundFacts(operation.factsOf(body));
+  #note(body: Json): void {
+    const { id, model, finish, sequence = -1 } = boundFacts(this.#operation.factsOf(body));
+    const facts = this.#facts;
     const latest = Math.max(sequence, facts.sequence ?? -1);
-    facts = {
+    this.#facts = {
       id: facts.id ?? id,
       model: facts.model ?? model,
       finish: finish ?? facts.finish,
@@ -105,171 +200,155 @@ export function createRelay(
     };
   }
 
-  function noteFailure(body: Json): void {
-    const { id } = boundFacts(operation.factsOf(body));
-    facts = { ...facts, id: facts.id ?? id };
-    const seen = operation.usageOf(body);
-    if (seen) usage = { ...usage, ...seen };
-  }
-
-  function eventIn(frame: Buffer | undefined): SseEvent | undefined {
-    try {
-      return frame && readEvent(frame);
-    } catch {
-      return undefined;
-    }
+  #noteFailure(body: Json): void {
+    const { id } = boundFacts(this.#operation.factsOf(body));
+    this.#facts = { ...this.#facts, id: this.#facts.id ?? id };
+    const seen = this.#operation.usageOf(body);
+    if (seen) this.#usage = { ...this.#usage, ...seen };
   }
 
   /** Parses the last frame of a stream, which was relayed without parsing. */
-  function noteLast(): void {
-    if (facts.finish === undefined) noteFrame(last);
+  #noteLast(): void {
+    if (this.#facts.finish === undefined) this.#noteFrame(this.#last);
   }
 
-  function noteFrame(frame: Buffer | undefined): void {
+  #noteFrame(frame: FrameText | undefined): void {
     const event = eventIn(frame);
     const body = event && parseObject(event.data);
-    if (body) note(body);
+    if (body) this.#note(body);
   }
 
   /** Errors after the end are ignored. */
-  function accepts(event: SseEvent): boolean {
+  #accepts(event: SseEvent): boolean {
     try {
-      return inspect(event);
+      return this.#inspect(event);
     } catch (error) {
-      if (!isComplete()) throw error;
+      if (!this.complete()) throw error;
       return false;
     }
   }
 
   /** Holds back all output from the frame that completes the response for a client. */
-  function relay(frame: Buffer, out: Output[]): void {
+  #relay(frame: Buffer, out: Output[]): void {
     const text = frameText(frame);
-    if (!closes && mayEnd(text)) {
+    if (!this.#closes && this.#checks.mayEnd(text)) {
       const event = readEvent(frame);
-      closes = event !== undefined && operation.isEnd(event);
-      complete ||= closes;
+      this.#closes = event !== undefined && this.#operation.isEnd(event);
+      this.#complete ||= this.#closes;
     }
-    if (closes && operation.endIsLast && closingBytes > MAX_OUTSIDE_BYTES) return;
-    if (closes) closingBytes += frame.length;
-    pass(frame, text, closes ? closing : out);
-  }
-
-  function pass(frame: Buffer, text: FrameText, out: Output[]): void {
-    counted = undefined;
-    const brace = frame.indexOf(OPEN_BRACE);
-    if (!begun && operation.isUnreadPreamble?.(frame.toString('latin1', 0, START_BYTES))) {
-      preamble ??= frame;
-      preambleBytes += frame.length;
-      write(frame, brace, held, text);
-      if (preambleBytes > MAX_PREAMBLE_BYTES) release(out);
+    if (!this.#closes) {
+      this.#pass(frame, text, out);
       return;
     }
-    const parsed = !begun || options.array || brace < 0 || mustBeParsed(text);
-    if (brace >= 0) meter.add(frame);
-    if (!parsed) last = frame;
-    if (parsed) {
+    if (this.#operation.endIsLast && this.#closingBytes > MAX_OUTSIDE_BYTES) return;
+    this.#closingBytes += frame.length;
+    this.#pass(frame, text, this.#closing);
+  }
+
+  #pass(frame: Buffer, text: FrameText, out: Output[]): void {
+    this.#counted = undefined;
+    const brace = frame.indexOf(OPEN_BRACE);
+    if (!this.#begun && this.#operation.isUnreadPreamble?.(frame.toString('latin1', 0, START_BYTES))) {
+      this.#preamble ??= ownBytes(frame);
+      this.#preambleBytes += frame.length;
+      this.#write(frame, brace, this.#held, text);
+      if (this.#preambleBytes > MAX_PREAMBLE_BYTES) this.#release(out);
+      return;
+    }
+    const parsed = !this.#begun || this.#options.array || brace < 0 || this.#checks.mustBeParsed(text);
+    if (brace >= 0) this.#meter.add(frame);
+    if (!parsed) this.#last = typeof text === 'string' ? text : ownBytes(frame);
+    else {
       const event = readEvent(frame);
-      if (event && !accepts(event)) return;
-      if (!begun) {
-        open(frame, event, out);
+      if (event && !this.#accepts(event)) return;
+      if (!this.#begun) {
+        this.#open(frame, event, out);
         return;
       }
     }
-    write(frame, brace, out, text);
+    this.#write(frame, brace, out, text);
   }
 
-  function open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
-    const isIdle = !event || operation.isPing?.(event) === true;
-    const begins = !isIdle && !operation.isPreamble?.(event);
+  #open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
+    const isIdle = !event || this.#operation.isPing?.(event) === true;
+    const begins = !isIdle && !this.#operation.isPreamble?.(event);
     // Comments and pings are not needed before the first frame.
-    if (isIdle && heldBytes + frame.length > MAX_IDLE_BYTES) return;
-    if (!begins && heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
-    if (event) write(frame, frame.indexOf(OPEN_BRACE), held);
-    else if (!options.array) held.push(frame);
-    heldBytes += frame.length;
-    if (begins) release(out);
+    if (isIdle && this.#heldBytes + frame.length > MAX_IDLE_BYTES) return;
+    if (!begins && this.#heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
+    if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), this.#held, frameText(frame));
+    else if (!this.#options.array) this.#run.add(this.#held, frame);
+    this.#heldBytes += frame.length;
+    if (begins) this.#release(out);
   }
 
-  function release(out: Output[]): void {
-    begun = true;
-    for (const output of held) out.push(output);
-    held = [];
-    heldBytes = 0;
-    preambleBytes = 0;
+  #release(out: Output[]): void {
+    this.#begun = true;
+    this.#run.flush();
+    for (const output of this.#held) out.push(output);
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#preambleBytes = 0;
   }
 
-  function write(frame: Buffer, brace: number, out: Output[], text = frameText(frame)): void {
-    if (options.array) element(frame, out);
-    else if (brace < 0) out.push(frame);
+  #write(frame: Buffer, brace: number, out: Output[], text: FrameText): void {
+    if (this.#options.array) this.#element(frame, out);
+    else if (brace < 0) this.#run.add(out, frame);
     else {
-      const changed = changedMembers(frame, brace, text);
-      rename(changed, brace, out, changed === frame ? text : frameText(changed));
+      const changed = this.#changedMembers(frame, brace, text);
+      this.#rename(changed, brace, out, changed === frame ? text : frameText(changed));
     }
   }
 
-  function changedMembers(frame: Buffer, brace: number, text: FrameText): Buffer {
-    const charged = priced(frame, brace);
-    if (!withoutNull) return charged;
+  #rename(frame: Buffer, brace: number, out: Output[], text: FrameText): void {
+    this.#renamer.rename(frame, { brace, text, out, run: this.#run });
+  }
+
+  /** The frame with its cost, and without the empty usage member that servers send if only the gateway asked for usage. */
+  #changedMembers(frame: Buffer, brace: number, text: FrameText): Buffer {
+    const charged = this.#priced(frame, brace);
+    const { withoutNull } = this.#checks;
+    if (!withoutNull || this.#options.includeUsage) return charged;
     return withoutNull(charged, charged === frame ? text : frameText(charged));
   }
 
   /** False for an upstream that reports usage only at the start. */
-  function isReported({ output = 0 }: Partial<Usage>): boolean {
-    return output === 0 ? meter.tokens() === 0 : meter.tokens() - reported <= output;
+  #isReported({ output = 0 }: Partial<Usage>): boolean {
+    const tokens = this.#meter.tokens();
+    return output === 0 ? tokens === 0 : tokens - this.#reported <= output;
   }
 
   /** The frame with the cost of its usage added. */
-  function priced(frame: Buffer, brace: number): Buffer {
+  #priced(frame: Buffer, brace: number): Buffer {
+    const [counted, usage, operation] = [this.#counted, this.#usage, this.#operation];
     if (!counted || !usage || !operation.cost) return frame;
-    if (usage.output === 0) noteLast();
+    if (usage.output === 0) this.#noteLast();
+    const { costOf } = this.#more;
     const text = addCost(frame.subarray(brace), counted, {
       operation,
       usage,
-      costOf: costOf && ((reported) => costOf(reported, facts.finish)),
+      costOf: costOf && ((reported) => costOf(reported, this.#facts.finish)),
     });
     return Buffer.concat([frame.subarray(0, brace), text]);
   }
 
-  function element(frame: Buffer, out: Output[]): void {
+  #element(frame: Buffer, out: Output[]): void {
     const event = readEvent(frame);
     if (!event) return;
-    out.push(count++ === 0 ? '[' : ',\n');
+    this.#run.put(out, this.#count++ === 0 ? '[' : ',\n');
     const data = Buffer.from(event.data);
-    rename(data, 0, out, frameText(data));
+    this.#rename(data, 0, out, frameText(data));
   }
+}
 
-  /** Whether the last unparsed frame was the end of the response. */
-  function isComplete(): boolean {
-    const event = complete ? undefined : eventIn(last);
-    return complete || (event !== undefined && operation.isEnd(event));
+/** Undefined for a frame without an event and for a broken one. */
+function eventIn(frame: FrameText | undefined): SseEvent | undefined {
+  try {
+    return frame === undefined
+      ? undefined
+      : readEvent(typeof frame === 'string' ? Buffer.from(frame, 'latin1') : frame);
+  } catch {
+    return undefined;
   }
-
-  return {
-    push(chunk, out) {
-      for (const frame of framer.push(chunk)) relay(frame, out);
-    },
-    end(out) {
-      for (const frame of framer.end()) {
-        const event = readEvent(frame);
-        // An incomplete frame after the end is ignored.
-        if (!event || (isComplete() && !operation.isEnd(event))) continue;
-        if (inspect(event)) relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
-      }
-      if (!isComplete()) throw brokenOff();
-      if (options.array) closing.push(']');
-    },
-    last: () => closing,
-    held: () => framer.pending + heldBytes + preambleBytes + closingBytes,
-    phase: () => (closes ? (operation.endIsLast ? 'ended' : 'ending') : 'open'),
-    complete: isComplete,
-    facts() {
-      noteLast();
-      if (facts.id === undefined) noteFrame(preamble);
-      return facts;
-    },
-    usage: () => (usage && isReported(usage) ? usage : undefined),
-    partialUsage: () => ({ ...usage, output: Math.max(usage?.output ?? 0, meter.tokens()), estimated: true }),
-  };
 }
 
 function neverBegins(): GatewayError {

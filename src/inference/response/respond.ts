@@ -143,7 +143,7 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
     if (over) return;
     closing?.cancel();
     closing = undefined;
-    write(converter.end);
+    write((out) => converter.end(out));
     const nextRound = assembler?.next();
     if (nextRound) {
       context.continueUpstream(nextRound);

@@ -29,128 +29,169 @@ const MEASURED_FRAMES = 64;
 const FRAME_STEP = 4;
 const SMALL_FRAME_BYTES = 1024;
 
+/** Marks in bytes, shared by all streams of an operation. */
+interface Marks {
+  starts: readonly Buffer[];
+  end?: Buffer;
+  texts: readonly Buffer[];
+  calls: readonly Buffer[];
+}
+
+const knownMarks = new WeakMap<TextPlaces, Marks>();
+
 export function createTextMeter(places: TextPlaces): TextMeter {
-  const starts = places.after.map((text) => Buffer.from(text));
-  const end = places.before === undefined ? undefined : Buffer.from(places.before);
-  const texts = marksOf(places.text);
-  const calls = marksOf(places.calls);
-  const { several = false } = places;
-  let tokens = 0;
-  let run: RunCost | undefined;
+  let marks = knownMarks.get(places);
+  if (!marks) {
+    marks = {
+      starts: places.after.map((text) => Buffer.from(text)),
+      end: places.before === undefined ? undefined : Buffer.from(places.before),
+      texts: marksOf(places.text),
+      calls: marksOf(places.calls),
+    };
+    knownMarks.set(places, marks);
+  }
+  return new FrameMeter(marks, places.several ?? false);
+}
+
+class FrameMeter implements TextMeter {
+  readonly #marks: Marks;
+  readonly #several: boolean;
+  #tokens = 0;
+  #run: RunCost | undefined;
   /** Index of the member that had text in the previous frame; it is tried first. */
-  let likely = 0;
-  let frames = 0;
-  let skippedBytes = 0;
+  #likely = 0;
+  #frames = 0;
+  #skippedBytes = 0;
   /** Totals of the measured small frames. */
-  const small = { tokens: 0, bytes: 0 };
+  #smallTokens = 0;
+  #smallBytes = 0;
 
-  function count(cost: RunCost): void {
-    tokens += cost === run ? cost.more : cost.first;
-    run = cost;
+  constructor(marks: Marks, several: boolean) {
+    this.#marks = marks;
+    this.#several = several;
   }
 
-  /** Measures a JSON string after its opening quote; returns the index after its end. */
-  function string(bytes: Buffer, start: number): number {
-    const end = Math.min(bytes.length, start + SAMPLE_BYTES);
-    const before = tokens;
-    let at = start;
-    while (at < end) {
-      const byte = bytes[at] as number;
-      if (byte === QUOTE) return at + 1;
-      if (byte === BACKSLASH) at += escaped(bytes, at);
-      else if (byte < 0x80) {
-        count(costOf(byte));
-        at++;
-      } else at += character(bytes, at, byte);
+  add(frame: Buffer): void {
+    this.#frames++;
+    if (frame.length >= SMALL_FRAME_BYTES) this.#frame(frame);
+    else if (this.#frames > MEASURED_FRAMES && this.#frames % FRAME_STEP > 0) this.#skippedBytes += frame.length;
+    else {
+      const before = this.#tokens;
+      this.#frame(frame);
+      this.#smallTokens += this.#tokens - before;
+      this.#smallBytes += frame.length;
     }
-    const close = closingQuote(bytes, at);
-    tokens += ((tokens - before) * (close - at)) / Math.max(1, at - start);
-    return close + 1;
   }
 
-  /** Returns the length of the escape. */
-  function escaped(bytes: Buffer, at: number): number {
-    const letter = bytes[at + 1] ?? 0;
-    if (letter !== LETTER_U) {
-      count(costOf(ESCAPES.get(letter) ?? letter));
-      return 2;
+  tokens(): number {
+    const skipped = this.#skippedBytes === 0 ? 0 : (this.#skippedBytes * this.#smallTokens) / this.#smallBytes;
+    return this.#tokens === 0 ? 0 : Math.max(1, Math.round(this.#tokens + skipped));
+  }
+
+  #frame(frame: Buffer): void {
+    const { starts, end, calls } = this.#marks;
+    const bytes = partOf(frame, starts, end);
+    if (!bytes || (this.#texts(bytes) && !this.#several)) return;
+    for (const mark of calls) this.#measure(bytes, mark, true);
+  }
+
+  #texts(bytes: Buffer): boolean {
+    const { texts } = this.#marks;
+    if (this.#measure(bytes, texts[this.#likely] as Buffer, this.#several)) return true;
+    for (let index = 0; index < texts.length; index++) {
+      if (index === this.#likely || !this.#measure(bytes, texts[index] as Buffer, this.#several)) continue;
+      this.#likely = index;
+      return true;
     }
-    const code = Number.parseInt(bytes.toString('latin1', at + 2, at + 6), 16);
-    if (!Number.isNaN(code)) count(costOf(code));
-    return 6;
+    return false;
   }
 
-  /** Returns the length of the UTF-8 character; one of four bytes has two UTF-16 units. */
-  function character(bytes: Buffer, at: number, lead: number): number {
-    const bits = (index: number) => (bytes[at + index] ?? 0) & 0x3f;
-    if (lead < 0xe0) count(costOf(((lead & 0x1f) << 6) | bits(1)));
-    else if (lead < 0xf0) count(costOf(((lead & 0x0f) << 12) | (bits(1) << 6) | bits(2)));
-    else for (let unit = 0; unit < 2; unit++) count(costOf(0xd800));
-    return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  /** Returns whether the member has text. */
+  #measure(bytes: Buffer, mark: Buffer, all: boolean): boolean {
+    const before = this.#tokens;
+    let at = bytes.indexOf(mark);
+    while (at >= 0) {
+      const value = valueAt(bytes, at + mark.length);
+      const first = bytes[value];
+      if (first === QUOTE) at = this.#string(bytes, value + 1);
+      else if (first === OPEN_BRACE) at = this.#object(bytes, value);
+      else at += mark.length;
+      at = all || value === bytes.length ? bytes.indexOf(mark, at) : -1;
+    }
+    return this.#tokens > before;
   }
 
   /** Measures the text of a JSON object; returns the index after its end. */
-  function object(bytes: Buffer, start: number): number {
+  #object(bytes: Buffer, start: number): number {
     let depth = 0;
     let at = start;
     while (at < bytes.length) {
       const byte = bytes[at] as number;
       at++;
-      if (byte > SPACE) count(costOf(byte));
+      if (byte > SPACE) this.#count(costOf(byte));
       if (byte === QUOTE) {
-        at = string(bytes, at);
-        count(costOf(QUOTE));
+        at = this.#string(bytes, at);
+        this.#count(costOf(QUOTE));
       } else if (byte === OPEN_BRACE) depth++;
       else if (byte === CLOSE_BRACE && --depth === 0) return at;
     }
     return at;
   }
 
-  /** Returns whether the member has text. */
-  function measure(bytes: Buffer, mark: Buffer, all: boolean): boolean {
-    const before = tokens;
-    let at = bytes.indexOf(mark);
-    while (at >= 0) {
-      const value = valueAt(bytes, at + mark.length);
-      const first = bytes[value];
-      if (first === QUOTE) at = string(bytes, value + 1);
-      else if (first === OPEN_BRACE) at = object(bytes, value);
-      else at += mark.length;
-      at = all || value === bytes.length ? bytes.indexOf(mark, at) : -1;
+  /** Measures a JSON string after its opening quote; returns the index after its end. */
+  #string(bytes: Buffer, start: number): number {
+    const end = Math.min(bytes.length, start + SAMPLE_BYTES);
+    const before = this.#tokens;
+    let at = start;
+    while (at < end) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) return at + 1;
+      if (byte === BACKSLASH) at += this.#escaped(bytes, at);
+      else if (byte < 0x80) {
+        this.#count(costOf(byte));
+        at++;
+      } else at += this.#character(bytes, at, byte);
     }
-    return tokens > before;
+    const close = closingQuote(bytes, at);
+    this.#tokens += ((this.#tokens - before) * (close - at)) / Math.max(1, at - start);
+    return close + 1;
   }
 
-  function measureTexts(bytes: Buffer): boolean {
-    if (measure(bytes, texts[likely] as Buffer, several)) return true;
-    const found = texts.findIndex((mark, index) => index !== likely && measure(bytes, mark, several));
-    if (found >= 0) likely = found;
-    return found >= 0;
+  /** Returns the length of the escape. */
+  #escaped(bytes: Buffer, at: number): number {
+    const letter = bytes[at + 1] ?? 0;
+    if (letter !== LETTER_U) {
+      this.#count(costOf(ESCAPES.get(letter) ?? letter));
+      return 2;
+    }
+    const code = Number.parseInt(bytes.toString('latin1', at + 2, at + 6), 16);
+    if (!Number.isNaN(code)) this.#count(costOf(code));
+    return 6;
   }
 
-  function measureFrame(frame: Buffer): void {
-    const bytes = partOf(frame, starts, end);
-    if (!bytes || (measureTexts(bytes) && !several)) return;
-    for (const mark of calls) measure(bytes, mark, true);
+  /** Returns the length of the UTF-8 character; one of four bytes has two UTF-16 units. */
+  #character(bytes: Buffer, at: number, lead: number): number {
+    if (lead < 0xe0) {
+      this.#count(costOf(((lead & 0x1f) << 6) | lowBits(bytes, at + 1)));
+      return 2;
+    }
+    if (lead < 0xf0) {
+      this.#count(costOf(((lead & 0x0f) << 12) | (lowBits(bytes, at + 1) << 6) | lowBits(bytes, at + 2)));
+      return 3;
+    }
+    for (let unit = 0; unit < 2; unit++) this.#count(costOf(0xd800));
+    return 4;
   }
 
-  return {
-    add(frame) {
-      frames++;
-      if (frame.length >= SMALL_FRAME_BYTES) measureFrame(frame);
-      else if (frames > MEASURED_FRAMES && frames % FRAME_STEP > 0) skippedBytes += frame.length;
-      else {
-        const before = tokens;
-        measureFrame(frame);
-        small.tokens += tokens - before;
-        small.bytes += frame.length;
-      }
-    },
-    tokens() {
-      const skipped = skippedBytes === 0 ? 0 : (skippedBytes * small.tokens) / small.bytes;
-      return tokens === 0 ? 0 : Math.max(1, Math.round(tokens + skipped));
-    },
-  };
+  #count(cost: RunCost): void {
+    this.#tokens += cost === this.#run ? cost.more : cost.first;
+    this.#run = cost;
+  }
+}
+
+/** Bits of a continuation byte of UTF-8. */
+function lowBits(bytes: Buffer, at: number): number {
+  return (bytes[at] ?? 0) & 0x3f;
 }
 
 function marksOf(members: readonly string[]): Buffer[] {
