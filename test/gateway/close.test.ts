@@ -80,3 +80,41 @@ test('closing ends what runs longer than its grace, in words that the client und
   }
   await closed;
 });
+
+test('a request that arrives on an open connection while the gateway closes is refused in its protocol', {
+  timeout: 10_000,
+}, async (context) => {
+  let finish: () => void = () => assert.fail('nobody asked');
+  const upstream = await startUpstream((_call, response) => {
+    finish = () =>
+      answerJson(response, {
+        id: 'c',
+        object: 'chat.completion',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'late' }, finish_reason: 'stop' }],
+      });
+  });
+  context.after(upstream.close);
+  const gateway = await startTestGateway(
+    `providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] } }`,
+  );
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  context.after(() => socket.destroy());
+  const received = socket.setEncoding('latin1').toArray();
+  const body = JSON.stringify(question('chat', 'a/m', 'hi'));
+  const headers = Object.entries({ host: hostname, ...HEADERS.chat, 'content-length': String(body.length) });
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.write(`POST ${PATHS.chat()} HTTP/1.1\r\n${head}content-type: application/json\r\n\r\n${body}`);
+  while (upstream.calls.length === 0) await new Promise(setImmediate);
+  const closed = gateway.close();
+  socket.write(`GET ${PATHS.chat()} HTTP/1.1\r\n${head}\r\n${body}`);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  finish();
+  const [, first = '', second = ''] = (await received).join('').split('HTTP/1.1 ');
+  assert.match(first, /^200 /);
+  assert.match(first, /late/);
+  assert.match(second, /^503 /);
+  assert.match(second, /connection: close/i);
+  assert.match(second, /x-polygate-error: unavailable/);
+  await closed;
+});
