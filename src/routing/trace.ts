@@ -33,7 +33,7 @@ export function traceOf(
   return {
     requested,
     model,
-    policy: { ...policy, options: Object.keys(policy.options) },
+    policy: { ...policy, options: Object.keys(policy.options), fallbackModels: policy.fallbackModels ?? [] },
     candidates: [
       ...candidates.map((candidate) => traceCandidate(candidate)),
       ...excluded.map(({ candidate, reason }) => traceCandidate(candidate, reason)),
