@@ -19,61 +19,97 @@ export interface Deadline {
   cancel(): void;
 }
 
-interface Entry {
-  due: number;
-  onExpired(): void;
+export function createDeadlineTimer(clock: Pick<Clock, 'monotonic' | 'after'>): DeadlineTimer {
+  return new CoarseTimer(clock);
 }
 
-export function createDeadlineTimer(clock: Pick<Clock, 'monotonic' | 'after'>): DeadlineTimer {
-  const entries = new Set<Entry>();
-  let cancelTick: (() => void) | undefined;
-  let lastTick = 0;
-  let closed = false;
+class CoarseTimer implements DeadlineTimer {
+  readonly now: () => number;
+  readonly #after: Clock['after'];
+  readonly #deadlines = new Set<WatchedDeadline>();
+  /** No deadline passes before this time, so that most ticks look at none of them. */
+  #earliest = Number.POSITIVE_INFINITY;
+  #cancelTick: (() => void) | undefined;
+  #lastTick = 0;
+  #closed = false;
 
-  function start(): void {
-    if (cancelTick || closed) return;
-    lastTick = clock.monotonic();
-    cancelTick = clock.after(TICK_MS, tick);
+  constructor({ monotonic, after }: Pick<Clock, 'monotonic' | 'after'>) {
+    this.now = monotonic;
+    this.#after = after;
   }
 
-  function stop(): void {
-    cancelTick?.();
-    cancelTick = undefined;
+  watch(onExpired: () => void): Deadline {
+    const deadline = new WatchedDeadline(this, onExpired);
+    this.#deadlines.add(deadline);
+    if (!this.#cancelTick && !this.#closed) {
+      this.#lastTick = this.now();
+      this.#schedule();
+    }
+    return deadline;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stop();
+  }
+
+  expect(due: number): void {
+    if (due < this.#earliest) this.#earliest = due;
+  }
+
+  forget(deadline: WatchedDeadline): void {
+    this.#deadlines.delete(deadline);
+    if (this.#deadlines.size === 0) this.#stop();
+  }
+
+  #schedule(): void {
+    this.#cancelTick = this.#after(TICK_MS, () => this.#tick());
+  }
+
+  #stop(): void {
+    this.#cancelTick?.();
+    this.#cancelTick = undefined;
   }
 
   /** Time in which this process itself stood still is no silence of an upstream: what arrived meanwhile is still unread. */
-  function tick(): void {
-    const now = clock.monotonic();
-    const stalled = Math.max(0, now - lastTick - 2 * TICK_MS);
-    lastTick = now;
-    cancelTick = clock.after(TICK_MS, tick);
-    for (const entry of entries) {
-      entry.due += stalled;
-      if (entry.due > now) continue;
-      entry.due = Number.POSITIVE_INFINITY;
-      entry.onExpired();
-    }
+  #tick(): void {
+    const now = this.now();
+    const stalled = Math.max(0, now - this.#lastTick - 2 * TICK_MS);
+    this.#lastTick = now;
+    this.#schedule();
+    if (stalled > 0 || this.#earliest <= now) this.#look(now, stalled);
   }
 
-  return {
-    now: clock.monotonic,
-    watch(onExpired) {
-      const entry: Entry = { due: Number.POSITIVE_INFINITY, onExpired };
-      entries.add(entry);
-      start();
-      return {
-        in(milliseconds) {
-          entry.due = clock.monotonic() + milliseconds;
-        },
-        cancel() {
-          entries.delete(entry);
-          if (entries.size === 0) stop();
-        },
-      };
-    },
-    close() {
-      closed = true;
-      stop();
-    },
-  };
+  #look(now: number, stalled: number): void {
+    this.#earliest = Number.POSITIVE_INFINITY;
+    for (const deadline of this.#deadlines) {
+      deadline.due += stalled;
+      if (deadline.due > now) {
+        this.expect(deadline.due);
+        continue;
+      }
+      deadline.due = Number.POSITIVE_INFINITY;
+      deadline.onExpired();
+    }
+  }
+}
+
+class WatchedDeadline implements Deadline {
+  readonly #timer: CoarseTimer;
+  readonly onExpired: () => void;
+  due = Number.POSITIVE_INFINITY;
+
+  constructor(timer: CoarseTimer, onExpired: () => void) {
+    this.#timer = timer;
+    this.onExpired = onExpired;
+  }
+
+  in(milliseconds: number): void {
+    this.due = this.#timer.now() + milliseconds;
+    this.#timer.expect(this.due);
+  }
+
+  cancel(): void {
+    this.#timer.forget(this);
+  }
 }

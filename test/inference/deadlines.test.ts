@@ -73,3 +73,38 @@ test('a closed timer does not keep the process alive', () => {
   clock.advance(1000);
   assert.equal(fired, 0);
 });
+
+test('of many deadlines each fires in its tick, whichever order they are set, moved and cancelled in', () => {
+  const clock = createManualClock(0);
+  const timer = createDeadlineTimer(clock);
+  const fired: [due: number, at: number][] = [];
+  const open = Array.from({ length: 200 }, (_, index) => {
+    const due = 100 + ((index * 7919) % 5000);
+    const deadline = timer.watch(() => fired.push([due, clock.monotonic()]));
+    // First far away, then near, as a keep-alive that moves with each frame.
+    deadline.in(60_000);
+    deadline.in(due);
+    return deadline;
+  });
+  for (const deadline of open.slice(150)) deadline.cancel();
+  clock.advance(6000);
+  assert.equal(fired.length, 150);
+  for (const [due, at] of fired) assert.ok(at >= due && at <= due + 50, `${due} fired at ${at}`);
+  open[0]?.in(Number.POSITIVE_INFINITY);
+  clock.advance(100_000);
+  assert.equal(fired.length, 150);
+  for (const deadline of open) deadline.cancel();
+});
+
+test('a tick over 30,000 deadlines that are not due reads none of them', () => {
+  const clock = createManualClock(0);
+  const timer = createDeadlineTimer(clock);
+  const open = Array.from({ length: 30_000 }, () => timer.watch(() => assert.fail('not due')));
+  for (const deadline of open) deadline.in(1_000_000);
+  const began = process.cpuUsage();
+  clock.advance(500_000);
+  const { user, system } = process.cpuUsage(began);
+  // 10,000 ticks, each some microseconds; a look at all would take 300.
+  assert.ok(user + system < 1_000_000, `${user + system} us`);
+  for (const deadline of open) deadline.cancel();
+});

@@ -1,0 +1,114 @@
+/** Streams in chunks of any size: the same bytes come out, as few slices, and no chunk is kept. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import type { EncoderOptions } from '../../src/core/operation.ts';
+import type { Protocol } from '../../src/core/protocol.ts';
+import type { Output, StreamConverter } from '../../src/inference/response/converter.ts';
+import { createRelay } from '../../src/inference/response/relay-stream.ts';
+import { chat } from '../../src/protocols/chat/index.ts';
+import { generate } from '../../src/protocols/generate/index.ts';
+import { messages } from '../../src/protocols/messages/index.ts';
+import { WIRES } from '../faults/wires.ts';
+
+const options: EncoderOptions = { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false };
+
+const named = (index: number) =>
+  `data: {"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"${index} é中🦊"},"finish_reason":null}]}\n\n`;
+const unnamed = (index: number) =>
+  `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${index}"}}\n\n`;
+
+const streams = ([chat, messages, generate] as Protocol[]).map((protocol) => {
+  const wire = WIRES[protocol.id as keyof typeof WIRES];
+  const frames = Array.from({ length: 12 }, (_, index) => wire.text(`part ${index} é中🦊 `));
+  return { protocol, bytes: Buffer.from(wire.head + frames.join(': comment\n\n') + wire.tail) };
+});
+
+function relayed(protocol: Protocol, chunks: readonly Buffer[]): string {
+  const relay = createRelay(protocol, options);
+  const out: Output[] = [];
+  for (const chunk of chunks) relay.push(chunk, out);
+  relay.end(out);
+  return Buffer.concat([...out, ...relay.last()].map((output) => Buffer.from(output))).toString();
+}
+
+function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
+  const cuts = positions.map((position) => position % (bytes.length + 1)).sort((one, other) => one - other);
+  return [...cuts, bytes.length].map((end, index) => Buffer.from(bytes.subarray(cuts[index - 1] ?? 0, end)));
+}
+
+for (const { protocol, bytes } of streams) {
+  test(`${protocol.id}: every chunking of a stream gives the same bytes`, () => {
+    const whole = relayed(protocol, [bytes]);
+    assert.ok(whole.includes('part 11'));
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 40 }), (positions) => {
+        assert.equal(relayed(protocol, cut(bytes, positions)), whole);
+      }),
+    );
+    const singles = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
+    assert.equal(relayed(protocol, singles), whole);
+  });
+}
+
+/** In memory of its own, as what is read from a socket. */
+function chunkOf(text: string): Buffer {
+  const chunk = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  chunk.write(text);
+  return chunk;
+}
+
+function begun(protocol: Protocol, frame: string): StreamConverter {
+  const relay = createRelay(protocol, options);
+  relay.push(Buffer.from(frame), []);
+  return relay;
+}
+
+test('frames of one chunk that stay as they are leave as one slice of it', () => {
+  const relay = begun(messages, unnamed(0));
+  const chunk = chunkOf(Array.from({ length: 50 }, (_, index) => unnamed(index)).join(''));
+  const out: Output[] = [];
+  relay.push(chunk, out);
+  assert.equal(out.length, 1);
+  const [slice] = out as Buffer[];
+  assert.ok(slice && slice.buffer === chunk.buffer && slice.equals(chunk));
+});
+
+test('of a renamed frame all but the name is a slice of its chunk', () => {
+  const relay = begun(chat, named(0));
+  const chunk = chunkOf(Array.from({ length: 50 }, (_, index) => named(index)).join(''));
+  const out: Output[] = [];
+  relay.push(chunk, out);
+  // A name a frame, and a slice before, between and after them.
+  assert.equal(out.length, 101);
+  assert.equal(out.filter((output) => (output as Buffer).buffer === chunk.buffer).length, 51);
+  assert.equal(out.join(''), chunk.toString().replaceAll('"m"', '"a/m"'));
+});
+
+test('an open stream keeps no chunk, neither for its last frame nor for one that is incomplete', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  for (const [protocol, frame] of [
+    [chat, named],
+    [messages, unnamed],
+  ] as const) {
+    const relay = begun(protocol, frame(0));
+    const chunks = ['', 'data: {"half'].map((rest) => {
+      const text = Array.from({ length: 400 }, (_, index) => frame(index)).join('') + rest;
+      const chunk = chunkOf(text);
+      relay.push(chunk, []);
+      return new WeakRef(chunk.buffer);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    assert.deepEqual(
+      chunks.map((chunk) => chunk.deref()),
+      [undefined, undefined],
+      protocol.id,
+    );
+    assert.ok(relay.held() > 0);
+  }
+});
