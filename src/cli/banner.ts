@@ -30,7 +30,7 @@ export function banner(gateway: RunningGateway, config: Config, newKey: string |
 
 function providerLines(states: ProviderState[]): string[] {
   const width = Math.max(...states.map(({ id }) => id.length));
-  const sorted = [...states].sort((one, other) => one.state.localeCompare(other.state));
+  const sorted = [...states].sort((one, other) => Number(one.state > other.state) - Number(one.state < other.state));
   return sorted.map(({ id, state, models, waitingFor = [] }) => {
     const what = state === 'ready' ? modelCount(models) : `set ${waitingFor.join(' or ')}`;
     return `  ${state.padEnd(7)}  ${id.padEnd(width)}  ${what}`;

@@ -1,6 +1,6 @@
 /** Idle connections of a guarded client. Each stays pinned to the checked address it was made to. */
 
-import { Client } from 'undici';
+import Client from 'undici/lib/dispatcher/client.js';
 import { type PinnedConnection, pinnedConnector } from './pinned-connector.ts';
 import { parseAddress, sameAddress } from './public-addresses.ts';
 

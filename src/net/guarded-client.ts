@@ -4,6 +4,7 @@
  */
 
 import { createSecureContext, getCACertificates } from 'node:tls';
+import requestOf from 'undici/lib/api/api-request.js';
 import { createByteCollector } from '../core/byte-collector.ts';
 import { type Clock, startTimeout, systemClock, type Timeout } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -212,7 +213,7 @@ async function exchange(connection: Connection, url: URL, options: Exchange): Pr
   try {
     const { method, body } = request;
     const headers = { 'user-agent': 'polygate', ...request.headers };
-    const answer = await client.request({ path: url.pathname + url.search, method, headers, body, signal });
+    const answer = await requestOf.call(client, { path: url.pathname + url.search, method, headers, body, signal });
     answer.body.on('error', () => {});
     const bytes = limitBody(answer.body, { maxBytes: request.maxBytes, explain, end: finish });
     return { status: answer.statusCode, headers: answer.headers, address: connection.address, body: bytes, close };

@@ -2,7 +2,7 @@
 
 import { isIP, type LookupFunction, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
+import buildConnector from 'undici/lib/core/connect.js';
 import type { Clock } from '../core/clock.ts';
 import { canonicalName } from './address-policy.ts';
 import { literalAddress } from './check-url.ts';

@@ -4,7 +4,8 @@
  */
 
 import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import requestOf from 'undici/lib/api/api-request.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Clock, startTimeout, systemClock } from '../core/clock.ts';
 import { toFetchFailure } from './fetch-failure.ts';
 
@@ -51,7 +52,7 @@ export function createTrustedClient({ clock = systemClock }: { clock?: Clock } =
     try {
       const sent = { 'user-agent': 'polygate', ...headers };
       const path = url.pathname + url.search;
-      const answer = await agent.request({ origin: url.origin, path, method, headers: sent, body, signal });
+      const answer = await requestOf.call(agent, { origin: url.origin, path, method, headers: sent, body, signal });
       answer.body.on('error', () => {});
       answer.body.once('close', cancel);
       const close = () => void answer.body.destroy();

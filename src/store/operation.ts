@@ -31,6 +31,8 @@ export interface StoreOperation<Parameters, Result> {
   readonly database: Database;
   /** A reading operation runs outside transactions and sees committed data. */
   readonly writes: boolean;
+  /** Whether a reading operation may take long, so that it must never delay writes. */
+  readonly scans: boolean;
   run(transaction: Transaction, parameters: Parameters): MaybePromise<Result>;
 }
 
@@ -40,12 +42,20 @@ export function reading<Parameters, Result>(
   database: Database,
   run: Run<Parameters, Result>,
 ): StoreOperation<Parameters, Result> {
-  return { database, writes: false, run };
+  return { database, writes: false, scans: false, run };
+}
+
+/** A reading operation over many rows. */
+export function scanning<Parameters, Result>(
+  database: Database,
+  run: Run<Parameters, Result>,
+): StoreOperation<Parameters, Result> {
+  return { database, writes: false, scans: true, run };
 }
 
 export function writing<Parameters, Result>(
   database: Database,
   run: Run<Parameters, Result>,
 ): StoreOperation<Parameters, Result> {
-  return { database, writes: true, run };
+  return { database, writes: true, scans: false, run };
 }

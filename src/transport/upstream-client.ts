@@ -1,6 +1,7 @@
 /** HTTP client to upstreams: streaming with backpressure, deadlines and abort. */
 
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { LocalUpstream } from '../core/provider.ts';

@@ -45,6 +45,8 @@ test('a start loads only what it needs', async (context) => {
       unneeded,
     );
   }
+  // Its parts are enough.
+  assert.ok(!files.some((url) => url.endsWith('/node_modules/undici/index.js')));
   // An import of node:http in place of src/core/node-http.ts loads it.
   assert.ok(!builtin.includes('NativeModule internal/deps/undici/undici'));
   const own = files.filter((url) => url.startsWith('file:') && !url.includes('/node_modules/'));

@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../../src/core/errors.ts';
-import { type Row, reading, writing } from '../../src/store/operation.ts';
+import { type Row, reading, scanning, writing } from '../../src/store/operation.ts';
 import { operations as own } from '../../src/store/operations/index.ts';
 
 interface Item {
@@ -27,6 +27,11 @@ const get = reading<{ subject: string }, number | undefined>('state', async (tra
 const list = reading<{ prefix: string }, string[]>('state', async (transaction, { prefix }) => {
   const sql = 'SELECT subject FROM version WHERE subject LIKE :pattern ORDER BY subject';
   return (await transaction.all(sql, { pattern: `${prefix}%` })).map(({ subject }) => String(subject));
+});
+
+const scan = scanning<object, number>('state', async (transaction) => {
+  const [row] = await transaction.all('SELECT count(*) AS count FROM version');
+  return Number(row?.count);
 });
 
 /** In two statements, so that it is right only where the row is locked in between. */
@@ -72,6 +77,11 @@ const swallow = writing<Item, void>('state', async (transaction, item) => {
   await Promise.resolve(transaction.all('SELECT nothing FROM nowhere')).catch(() => undefined);
 });
 
+/** Holds up its thread. */
+const pause = writing<{ milliseconds: number }, void>('state', (_transaction, { milliseconds }) => {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+});
+
 /** Ends the thread it runs in. */
 const die = writing<object, void>('state', () => process.exit());
 
@@ -94,6 +104,6 @@ const collide = writing<{ times: number }, number>('state', async (transaction, 
 
 export const operations = {
   ...own,
-  ...{ put, putMany, get, list, increment, putAndRefuse, putAndFail, putAndWander },
-  ...{ writeInReading, ask, tell, die, dieLater, collide, swallow },
+  ...{ put, putMany, get, list, scan, increment, putAndRefuse, putAndFail, putAndWander },
+  ...{ writeInReading, ask, tell, pause, die, dieLater, collide, swallow },
 };

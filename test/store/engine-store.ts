@@ -27,6 +27,7 @@ export function engineStore(store: Store): EngineStore {
 interface Opening {
   role?: 'owner' | 'guest';
   lockTimeoutMs?: number;
+  readerIdleMs?: number;
   maxPages?: number;
 }
 

@@ -1,10 +1,12 @@
 /** Threads of the embedded engine: visibility of commits, and restarts. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
 import { openEngine as open, unavailable } from './engine-store.ts';
 import { temporaryData } from './stores.ts';
 
@@ -55,3 +57,47 @@ describe('a writer that dies', () => {
     await put();
   });
 });
+
+describe('the reader', () => {
+  test('runs while it is needed', async (context) => {
+    const store = await open(context, temporaryData(context), { readerIdleMs: 50 });
+    await store.call('put', { subject: 'a', value: 1 });
+    assert.equal(await store.call('get', { subject: 'a' }), 1);
+    assert.equal(threads(), 2, 'a short read uses an idle writer');
+    const held = store.call('pause', { milliseconds: 500 });
+    assert.equal(await store.call('get', { subject: 'a' }), 1);
+    assert.equal(threads(), 3, 'a writer that is held up has a reader beside it');
+    await held;
+    await threadsBecome(2);
+    assert.equal(await store.call('scan', {}), 1);
+    assert.equal(threads(), 3, 'a long read has the reader');
+    await threadsBecome(2);
+    await Promise.all([store.call('scan', {}), store.close()]);
+    assert.equal(threads(), 0);
+  });
+
+  test('stays for another thread that is attached to it', async (context) => {
+    const store = await open(context, temporaryData(context), { readerIdleMs: 20 });
+    const { port1, port2 } = new MessageChannel();
+    context.after(() => port1.close());
+    assert.ok(store.access?.engine === 'sqlite');
+    store.access.attach('reader', port2);
+    await wait(200);
+    port1.postMessage({ type: 'call', call: { id: 1, name: 'scan', parameters: {} } });
+    const [{ answers }] = await once(port1, 'message');
+    assert.deepEqual(answers, [{ id: 1, result: 0 }]);
+  });
+});
+
+/** Threads of this process: no other test of this file runs meanwhile. */
+function threads(): number {
+  const { workers } = process.report.getReport() as unknown as { workers: unknown[] };
+  return workers.length;
+}
+
+async function threadsBecome(count: number): Promise<void> {
+  for (let tries = 0; threads() !== count; tries++) {
+    assert.ok(tries < 200, `${threads()} threads instead of ${count}`);
+    await wait(50);
+  }
+}

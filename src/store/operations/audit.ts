@@ -1,7 +1,7 @@
 /** Audit log queries. */
 
 import type { Json } from '../../core/json/json.ts';
-import { type Row, reading } from '../operation.ts';
+import { type Row, scanning } from '../operation.ts';
 
 export interface AuditRow {
   /** Higher is later. */
@@ -24,7 +24,7 @@ export interface AuditPage {
 }
 
 /** Newest first. */
-export const readAudit = reading<AuditPage, AuditRow[]>('state', async (transaction, { limit, before, subject }) => {
+export const readAudit = scanning<AuditPage, AuditRow[]>('state', async (transaction, { limit, before, subject }) => {
   const sql = `SELECT * FROM audit WHERE id < :before ${subject === undefined ? '' : 'AND subject = :subject'}
     ORDER BY id DESC LIMIT :limit`;
   const values = { limit, before: before ?? Number.MAX_SAFE_INTEGER, ...(subject !== undefined && { subject }) };

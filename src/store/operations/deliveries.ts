@@ -11,7 +11,7 @@ import {
   removeJob,
   rescheduleJob,
 } from '../job-rows.ts';
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 
 export type DeliveryState = 'pending' | 'delivered' | 'exhausted';
 export type DeliveryOutcome = 'ack' | 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'protocol' | 'blocked';
@@ -208,7 +208,7 @@ export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>
 );
 
 /** Deliveries of an owner created before a timestamp, newest first. */
-export const listDeliveries = reading<{ owner: string; before: number; limit: number }, DeliveryRow[]>(
+export const listDeliveries = scanning<{ owner: string; before: number; limit: number }, DeliveryRow[]>(
   'state',
   async (transaction, values) => {
     const page = `SELECT id FROM delivery WHERE owner = :owner AND created_at < :before

@@ -1,7 +1,7 @@
 /** Job queue: claims with leases, limits per lane and owner, and fair order. */
 
 import type { Lease } from '../job-rows.ts';
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { dueJobs, type JobCandidate, type Queue, walkQueues } from './job-candidates.ts';
 
 export interface Claim {
@@ -282,7 +282,7 @@ export interface JobCounts {
 }
 
 /** Number of waiting and leased jobs of a kind. */
-export const countJobs = reading<{ kind: string; now: number }, JobCounts>('state', async (transaction, values) => {
+export const countJobs = scanning<{ kind: string; now: number }, JobCounts>('state', async (transaction, values) => {
   const sql = `SELECT count(*) AS n, coalesce(sum(CASE WHEN lease_until > :now THEN 1 ELSE 0 END), 0) AS held
     FROM job WHERE kind = :kind`;
   const [row] = await transaction.all(sql, values);

@@ -1,6 +1,6 @@
 /** Retention of usage records: removal by age and number, in parts. Sums stay. */
 
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { NAME_RETENTION_MS, NAME_SPAN_MS } from '../request-rows.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -60,7 +60,7 @@ export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (t
 );
 
 /** Start of the oldest of the newest `keep` records, in Unix milliseconds; undefined if there are fewer. */
-export const newestSince = reading<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
+export const newestSince = scanning<{ keep: number }, number | undefined>('usage', async (transaction, { keep }) => {
   const sql = `SELECT started_at FROM
       (SELECT at AS started_at FROM usage_request UNION ALL SELECT started_at FROM usage_record) AS records
     ORDER BY started_at DESC LIMIT 1 OFFSET :skipped`;

@@ -1,6 +1,6 @@
 /** Usage records: write-ahead intents, records, sums and retention. */
 
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { findRequest, keyBatches } from '../request-rows.ts';
 import type { UsageRow } from '../usage-row.ts';
 import { addRequests, GROUPINGS, type Grouping, replaceRequests } from '../usage-rows.ts';
@@ -143,7 +143,7 @@ export interface UsageSumsQuery {
 const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
 
 /** Sums over hours; `cost` is exact and therefore text, counts are numbers. */
-export const usageSums = reading<UsageSumsQuery, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
+export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
   const groups = by.map((name) => `${GROUPINGS[name]} AS "${name}"`);
   const places = by.map((_, index) => index + 1).join(', ');
   const counts = [...COUNT_COLUMNS, 'reasoning_tokens'];

@@ -5,7 +5,7 @@ import type { VideoRef } from '../../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../records/video-task.ts';
 import { addDelivery, eraseDeliveryBody, type NewDelivery } from '../delivery-rows.ts';
 import { addJob, finishJob, type Lease, makeJobDue, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import {
   attemptOf,
   attemptRow,
@@ -112,7 +112,7 @@ export interface VideoPage {
 }
 
 /** Up to `limit` tasks; undefined if the task `after` does not exist. */
-export const listVideos = reading<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
+export const listVideos = scanning<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
   const { owner, limit, order, after, status, model } = page;
   const values: Row = { limit };
   const visible = ['deleted_at IS NULL'];
@@ -185,7 +185,7 @@ export const saveVideo = writing<VideoChange, boolean>('state', async (transacti
 });
 
 /** Upstream ids of other attempts with the same credential, accepted since a timestamp. */
-export const heldVideoRefs = reading<{ attempt: VideoAttempt; since: number }, VideoRef[]>(
+export const heldVideoRefs = scanning<{ attempt: VideoAttempt; since: number }, VideoRef[]>(
   'state',
   async (transaction, { attempt, since }) => {
     const rows = await transaction.all(

@@ -5,6 +5,8 @@ import type { OperationCall, OperationResult } from './group-commit.ts';
 
 export interface PendingCalls {
   readonly size: number;
+  /** Time of the last result, or of the first call after there were none. */
+  readonly since: number;
   /** Sends a call; resolves with its result. */
   send(name: string, parameters: unknown, post: (call: OperationCall) => void): Promise<unknown>;
   settle(answers: readonly OperationResult[]): void;
@@ -20,7 +22,11 @@ interface Caller {
 export function createPendingCalls(): PendingCalls {
   const callers = new Map<number, Caller>();
   let lastId = 0;
+  let since = 0;
   return {
+    get since() {
+      return since;
+    },
     get size() {
       return callers.size;
     },
@@ -29,10 +35,12 @@ export function createPendingCalls(): PendingCalls {
       const id = lastId;
       return new Promise((resolve, reject) => {
         post({ id, name, parameters });
+        if (callers.size === 0) since = performance.now();
         callers.set(id, { resolve, reject });
       });
     },
     settle(answers) {
+      since = performance.now();
       for (const answer of answers) {
         const caller = callers.get(answer.id);
         callers.delete(answer.id);

@@ -43,7 +43,7 @@ export function createPortStore({ operations, attach }: PortStoreOptions): Store
     if (closed) throw new StoreUnavailable('the store is closed');
     const operation = operations[name];
     if (operation?.database !== 'state') throw new Error(`no operation ${name} on the state`);
-    const role = operation.writes ? 'writer' : 'reader';
+    const role = operation.scans ? 'reader' : 'writer';
     const { port, pending } = lines.get(role) ?? open(role);
     return pending.send(name, parameters, (message) =>
       port.postMessage({ type: 'call', call: message } satisfies ThreadRequest),

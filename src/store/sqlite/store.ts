@@ -1,4 +1,4 @@
-/** Embedded store: two SQLite files in a folder, each with a writer thread and a reader thread. */
+/** Embedded store: two SQLite files in a folder, each with a writer thread and, while it is read much, a reader thread. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,6 +16,11 @@ import { createWorker, type StoreThread } from './worker.ts';
 const MIN_SQLITE_VERSION = [3, 51, 3];
 /** Default wait for the lock of another process. */
 const LOCK_TIMEOUT_MS = 5000;
+/** Time that a short read waits for the writer, which may wait for the disk or for another process. */
+const READ_PATIENCE_MS = 50;
+const HELD_UP = Symbol('held up');
+/** Default of `readerIdleMs`: a thread holds 12 MB. */
+const READER_IDLE_MS = 10_000;
 
 export interface SqliteOptions {
   folder: string;
@@ -27,6 +32,8 @@ export interface SqliteOptions {
   /** Remnants of an earlier gateway in the folder; if there are any, no new store is created. */
   remnants?: readonly string[];
   lockTimeoutMs?: number;
+  /** Time without a call after which a reader thread ends. */
+  readerIdleMs?: number;
   maxPages?: number;
 }
 
@@ -51,9 +58,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   };
 
   function createThread(database: Database, role: 'writer' | 'reader'): StoreThread {
-    const { migrations, lockTimeoutMs = LOCK_TIMEOUT_MS, maxPages } = options;
+    const { migrations, lockTimeoutMs = LOCK_TIMEOUT_MS, readerIdleMs = READER_IDLE_MS, maxPages } = options;
+    const idleMs = role === 'reader' ? readerIdleMs : undefined;
     return createWorker({
       path: join(folder, `${database}.db`),
+      idleMs,
       database,
       role,
       lockTimeoutMs,
@@ -67,7 +76,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   async function call(name: string, parameters: unknown): Promise<unknown> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
-    return (operation.writes ? writers : readers)[operation.database].call(name, parameters);
+    const [writer, reader] = [writers[operation.database], readers[operation.database]];
+    if (operation.writes) return writer.call(name, parameters);
+    if (operation.scans || writer.busyMs() > READ_PATIENCE_MS) return reader.call(name, parameters);
+    return readPatiently(name, parameters, { writer, reader });
   }
 
   let closed: Promise<void> | undefined;
@@ -101,6 +113,27 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       : error;
   }
   return store;
+}
+
+/** A short read uses the writer: a reader for it alone would hold memory. It does not wait for one that is held up. */
+async function readPatiently(
+  name: string,
+  parameters: unknown,
+  { writer, reader }: { writer: StoreThread; reader: StoreThread },
+): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const heldUp = new Promise<typeof HELD_UP>((resolve) => {
+    timer = setTimeout(resolve, READ_PATIENCE_MS, HELD_UP);
+  });
+  try {
+    const result = await Promise.race([writer.call(name, parameters), heldUp]);
+    if (result !== HELD_UP) return result;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return reader.call(name, parameters);
 }
 
 function createFolder(folder: string): void {

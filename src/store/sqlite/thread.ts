@@ -1,4 +1,4 @@
-/** Database thread: owns the writing or the reading connection to one SQLite file. */
+/** Database thread: owns the writing or the reading connection to one SQLite file. A writer serves reads, too. */
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type DatabaseOptions, openDatabase, openForReading } from './database.ts';
@@ -51,7 +51,6 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
   const migrations = new URL(options.migrations);
   const connection = writes ? openDatabase({ ...options, migrations }) : openForReading(options);
   const session = createSession(connection);
-  const runGroup = writes ? commitGroup : runReads;
   const queue: QueuedCall[] = [];
   const attached = new Set<MessagePort>();
   let running = false;
@@ -63,10 +62,23 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
     return found;
   }
 
+  function isRead({ call }: QueuedCall): boolean {
+    return operations[call.name]?.writes === false;
+  }
+
+  /** The first calls of the queue that are all reads or all writes: a read sees only what is committed. */
+  function nextGroup(): QueuedCall[] {
+    const [first] = queue;
+    const reads = first !== undefined && isRead(first);
+    const end = queue.findIndex((queued) => isRead(queued) !== reads);
+    return queue.splice(0, Math.min(MAX_GROUP_SIZE, end < 0 ? queue.length : end));
+  }
+
   async function run(): Promise<void> {
     while (queue.length > 0) {
-      const group = queue.splice(0, MAX_GROUP_SIZE);
+      const group = nextGroup();
       const calls = group.map(({ call }) => call);
+      const runGroup = group.every(isRead) ? runReads : commitGroup;
       const answers = await runGroup(calls, { connection, session, findOperation });
       const answered = group.map(({ reply }, index) => ({ reply, answer: answers[index] }));
       for (const [reply, own] of Map.groupBy(answered, ({ reply }) => reply)) {

@@ -17,6 +17,8 @@ export interface StoreThread {
   /** Resolves when the database is open; rejects if it cannot be opened. */
   ready(): Promise<void>;
   call(name: string, parameters: unknown): Promise<unknown>;
+  /** Time for which there have been calls without a result, in milliseconds. */
+  busyMs(): number;
   /** Serves calls that arrive at the port; closes it when the thread ends, or at once if it does not run. */
   attach(port: MessagePort): void;
   /** Waits for pending calls. */
@@ -31,31 +33,64 @@ interface Thread {
   close(): Promise<void>;
 }
 
+export interface StoreThreadOptions extends ThreadOptions {
+  /** Time without a call after which the thread ends; the next call starts another. */
+  idleMs?: number;
+}
+
 /** Starts the thread lazily. */
-export function createWorker(options: ThreadOptions): StoreThread {
+export function createWorker(options: StoreThreadOptions): StoreThread {
+  const { idleMs } = options;
   let thread: Thread | undefined;
   let failures = 0;
   let restartAt = Number.NEGATIVE_INFINITY;
   let closed = false;
+  let idleTimer: NodeJS.Timeout | undefined;
+  let lastCallAt = 0;
+  /** Whether other threads may use the thread without a word to this one. */
+  let isShared = false;
+  /** Ends of threads that idled. */
+  let ended: Promise<unknown> = Promise.resolve();
+
+  /** One timer looks after all calls, so that a call costs no timer. */
+  function endIdle(): void {
+    if (!thread || isShared || idleMs === undefined) return;
+    if (thread.pending.size > 0 || performance.now() - lastCallAt < idleMs) {
+      idleTimer = setTimeout(endIdle, idleMs).unref();
+      return;
+    }
+    ended = Promise.all([ended, thread.close()]);
+    thread = undefined;
+  }
 
   function running(): Thread {
     if (closed) throw new StoreUnavailable('the store is closed');
     if (thread) return thread;
     if (performance.now() < restartAt)
       throw new StoreUnavailable(`the ${options.role} failed and is not started again yet`);
-    thread = startThread(options, (served) => {
-      thread = undefined;
+    const started = startThread(options, (served) => {
+      if (thread === started) {
+        thread = undefined;
+        isShared = false;
+      }
       failures = served ? 0 : failures + 1;
       if (failures > 0)
         restartAt = performance.now() + Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1));
     });
-    return thread;
+    thread = started;
+    if (idleMs !== undefined) {
+      clearTimeout(idleTimer);
+      idleTimer = setTimeout(endIdle, idleMs).unref();
+    }
+    return started;
   }
 
   return {
+    busyMs: () => (thread && thread.pending.size > 0 ? performance.now() - thread.pending.since : 0),
     ready: async () => running().ready,
     async call(name, parameters) {
       const { worker, pending } = running();
+      lastCallAt = performance.now();
       return pending.send(name, parameters, (call) => {
         send(worker, { type: 'call', call });
         if (pending.size === 0) worker.ref();
@@ -64,13 +99,15 @@ export function createWorker(options: ThreadOptions): StoreThread {
     attach(port) {
       try {
         running().worker.postMessage({ type: 'attach', port } satisfies ThreadRequest, [port]);
+        isShared = true;
       } catch {
         port.close();
       }
     },
     async close() {
       closed = true;
-      await thread?.close();
+      clearTimeout(idleTimer);
+      await Promise.all([ended, thread?.close()]);
     },
   };
 }
