@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import { example, withConfig } from './command.ts';
 
 const KEY_ARGUMENT = '<id-or-name>';
-const KEY_HELP = 'as the list shows it';
+const KEY_HELP = 'id or name of the key, as in the list';
 
 export function addKeyCommands(root: Command): void {
-  const keys = root.command('keys').description('make, list, change and revoke API keys of the gateway');
+  const keys = root.command('keys').description('create, list, change and revoke API keys of the gateway');
   addCreateCommand(keys);
   addReadCommands(keys);
   addUpdateCommands(keys);
@@ -17,8 +17,8 @@ export function addKeyCommands(root: Command): void {
 
 function addCreateCommand(keys: Command): void {
   withSettings(withJson(keys.command('create')))
-    .description('make a key and show it this once')
-    .requiredOption('--name <name>', 'what to call it')
+    .description('create a key and print it; it is not shown again')
+    .requiredOption('--name <name>', 'name of the key')
     .addHelpText('after', example("polygate keys create --name ci --expires 30d --models 'openai/*,sandbox/*'"))
     .action(async (options) => (await import('./keys.ts')).createKey(options));
 }
@@ -29,7 +29,7 @@ function addReadCommands(keys: Command): void {
     .addHelpText('after', example('polygate keys list'))
     .action(async (options) => (await import('./keys.ts')).listKeys(options));
   withJson(keys.command('show'))
-    .description('show what a key may do')
+    .description('show the permissions and limits of a key')
     .argument(KEY_ARGUMENT, KEY_HELP)
     .addHelpText('after', example('polygate keys show ci'))
     .action(async (key, options) => (await import('./keys.ts')).showKey(key, options));
@@ -37,27 +37,27 @@ function addReadCommands(keys: Command): void {
 
 function addUpdateCommands(keys: Command): void {
   withSettings(withJson(keys.command('update')))
-    .description('change what a key may do; what is not named stays')
+    .description('change the permissions and limits of a key; options that are not given change nothing')
     .argument(KEY_ARGUMENT, KEY_HELP)
-    .option('--name <name>', 'what to call it from now on')
-    .option('--no-read-only', 'let it start things again')
+    .option('--name <name>', 'new name of the key')
+    .option('--no-read-only', 'allow requests again')
     .addHelpText('after', example('polygate keys update ci --rpm 60 --budget month=20.00'))
     .action(async (key, options) => (await import('./keys.ts')).updateKey(key, options));
   withJson(keys.command('rotate'))
-    .description('give a key a new secret and show it this once')
+    .description('replace the secret of a key and print the new one; it is not shown again')
     .argument(KEY_ARGUMENT, KEY_HELP)
-    .option('--overlap <duration>', 'how long the one before it still works, 0 after a leak', '24h')
+    .option('--overlap <duration>', 'time for which the old secret still works, 0 after a leak', '24h')
     .addHelpText('after', example('polygate keys rotate ci --overlap 1h'))
     .action(async (key, options) => (await import('./keys.ts')).rotateKey(key, options));
   for (const [name, disabled] of [['disable', true] as const, ['enable', false] as const]) {
     withJson(keys.command(name))
-      .description(disabled ? 'refuse a key until it is enabled again' : 'take a key again that was disabled')
+      .description(disabled ? 'disable a key until it is enabled again' : 'enable a disabled key')
       .argument(KEY_ARGUMENT, KEY_HELP)
       .addHelpText('after', example(`polygate keys ${name} ci`))
       .action(async (key, options) => (await import('./keys.ts')).setKeyDisabled(key, disabled, options));
   }
   withJson(keys.command('revoke'))
-    .description('refuse a key from now on, for good')
+    .description('revoke a key permanently')
     .argument(KEY_ARGUMENT, KEY_HELP)
     .addHelpText('after', example('polygate keys revoke ci'))
     .action(async (key, options) => (await import('./keys.ts')).revokeKey(key, options));
@@ -65,14 +65,14 @@ function addUpdateCommands(keys: Command): void {
 
 function addSecretCommands(keys: Command): void {
   withJson(keys.command('secret'))
-    .description('show what the webhooks of a key are signed with')
+    .description('show the signing secret of the webhooks of a key')
     .argument(KEY_ARGUMENT, KEY_HELP)
-    .option('--rotate', 'make a new one')
-    .option('--activate-in <duration>', 'when the new one signs, 0 after a leak', '24h')
+    .option('--rotate', 'create a new secret')
+    .option('--activate-in <duration>', 'time until the new secret signs, 0 after a leak', '24h')
     .addHelpText('after', example('polygate keys secret ci --rotate --activate-in 1h'))
     .action(async (key, options) => (await import('./keys.ts')).showSecret(key, options));
   withJson(keys.command('rekey'))
-    .description('encrypt what is stored with the newest encryption key')
+    .description('encrypt stored secrets again with the newest encryption key')
     .addHelpText('after', example('polygate keys rekey'))
     .action(async (options) => (await import('./keys.ts')).rekey(options));
 }
@@ -84,12 +84,12 @@ function withJson(command: Command): Command {
 function withSettings(command: Command): Command {
   return command
     .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
-    .option('--models <globs>', 'models it may use, e.g. openai/*,sandbox/* (default: all)')
-    .option('--surfaces <names>', 'surfaces it may use, e.g. chat,videos (default: all)')
-    .option('--read-only', 'it may look at its own use and tasks, and start nothing')
-    .option('--cidrs <ranges>', 'addresses that may use it (default: all)')
+    .option('--models <globs>', 'models the key may use, e.g. openai/*,sandbox/* (default: all)')
+    .option('--surfaces <names>', 'surfaces the key may use, e.g. chat,videos (default: all)')
+    .option('--read-only', 'the key may only read its own usage and tasks')
+    .option('--cidrs <ranges>', 'client addresses that may use the key (default: all)')
     .option('--rpm <number>', 'requests a minute')
     .option('--tpm <number>', 'tokens a minute, in and out')
     .option('--concurrent <number>', 'requests at once')
-    .option('--budget <period=USD...>', 'USD it may spend by day, week, month and total, e.g. day=5.00');
+    .option('--budget <period=USD...>', 'USD the key may spend by day, week, month and total, e.g. day=5.00');
 }

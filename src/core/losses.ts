@@ -18,7 +18,7 @@ function isAbsent(value: unknown): boolean {
 type Detail = 'title' | 'context' | 'cite' | 'detail';
 const DETAILS: readonly Detail[] = ['title', 'context', 'cite', 'detail'];
 
-/** What a protocol can express: details of media by kind (`text` are plain-text documents) and names of turns. */
+/** Capabilities of a protocol: details of media by kind (`text` means plain-text documents) and names of turns. */
 export interface TurnCapabilities {
   protocol: string;
   names: boolean;

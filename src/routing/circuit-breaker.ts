@@ -41,7 +41,7 @@ export interface CircuitBreakerOptions {
 
 /** Consecutive failures that open the circuit. A 429, a 529 or a `retry-after` opens it at once. */
 const FAILURE_THRESHOLD = 3;
-/** How long a failure ranks the endpoint behind the others. */
+/** Time for which a failed endpoint ranks behind the others. */
 const RECENT_FAILURE_MS = 30_000;
 const MAX_COOLDOWN_MS = 5 * 60_000;
 /** Upper limit of a `retry-after` sent by the upstream. */

@@ -39,7 +39,7 @@ const ROUTES = {
   },
   KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: creation, status: 201 },
   KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: leak },
-  Key: { method: 'GET', path: KEY, summary: 'Look at a key' },
+  Key: { method: 'GET', path: KEY, summary: 'Get a key' },
   KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: change },
   KeyRemoval: { method: 'DELETE', path: KEY, summary: 'Revoke a key' },
   KeyRotation: {
@@ -67,7 +67,7 @@ const ROUTES = {
   Usage: {
     method: 'GET',
     path: '/admin/v1/usage',
-    summary: 'What keys have used',
+    summary: 'Usage of keys',
     query: ['from', 'to', 'by', 'key'].map((name) => query(name, Type.String(), 'As on /v1/usage.')),
   },
   Delivery: { method: 'GET', path: DELIVERY, summary: 'See what became of a webhook, in all details' },

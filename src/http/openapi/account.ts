@@ -11,7 +11,7 @@ export const ACCOUNT_DESCRIPTIONS = {
   usage: {
     id: 'own_usage',
     tag: 'use',
-    summary: 'What the key has used',
+    summary: 'Usage of the key',
     query: [
       query('from', Type.String(), 'The first day, or moment.'),
       query('to', Type.String(), 'The last.'),
@@ -22,15 +22,15 @@ export const ACCOUNT_DESCRIPTIONS = {
   generation: {
     id: 'own_generation',
     tag: 'use',
-    summary: 'What one request of the key used',
+    summary: 'Usage of one request of the key',
     query: [query('id', Type.String(), 'Of the request.')],
     answer: CURRENT_STATE,
   },
-  key: { id: 'own_key', tag: 'use', summary: 'What the key may still use', answer: CURRENT_STATE },
+  key: { id: 'own_key', tag: 'use', summary: 'Remaining limits and budgets of the key', answer: CURRENT_STATE },
   credits: {
     id: 'own_credits',
     tag: 'use',
-    summary: 'What its tightest budget holds and has used',
+    summary: 'Limit and use of the tightest budget of the key',
     answer: CURRENT_STATE,
   },
 } satisfies Record<string, RouteDescription>;

@@ -71,7 +71,7 @@ const SIGNATURE = ['exp', 'kid', 'sig'].map((name) => query(name, Type.String(),
 /** By the last segment of the route's name. */
 export const VIDEO_DESCRIPTIONS = {
   create: {
-    summary: 'Order a video',
+    summary: 'Create a video task',
     body: { types: [JSON_TYPE, 'multipart/form-data'], schema: { name: 'VideoRequest', schema: videoSchema } },
     headers: [query('Idempotency-Key', Type.String({ maxLength: 255 }), 'Makes one task of requests that repeat it.')],
     answer: json('The task, queued.', VIDEO, 202),
@@ -90,9 +90,9 @@ export const VIDEO_DESCRIPTIONS = {
       Type.Object({ object: Type.Literal('list'), data: Type.Array(anyObject), has_more: Type.Boolean() }),
     ),
   },
-  models: { summary: 'List the models that make videos, with what each can do', answer: json('They.', anyObject) },
-  get: { summary: 'Look at a task', answer: json('The task.', VIDEO) },
-  delete: { summary: 'Erase a finished task and its videos', answer: json('What is gone.', anyObject) },
+  models: { summary: 'List video models with their capabilities', answer: json('The models.', anyObject) },
+  get: { summary: 'Get a task', answer: json('The task.', VIDEO) },
+  delete: { summary: 'Delete a finished task and its videos', answer: json('The id of the deleted task.', anyObject) },
   cancel: {
     summary: 'Cancel a task',
     body: {
@@ -105,8 +105,11 @@ export const VIDEO_DESCRIPTIONS = {
   content: { summary: 'Get a finished video', query: [INDEX], answer: FILM },
   file: { summary: 'Get a finished video by its signed address', query: SIGNATURE, answer: FILM },
   picture: { summary: 'Get a picture of an answer by its signed address', query: SIGNATURE, answer: PICTURE },
-  deliveries: { summary: 'See what became of the webhook of a task', answer: json('Its log.', DELIVERIES) },
-  replay: { summary: 'Send the webhook of a task once more', answer: json('Its log.', DELIVERIES, 202) },
+  deliveries: {
+    summary: 'Get the delivery log of the webhook of a task',
+    answer: json('The delivery log.', DELIVERIES),
+  },
+  replay: { summary: 'Send the webhook of a task again', answer: json('The delivery log.', DELIVERIES, 202) },
 } satisfies Record<string, Omit<RouteDescription, 'id' | 'tag'>>;
 
 export type VideoAction = keyof typeof VIDEO_DESCRIPTIONS;

@@ -13,7 +13,7 @@ const MAX_STRICT = 20;
 const SEARCH = 'web_search_20250305';
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
 
-/** What strict tools and output formats may use; told limits are still read by the model. */
+/** JSON Schema keywords that strict tools and output formats accept; keywords in `describe` move into the description. */
 const DIALECT: SchemaDialect = {
   keep: [
     ...['type', 'title', 'description', 'default', 'examples', '$schema', '$id', '$ref', '$defs', 'enum', 'const'],

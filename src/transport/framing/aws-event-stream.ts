@@ -23,7 +23,7 @@ const STRING_TYPE = 7;
 
 const EMPTY = Buffer.alloc(0);
 const LINE_BREAK = /[\r\n]/;
-/** How an event of the messages protocol begins. */
+/** Start of an event of the messages protocol. */
 const EVENT_TYPE = /^\{"type":"(\w+)"/;
 
 export interface AwsMessage {
