@@ -50,6 +50,17 @@ const faithful = [
       ],
     },
   ),
+  record(
+    'r1',
+    'openai-responses',
+    { model: 'recorded-model', input: 'Hi', store: false },
+    {
+      body: {
+        ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'recorded-model', output: [] },
+        usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+      },
+    },
+  ),
   record('o1', 'ollama-chat', {}, { body: {} }),
 ];
 
@@ -86,8 +97,10 @@ describe('the program', () => {
     const { status, stdout, stderr } = run(folder, '--json');
     assert.equal(status, 0, stdout + stderr);
     const { recordings, uncovered, rows } = JSON.parse(stdout);
-    assert.equal(recordings, 2);
+    assert.equal(recordings, 3);
     assert.deepEqual(uncovered, { 'ollama-chat': 1 });
+    const relayed = rows.find(({ pair, feature }: Json) => pair === 'responses > responses' && feature === 'bytes');
+    assert.deepEqual([relayed.cases, relayed.equal], [1, 1]);
     const text = rows.find(({ pair, feature }: Json) => pair === 'messages > chat' && feature === 'text');
     assert.deepEqual(text, {
       pair: 'messages > chat',

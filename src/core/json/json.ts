@@ -172,7 +172,8 @@ export function stringEnd(bytes: Buffer, open: number): number {
   return bytes.length;
 }
 
-function valueEnd(bytes: Buffer, start: number): number {
+/** The end of the value that begins at `start` in a well-formed text. */
+export function valueEnd(bytes: Buffer, start: number): number {
   if (bytes[start] === QUOTE) return stringEnd(bytes, start);
   let depth = 0;
   let position = start;

@@ -1,6 +1,6 @@
 /** Repeated values in JSON text, and their replacement. */
 
-import { type Span, skipSpace, visitMembers } from './json.ts';
+import { type Span, skipSpace, stringEnd, valueEnd, visitMembers } from './json.ts';
 
 const OPEN_BRACE = 123;
 
@@ -17,6 +17,34 @@ export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
         found.push({ start: start + inner.start, end: start + inner.end });
   });
   return found;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+
+/**
+ * The span of the first member at one of the paths in a text without escaped names. Reads no further than its end, and
+ * no byte twice.
+ */
+export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[], from = 0): Span | undefined {
+  let position = skipSpace(bytes, from);
+  if (bytes[position] !== OPEN_BRACE) return undefined;
+  do {
+    const keyStart = skipSpace(bytes, position + 1);
+    if (bytes[keyStart] !== QUOTE) return undefined;
+    const keyEnd = stringEnd(bytes, keyStart);
+    const colon = skipSpace(bytes, keyEnd);
+    if (bytes[colon] !== COLON) return undefined;
+    const start = skipSpace(bytes, colon + 1);
+    const name = bytes.toString('utf8', keyStart + 1, keyEnd - 1);
+    const rests = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
+    if (rests.some((rest) => rest.length === 0)) return { start, end: valueEnd(bytes, start) };
+    const inner = rests.length > 0 ? firstSpanAt(bytes, rests, start) : undefined;
+    if (inner) return inner;
+    position = skipSpace(bytes, valueEnd(bytes, start));
+  } while (bytes[position] === COMMA);
+  return undefined;
 }
 
 /** Copy of the bytes with all ranges, in ascending order, replaced by the same text. */

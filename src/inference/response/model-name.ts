@@ -1,6 +1,7 @@
 /** Model name replacement: the gateway's name for a model in the bytes of an upstream's response. */
 
-import { everySpanAt, spliceAll } from '../../core/json/spans.ts';
+import type { Span } from '../../core/json/json.ts';
+import { everySpanAt, firstSpanAt, spliceAll } from '../../core/json/spans.ts';
 import type { Operation } from '../../core/operation.ts';
 import type { Output } from './converter.ts';
 import { createMarkSearch, type FrameText, type MarkSearch } from './mark-search.ts';
@@ -47,7 +48,7 @@ export class FrameRenamer {
       return;
     }
     const json = frame.subarray(brace);
-    const spans = everySpanAt(json, this.#paths);
+    const spans = this.#spansIn(json, text);
     const [span] = spans;
     if (!span) run.add(out, frame);
     else if (spans.length > 1) {
@@ -58,6 +59,13 @@ export class FrameRenamer {
       this.#nameStart = brace + span.start;
       this.#replace(frame, out, run);
     }
+  }
+
+  /** A large frame is read up to the name, unless the name may be repeated after it. */
+  #spansIn(json: Buffer, text: FrameText): Span[] {
+    const isLarge = typeof text !== 'string' && !text.includes(ESCAPED_LETTER);
+    const first = isLarge ? firstSpanAt(json, this.#paths) : undefined;
+    return first && !this.#mayHoldName(json, first.end) ? [first] : everySpanAt(json, this.#paths);
   }
 
   #replace(frame: Buffer, out: Output[], run: SliceRun): void {
