@@ -16,6 +16,8 @@ import { suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
 const GOLDEN = ['test/golden/', 'test/config/schema.test.ts'];
 /** The runner's counts, kept for the very end. */
 const COUNT = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /;
+/** A skipped test in the runner's report, with its reason. */
+const SKIPPED = /^\s*﹣ (.+)$/;
 
 const FLAGS = ['--golden', '--all', '--slow'];
 const flags = new Set(process.argv.slice(2).filter((argument) => FLAGS.includes(argument)));
@@ -41,8 +43,10 @@ async function main() {
     await step('lint and format', () => run(node, [bin('@biomejs/biome', 'biome'), 'check', '.']));
   }
   const counts = [];
-  for (const { name, files, engines } of runs) await step(name, () => runTests(node, { files, engines, counts }));
-  summarise(counts);
+  const skipped = new Set();
+  for (const { name, files, engines } of runs)
+    await step(name, () => runTests(node, { files, engines, counts, skipped }));
+  summarise(counts, skipped);
   if (words.length === 0 && flags.size === 0) showSlowSuites();
   return results.some(({ code }) => code !== 0) ? 1 : 0;
 }
@@ -81,13 +85,16 @@ function batches() {
 }
 
 /** Passes the report on as it comes, but for the counts. */
-async function runTests(node, { files, engines, counts }) {
+async function runTests(node, { files, engines, counts, skipped }) {
   let rest = '';
   const onOutput = (chunk) => {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop();
     for (const line of lines) {
-      if (COUNT.test(stripVTControlCharacters(line))) counts.push(line);
+      const text = stripVTControlCharacters(line);
+      const [, test] = SKIPPED.exec(text) ?? [];
+      if (test !== undefined) skipped.add(test);
+      if (COUNT.test(text)) counts.push(line);
       else process.stdout.write(`${line}\n`);
     }
   };
@@ -113,12 +120,13 @@ async function runTests(node, { files, engines, counts }) {
   }).finally(groups.remove);
 }
 
-function summarise(counts) {
+function summarise(counts, skipped) {
   const lines = results.map(
     ({ name, code, seconds }) =>
       `${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds.toFixed(1).padStart(6)} s`,
   );
   process.stdout.write(`\n${lines.join('\n')}\n\n${counts.join('\n')}\n`);
+  if (skipped.size > 0) process.stdout.write(`\nSKIPPED:\n${[...skipped].map((test) => `  ${test}`).join('\n')}\n`);
 }
 
 function showSlowSuites() {

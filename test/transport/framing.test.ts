@@ -84,7 +84,9 @@ describe('AWS event stream', () => {
   });
 
   const recorded = new URL('../../../shared/corpus/bedrock.jsonl', import.meta.url);
-  test('recorded streams', { skip: !existsSync(recorded) && 'no corpus here' }, () => {
+  test('recorded streams', {
+    skip: !existsSync(recorded) && 'there are no recordings of Bedrock beside the project',
+  }, () => {
     let messages = 0;
     for (const line of readFileSync(recorded, 'utf8').trim().split('\n')) {
       const { response } = JSON.parse(line);
