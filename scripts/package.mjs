@@ -19,7 +19,7 @@ import { measureBestStart, sizeOf } from './start-cost.mjs';
 const VIDEO_TIMEOUT_MS = 20_000;
 const VISIT_TIMEOUT_MS = 40_000;
 /** What a start may cost: processor time until it listens, and resident memory a second later. */
-const BOUNDS = { cpuMs: 800, rssMb: 175, installedMb: 8 };
+const BOUNDS = { cpuMs: 750, rssMb: 135, installedMb: 8 };
 const START_TRIES = 5;
 /** Tests that start the program. */
 const PROGRAM_TESTS = ['cli/programs.test', 'cli/serve.test'];

@@ -8,6 +8,7 @@ import type { Config, ServerConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
+import { boundYoungGeneration } from '../gateway/young-generation.ts';
 import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
@@ -33,6 +34,7 @@ export interface ServeOptions extends ConfigOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
+  boundYoungGeneration();
   const lines = openLogDestination(STANDARD_ERROR);
   const log = createLog(lines);
   const source = { ...configSource(options), host: options.host, port: options.port };

@@ -1,0 +1,37 @@
+/** The young generation of V8 stays within its bound. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const MODULE = join(import.meta.dirname, '../../src/gateway/young-generation.ts');
+const MB = 2 ** 20;
+
+/** Makes garbage of which a part survives some collections, in a process of its own: flags of V8 are for all of it. */
+function sizesUnderLoad(before: string): { size: number; afterwards: number } {
+  const script = `
+    import { boundYoungGeneration, youngGenerationBytes } from ${JSON.stringify(MODULE)};
+    async function load(turns) {
+      const kept = [];
+      for (let turn = 0; turn < turns; turn++) {
+        for (let index = 0; index < 40_000; index++) kept[index % 30_000] = { index, pair: [index, turn] };
+        await new Promise(setImmediate);
+      }
+      return youngGenerationBytes();
+    }
+    ${before}
+    const size = await load(150);
+    end?.();
+    console.log(JSON.stringify({ size, afterwards: await load(150) }));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout);
+}
+
+test('the young generation grows to its bound and not further', () => {
+  assert.ok(sizesUnderLoad('const end = undefined;').size > 64 * MB, 'without the bound it grows further');
+  const { size, afterwards } = sizesUnderLoad(`const end = boundYoungGeneration(${16 * MB});`);
+  assert.ok(size >= 16 * MB && size <= 32 * MB, `${size / MB} MB`);
+  assert.ok(afterwards > 64 * MB, 'it grows again once the bound is off');
+});
