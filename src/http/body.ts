@@ -51,6 +51,10 @@ export function readBytes(
     const chunks: Buffer[] = [];
     let received = 0;
     let isSettled = false;
+    let waiting: { accept(bytes: Buffer): void; refuse(error: GatewayError): void } = {
+      accept: resolve,
+      refuse: reject,
+    };
     const stopWatch = watchRate(
       clock,
       () => received,
@@ -59,10 +63,9 @@ export function readBytes(
 
     function fail(error: GatewayError): void {
       if (isSettled) return;
-      settle();
+      const { refuse } = settle();
       payload.off('data', onData);
-      chunks.length = 0;
-      reject(error);
+      refuse(error);
     }
 
     function onData(chunk: Buffer): void {
@@ -74,10 +77,11 @@ export function readBytes(
 
     function onEnd(): void {
       if (isSettled) return;
-      settle();
       const [only] = chunks;
-      if (announced > 0 && received !== announced) reject(incomplete());
-      else resolve(only && chunks.length === 1 ? only : Buffer.concat(chunks, received));
+      const bytes = only && chunks.length === 1 ? only : Buffer.concat(chunks, received);
+      const { accept, refuse } = settle();
+      if (announced > 0 && received !== announced) refuse(incomplete());
+      else accept(bytes);
     }
 
     function onBreak(): void {
@@ -85,9 +89,14 @@ export function readBytes(
         fail(new GatewayError('client_closed', 'The client closed the connection before its body was complete.'));
     }
 
-    function settle(): void {
+    /** Keeps nothing of the body: the listeners live as long as the response. */
+    function settle(): typeof waiting {
       isSettled = true;
       stopWatch();
+      chunks.length = 0;
+      const { accept, refuse } = waiting;
+      waiting = { accept: ignore, refuse: ignore };
+      return { accept, refuse };
     }
 
     // Errors after the body was read are ignored.
@@ -95,6 +104,8 @@ export function readBytes(
     payload.on('data', onData).on('end', onEnd).on('close', onBreak);
   });
 }
+
+function ignore(): void {}
 
 /** Time in which the event loop was blocked does not count, because data may have been waiting. */
 function watchRate(clock: Clock, received: () => number, onSlow: () => void): () => void {

@@ -16,7 +16,7 @@ import type { UsageMeter } from '../usage/meter.ts';
 import type { AppOptions } from './app-options.ts';
 import { errorResponse } from './errors.ts';
 import { createReply } from './reply.ts';
-import { keyOf, type RequestContext } from './request-context.ts';
+import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
 
 export async function answerInference(
   context: RequestContext,
@@ -27,8 +27,8 @@ export async function answerInference(
   checkContentType(request.headers['content-type'], request.headers['content-encoding']);
   const key = keyOf(context);
   const models = options.models();
-  const body = readBody(context.body, { names: operation.names });
-  const call = callOf(context, body instanceof Promise ? await body : body, { operation, match });
+  const read = readCall(context, { operation, match });
+  const call = read instanceof Promise ? await read : read;
   const model = modelOf(call, match, models.routes.defaultModel);
   const pauseBeforeChecks = yieldIfLarge(call.bytes.length);
   if (pauseBeforeChecks) await pauseBeforeChecks;
@@ -81,6 +81,18 @@ function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
 function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: DispatchOutcome): bigint | undefined {
   if (!endpoint || !(usage || abandoned)) return undefined;
   return meter.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
+}
+
+/** The body is dropped from the context, and stays out of the caller's variables, which live as long as the response. */
+function readCall(
+  context: RequestContext,
+  asked: { operation: Operation; match: RouteMatch },
+): Promise<InferenceCall> | InferenceCall {
+  const body = readBody(context.body, { names: asked.operation.names });
+  if (body instanceof Promise) return body.then((parsed) => callOf(context, parsed, asked));
+  const call = callOf(context, body, asked);
+  context.body = NO_BODY;
+  return call;
 }
 
 function callOf(

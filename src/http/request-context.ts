@@ -29,7 +29,7 @@ export interface RequestTarget {
   protocol: Protocol;
 }
 
-const NO_BODY = Buffer.alloc(0);
+export const NO_BODY = Buffer.alloc(0);
 
 /** Context common to all servers. */
 export class HttpContext {

@@ -39,7 +39,7 @@ const STOPPED = 'The gateway was stopped before the end; try again.';
 
 /** One attempt: the body for an endpoint, and the receiver of its answer. */
 export interface AttemptContext
-  extends Pick<ResponseContext, 'call' | 'endpoint' | 'planned' | 'reply' | 'routingHeaders' | 'charge'> {
+  extends Pick<ResponseContext, 'call' | 'endpoint' | 'planned' | 'reply' | 'routingHeaders' | 'charge' | 'onLasting'> {
   /** Called for each request sent, also for retries. */
   onSent(): void;
   onStatus(status: number): void;
@@ -119,6 +119,7 @@ export function runAttempt(
       options: encoderOptions(call, endpoint, { hideReasoning: planned.request?.reasoning?.visible === false }),
       routingHeaders: carried.routingHeaders,
       charge: carried.charge,
+      onLasting: carried.onLasting,
       continueUpstream: send,
       abortUpstream: () => exchange?.abort(),
       resolve(result) {

@@ -43,6 +43,8 @@ interface DispatchState {
 
 /** Maximum attempts per call: more would delay the error when every endpoint is down. */
 const MAX_ATTEMPTS = 8;
+/** Larger bodies stay until the end: to estimate their tokens would keep other requests waiting. */
+const MAX_ESTIMATED_BYTES = 64 * 1024;
 /** Errors of the gateway's account, which apply to every model of the provider. */
 const ACCOUNT_STATUSES = [401, 402, 403];
 /** Errors that another endpoint may not have. */
@@ -266,11 +268,22 @@ function begin(
     onStatus(status) {
       record.status = status;
     },
+    onLasting() {
+      if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
+      meter?.keepEstimate();
+      if (hasChoice(route)) void route.conversation;
+      call.bytes = Buffer.alloc(0);
+      call.body = {};
+    },
     onFirstByte() {
       record.firstByte = options.timer.now() - began;
     },
   };
   return { record, carried, elapse, isAbandoned: () => abandoned };
+}
+
+function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
+  return candidates.length + excluded.length > 1;
 }
 
 function learn(
@@ -281,5 +294,5 @@ function learn(
   const { statistics, bindings } = options.state;
   const { firstByte = record.milliseconds, milliseconds } = record;
   statistics.record(statisticsKey(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
-  if (route.candidates.length + route.excluded.length > 1) bindings.bind(route.conversation, id);
+  if (hasChoice(route)) bindings.bind(route.conversation, id);
 }

@@ -41,6 +41,8 @@ export interface UsageMeter {
   begin(served: ServingEndpoint): Promise<void>;
   /** The request was sent. */
   sent(): void;
+  /** Estimates the input now, because the body of the request is about to be released. */
+  keepEstimate(): void;
   /** Cost in 1e-12 USD; undefined without a known price. */
   charge(served: ServingEndpoint, consumption: Consumption): bigint | undefined;
   /** Resolves when the record is durable; a request that was not sent leaves none. Called once. */
@@ -112,6 +114,9 @@ export function openUsageMeter(options: UsageMeterOptions): UsageMeter {
     },
     sent() {
       sent = true;
+    },
+    keepEstimate() {
+      if (!free) estimate();
     },
     charge,
     async close({ served = first, usage: given, ...ending }) {

@@ -23,6 +23,8 @@ import { checkAnswer } from './whole.ts';
 
 /** Time that an upstream gets to close its stream after the end of its answer. */
 const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
+/** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
+const LASTING_MS = 2000;
 
 /** Receiver of all rounds of one attempt. */
 export interface Responder extends UpstreamReceiver {
@@ -104,6 +106,8 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
   /** For the upstream to close its stream. */
   let closing: Deadline | undefined;
   let over = false;
+  const began = timer.now();
+  let lasts = false;
 
   function writeHead(): Deadline {
     const type = client.streamType(options);
@@ -197,6 +201,9 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
       write((out) => converter.push(chunk, out));
       hold(context.share, converter.held() + reply.waiting, MAX_STREAM_BYTES);
       limitClosing();
+      if (lasts || !keepAlive || timer.now() - began < LASTING_MS) return;
+      lasts = true;
+      context.onLasting?.();
     },
     end,
     fail,
