@@ -10,14 +10,23 @@ type ProviderState = ReturnType<RunningGateway['providers']>[number];
 const EXAMPLE_PROVIDER = 'sandbox';
 const EXAMPLE_MODEL = 'sandbox/echo';
 
-/** `newKey` is the key that was just created, shown only once. */
-export function banner(gateway: RunningGateway, config: Config, newKey: string | undefined): string {
+export interface BannerOptions {
+  gateway: RunningGateway;
+  config: Config;
+  /** The key that was just created, shown only once. */
+  newKey: string | undefined;
+  /** Process ids of the workers. */
+  workers: readonly number[];
+}
+
+export function banner({ gateway, config, newKey, workers }: BannerOptions): string {
   const local = localUrl(gateway.address);
   const url = config.server.publicUrl ?? local;
   const states = gateway.providers();
   return [
     `Polygate ${version} listens on ${local}${url === local ? '' : ` and is reached at ${url}`}`,
     ...(gateway.admin ? [`The admin API listens on ${localUrl(gateway.admin)}`] : []),
+    ...(workers.length > 0 ? [`It has ${workers.length} workers: processes ${workers.join(', ')}`] : []),
     newKey === undefined ? '' : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
     'Providers:',
     ...providerLines(states),

@@ -1,6 +1,7 @@
 /** Command line: commands, options and help. The code of a command is loaded when it runs. */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { MAX_WORKERS } from '../config/workers.ts';
 import { protocols } from '../protocols/index.ts';
 import { example, parseLimit, withConfig } from './command.ts';
 import { addKeyCommands } from './key-commands.ts';
@@ -51,6 +52,11 @@ function addServe(root: Command): void {
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .addOption(
       new Option('--port <number>', 'port to listen on, 0 for any (default: 8080)').env('PORT').argParser(parsePort),
+    )
+    .option(
+      '--workers <number>',
+      'processes that answer clients, or auto for one per processor (default: 1)',
+      parseWorkers,
     )
     .addHelpText('after', example('polygate serve --config polygate.yaml --port 9000'))
     .action(async (options) => (await import('./serve.ts')).serve(options));
@@ -138,6 +144,13 @@ function addRoute(root: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate route sandbox/echo --request body.json'))
     .action(async (model, options) => (await import('./route.ts')).showRoute(model, options));
+}
+
+function parseWorkers(text: string): number | 'auto' {
+  if (text === 'auto') return text;
+  const count = Number(text);
+  if (/^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS) return count;
+  throw new InvalidArgumentError(`The workers are a number from 1 to ${MAX_WORKERS}, or auto.`);
 }
 
 function parsePort(text: string): number {

@@ -1,13 +1,18 @@
 /** `polygate serve`: starts the gateway, reloads its configuration, shuts it down gracefully. */
 
+import { randomUUID } from 'node:crypto';
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
-import { loadConfig } from '../config/load.ts';
+import { parseConfig, readConfigText } from '../config/load.ts';
 import { watchConfig } from '../config/reload.ts';
-import type { Config, ServerConfig } from '../config/resolved.ts';
+import type { Config } from '../config/resolved.ts';
+import { workerCount } from '../config/workers.ts';
 import { GatewayError } from '../core/errors.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
+import type { PrimaryProcess } from '../gateway/process.ts';
+import { isWorkerProcess } from '../gateway/workers/connection.ts';
+import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { boundYoungGeneration } from '../gateway/young-generation.ts';
 import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
@@ -16,6 +21,7 @@ import { createLog } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
 import { assertNotExposed } from './exposure.ts';
+import { listenProblem } from './listen-problem.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
 import { version } from './version.ts';
@@ -31,14 +37,20 @@ const DUPLICATE_SIGNAL_MS = 500;
 export interface ServeOptions extends ConfigOptions {
   host?: string;
   port?: number;
+  workers?: number | 'auto';
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
   boundYoungGeneration();
-  const lines = openLogDestination(STANDARD_ERROR);
-  const log = createLog(lines);
-  const source = { ...configSource(options), host: options.host, port: options.port };
-  const config = loadConfig(source);
+  if (isWorkerProcess()) return (await import('./worker.ts')).runWorker(options);
+  const asked = options.workers === undefined ? {} : { workers: workerCount(options.workers) };
+  const source = { ...configSource(options), host: options.host, port: options.port, ...asked };
+  const text = readConfigText(source);
+  const config = parseConfig(text, source);
+  const count = config.server.workers;
+  const hasWorkers = count > 1;
+  const lines = openLogDestination(STANDARD_ERROR, { shared: hasWorkers });
+  const log = createLog(lines, 'info', hasWorkers ? { pid: process.pid } : undefined);
   const warnings = [...startWarnings(config), ...restrictDataFolder(config.data).map(looseModeWarning)];
   const store = await openStore({ ...config, role: 'owner' });
   const keys = await openKeyStore({
@@ -49,23 +61,34 @@ export async function serve(options: ServeOptions): Promise<void> {
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
   const existingKeys = await keys.list();
-  const gateway = await start({ config, keys, store, log, version }, existingKeys);
+  const instance = randomUUID();
+  let workers: Workers | undefined;
+  const primary: PrimaryProcess = { role: 'primary', instance, flushOthers: async () => workers?.flushed() };
+  const place = hasWorkers ? { process: primary } : {};
+  const gateway = await start({ config, keys, store, log, version, ...place }, existingKeys);
+  if (hasWorkers) workers = await startAll({ gateway, store, log, count, instance, text });
   for (const warning of warnings) log.warn(warning);
   keys.startRefreshing();
   const watcher = watchConfig({
     source,
-    onChange: (next) => reload(next, { gateway, keys, log }),
+    onChange(next, changed) {
+      reload(next, { gateway, keys, log });
+      workers?.reload(changed);
+    },
     onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
   });
   const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
   const newKey = existingKeys.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
-  process.stdout.write(banner(gateway, config, newKey));
+  process.stdout.write(banner({ gateway, config, newKey, workers: workers?.pids() ?? [] }));
 
   await stopped;
   process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
-  await Promise.race([gateway.close(SHUTDOWN_GRACE_MS), delay(SHUTDOWN_GRACE_MS + ABORT_GRACE_MS)]);
+  const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
+  // Workers use the store of this process until their requests are done.
+  const closed = Promise.all([workers?.stop(SHUTDOWN_GRACE_MS, timeoutMs), gateway.close(SHUTDOWN_GRACE_MS)]);
+  await Promise.race([closed, delay(timeoutMs)]);
   await keys.close();
   await store.close();
   process.exit(0);
@@ -88,18 +111,14 @@ async function start(options: GatewayOptions, known: readonly Key[]): Promise<Ru
   }
 }
 
-function listenProblem(code: string | undefined, { host, port }: ServerConfig): string | undefined {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use. Stop what listens there, or choose another port with --port.`;
-    case 'EACCES':
-      return `This user may not listen on port ${port}. Choose one from 1024 on with --port.`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `${host} is not an address of this machine. Choose another with --host.`;
-    default:
-      return undefined;
+async function startAll(options: PrimaryOptions): Promise<Workers> {
+  try {
+    const { startWorkers } = await import('../gateway/workers/primary.ts');
+    return await startWorkers(options);
+  } catch (error) {
+    await options.gateway.close();
+    await options.store.close();
+    throw error;
   }
 }
 

@@ -16,6 +16,7 @@ import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema
 import { type Environment, readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
 import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
+import { workerCount } from './workers.ts';
 
 /** Read when no file is named, if it exists. */
 const DEFAULT_FILE = 'polygate.yaml';
@@ -29,6 +30,7 @@ export interface ConfigSource {
   /** From the command line; overrides the file. */
   host?: string;
   port?: number;
+  workers?: number;
 }
 
 /** Absolute path of the named file, or of the default file if it exists. */
@@ -163,6 +165,7 @@ function resolveServer(
     publicUrl: server.public_url && withoutEnd(server.public_url, '/'),
     trustedProxies: server.trusted_proxies ?? [],
     prefixes,
+    workers: source.workers ?? workerCount(server.workers ?? DEFAULTS.workers),
     bodyLimit,
     bodyMemory,
     connectionsPerAddress: server.connections_per_address ?? DEFAULTS.connectionsPerAddress,

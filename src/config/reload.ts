@@ -12,7 +12,8 @@ const SETTLE_MS = 150;
 
 export interface WatchOptions {
   source: ConfigSource;
-  onChange(config: Config): void;
+  /** `text` is the content of the file. */
+  onChange(config: Config, text: string): void;
   /** The new file is invalid; the old configuration stays in use. */
   onInvalid(error: Error): void;
 }
@@ -48,7 +49,7 @@ export function watchConfig({ source, onChange, onInvalid }: WatchOptions): Conf
     try {
       const text = snapshot?.text ?? readConfigText(source);
       if (isEmptyDocument(text) && !isEmptyDocument(activeText ?? '')) throw emptyFileError(file);
-      onChange(parseConfig(text, source));
+      onChange(parseConfig(text, source), text);
       activeText = text;
     } catch (error) {
       onInvalid(error as Error);

@@ -65,6 +65,8 @@ export interface ServerConfig {
   /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: string[];
   prefixes: Prefixes;
+  /** Number of processes that answer clients; 1 answers them in the only process. */
+  workers: number;
   /** Maximum size of an inference body in bytes. */
   bodyLimit: number;
   /** Maximum bytes of all bodies in flight; absent derives it from the memory of the process. */

@@ -6,6 +6,7 @@ import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 import { aliases, defaultModel, models, routing } from './routing-schema.ts';
 import { callbacks, encryption, network, videos } from './videos-schema.ts';
+import { MAX_WORKERS } from './workers.ts';
 
 /** Defaults, spelled as in the file. */
 export const DEFAULTS = {
@@ -13,6 +14,7 @@ export const DEFAULTS = {
   port: 8080,
   messages: 'anthropic',
   generate: 'gemini',
+  workers: 1,
   bodyLimit: '20MiB',
   connectionsPerAddress: 1000,
   connect: '5s',
@@ -68,6 +70,12 @@ const server = Type.Object(
         },
         { additionalProperties: false, description: 'First path segments of the protocols that have one.' },
       ),
+    ),
+    workers: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: MAX_WORKERS }), Type.Literal('auto')], {
+        default: DEFAULTS.workers,
+        description: 'Processes that answer clients; auto starts one per processor.',
+      }),
     ),
     body_limit: Type.Optional(
       Type.String({

@@ -8,7 +8,7 @@ import { type Clock, every } from '../core/clock.ts';
 import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
 import type { Limits } from '../records/key-settings.ts';
-import { joinStore } from '../store/instance.ts';
+import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
@@ -23,6 +23,11 @@ export interface AccountingOptions {
   config(): Pick<Config, 'data' | 'usage' | 'limits'>;
   clock: Clock;
   journalDisk?: JournalDisk | undefined;
+  /** Place of this process in its gateway, and its instance id; a sole process chooses one. */
+  role?: ProcessRole | undefined;
+  instance?: string | undefined;
+  /** Stores the pending records of the other processes of this gateway. */
+  flushOthers?: (() => Promise<void>) | undefined;
 }
 
 export interface Accounting {
@@ -30,6 +35,10 @@ export interface Accounting {
   records: Store;
   admission: AdmissionControl;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused'>;
+  /** Stores the pending records of this process. */
+  flushed(): Promise<void>;
+  /** Settles the open requests of a worker that is gone, and releases its shares of limits. */
+  forgetWorker(instance: string): Promise<void>;
   /** Writes the pending records. */
   close(): Promise<void>;
 }
@@ -58,19 +67,25 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
 
 /** Joins the store and settles the open requests of dead gateways. */
 export async function openAccounting(options: AccountingOptions): Promise<Accounting> {
-  const { store, log, config, clock, journalDisk } = options;
+  const { store, log, config, clock, journalDisk, role = 'sole' } = options;
   const { now } = clock;
-  const instance = await joinStore(store, log);
-  await recoverInterrupted({ store, log });
+  const isWorker = role === 'worker';
+  const instance = await joinStore(store, log, { role, ...(options.instance && { id: options.instance }) });
+  if (!isWorker) await recoverInterrupted({ store, log });
   const { durability, journal } = config().usage;
   const hasJournal = store.engine === 'sqlite' || journal === 'local';
   const journals = { store, root: join(config().data, JOURNAL_FOLDER), durability, log, disk: journalDisk };
-  const recorder = hasJournal
+  const recordsHere = hasJournal && role !== 'primary';
+  const recorder = recordsHere
     ? await openJournalRecorder(journals)
     : createRecorder({ store, instance: instance.id, durability, log });
-  const records = flushBeforeReads(store, recorder);
+  if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
+  const records = flushBeforeReads(store, recorder, options.flushOthers);
   const defaults = (): Limits => config().limits;
-  const quota = createQuota({ store: records, instance: instance.id });
+  const quota = createQuota({
+    ...{ store: records, instance: instance.id },
+    ...(isWorker && { shared: true }),
+  });
   const limits = createLimitKeeper({ quota, defaults, now });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
@@ -86,26 +101,35 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     });
   }
   const trimmer = createRecordTrimmer({ store: records, now });
-  const cancels = [
+  const cancels = [repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded())];
+  const maintain = () => [
     repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock }, config().usage)),
-    repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
     repeat(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
-  if (store.engine !== 'sqlite') {
-    cancels.push(
-      repeat(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })),
-      repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()),
+  const isShared = store.engine !== 'sqlite' || role !== 'sole';
+  if (isShared) cancels.push(repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()));
+  let firstCleanup: Promise<void> | undefined;
+  // The primary maintains the store for its workers.
+  if (!isWorker) {
+    cancels.push(...maintain());
+    if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })));
+    if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
+    firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
+      log.warn({ problem: error.message }, 'old usage records could not be removed'),
     );
   }
-  if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
-  const firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
-    log.warn({ problem: error.message }, 'old usage records could not be removed'),
-  );
 
   return {
     admission: createAdmissionControl({ recorder, limits, store, now }),
     recorder,
     records,
+    flushed: () => recorder.flushed(),
+    async forgetWorker(id) {
+      // Its holds end when what they stand for is counted as spent.
+      if (hasJournal) await recoverAbandonedJournals(journals);
+      await store.call('removeInstance', { id });
+      await recoverInterrupted({ store, log });
+    },
     async close() {
       for (const cancel of cancels) cancel();
       await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup]);
@@ -115,9 +139,15 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
 }
 
 /** Stores pending records before they are read, and before a hold is set, so that the remaining budget is exact. */
-function flushBeforeReads(store: Store, recorder: Pick<Recorder, 'flushed'>): Store {
+function flushBeforeReads(
+  store: Store,
+  recorder: Pick<Recorder, 'flushed'>,
+  flushOthers: () => Promise<void> = async () => {},
+): Store {
   const call: Store['call'] = async (name, parameters) => {
-    if (RECORD_READS.has(name)) await recorder.flushed();
+    // What other processes have not stored yet is covered by their own holds.
+    if (name === 'setHold') await recorder.flushed();
+    else if (RECORD_READS.has(name)) await Promise.all([recorder.flushed(), flushOthers()]);
     return store.call(name, parameters);
   };
   return {

@@ -18,7 +18,6 @@ import type { KeyStore } from '../keys/store.ts';
 import type { FetchBytes } from '../net/guarded-client.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
 import { createRoutingState } from '../routing/state.ts';
-import { Secret } from '../security/secret.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
@@ -26,7 +25,9 @@ import { createUpstreamClient, type UpstreamClient } from '../transport/upstream
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
+import type { GatewayProcess } from './process.ts';
 import { createProviderRegistry, type ProviderRegistry, type ProviderState } from './provider-registry.ts';
+import { needsRestart } from './restart-needs.ts';
 import { createVideoTasks } from './video-tasks.ts';
 
 export interface GatewayOptions {
@@ -43,6 +44,8 @@ export interface GatewayOptions {
   journalDisk?: JournalDisk;
   /** That of the store and this machine if absent. */
   clock?: Clock;
+  /** Place of this process among those of the gateway; absent if it is the only one. */
+  process?: GatewayProcess;
 }
 
 /** Graceful shutdown: time for running task steps to finish. The next gateway continues the others. */
@@ -55,6 +58,16 @@ export interface RunningGateway {
   providers(): ProviderState[];
   /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */
   reload(config: Config): string[];
+  /** Metrics of this process in the Prometheus text format. */
+  metricsText(): Promise<string>;
+  /** Stores pending usage records. */
+  flushed(): Promise<void>;
+  /** A job of a kind is due. */
+  wake(kind: string): void;
+  /** Of a primary: its workers listen at this address. */
+  setAddress(address: { host: string; port: number }): void;
+  /** Of a primary: settles the open requests of a worker that is gone. */
+  forgetWorker(instance: string): Promise<void>;
   /** Graceful shutdown: stops accepting, aborts requests after `grace` milliseconds, resolves when all have ended. */
   close(grace?: number): Promise<void>;
 }
@@ -66,7 +79,8 @@ interface ReloadableParts {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, store, log, version, clock = createClock(store) } = options;
+  const { config, keys, store, log, version, clock = createClock(store), process } = options;
+  const worker = process?.role === 'worker' ? process : undefined;
   const userAgent = `polygate/${version}`;
   const timer = createDeadlineTimer(clock);
   let parts = assemble(config);
@@ -129,7 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
 
   const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
-  const bodyBudget = createBodyBudget(config.server.bodyMemory ?? defaultBodyMemory(bodyLimit));
+  const bodyBudget = createBodyBudget(bodyMemoryOf(config.server, worker?.count));
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
   const tasks = await createVideoTasks({
@@ -142,6 +156,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     events: telemetry.metrics.events,
     upstream: () => parts.upstream,
     baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
+    wakePrimary: worker?.wake,
+    createRate: worker?.createRate,
   });
   const accounting = await openAccounting({
     store,
@@ -149,6 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     config: () => parts.config,
     clock,
     journalDisk: options.journalDisk,
+    ...process,
   });
   const app = createApp({
     admission: accounting.admission,
@@ -168,7 +185,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     log,
     clock,
     observer: telemetry.observer,
-    metrics: telemetry.metrics,
+    metrics: worker ? { ...telemetry.metrics, text: worker.metricsText } : telemetry.metrics,
+    ...(worker && { createRate: worker.createRate }),
     operator: { token: config.admin?.token, local: isLoopback(host) },
   });
   let admin: RunningAdmin | undefined;
@@ -185,9 +203,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   }
 
   try {
-    await app.listen({ host, port });
-    address = addressOf(app.server);
-    admin = config.admin && (await openAdmin(config.admin));
+    if (process?.role !== 'primary') {
+      await app.listen({ host, port });
+      address = addressOf(app.server);
+    }
+    if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
   } catch (error) {
     await close();
@@ -210,7 +230,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   }
 
   return {
-    address,
+    get address() {
+      return address;
+    },
     admin: admin?.address,
     providers: () => parts.models.states(),
     reload(next) {
@@ -220,8 +242,20 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       // The old upstream client serves running calls; idle connections time out.
       return needsRestart(before.config, next);
     },
+    metricsText: telemetry.metrics.text,
+    flushed: accounting.flushed,
+    wake: tasks.wake,
+    setAddress(chosen) {
+      address = chosen;
+    },
+    forgetWorker: accounting.forgetWorker,
     close,
   };
+}
+
+/** The share of one of several workers in the memory for bodies, which holds at least one. */
+function bodyMemoryOf({ bodyMemory, bodyLimit }: Config['server'], workers = 1): number {
+  return Math.max(bodyLimit, Math.floor((bodyMemory ?? defaultBodyMemory(bodyLimit)) / workers));
 }
 
 /** The label names the endpoint without its credential. */
@@ -233,31 +267,4 @@ function countCooldown({ metrics }: Telemetry, id: string): void {
 function addressOf(server: Server): RunningGateway['address'] {
   const { address: host, port } = server.address() as AddressInfo;
   return { host, port };
-}
-
-function needsRestart(before: Config, next: Config): string[] {
-  const changed: string[] = [];
-  if (before.server.host !== next.server.host) changed.push('server.host');
-  if (before.server.port !== next.server.port) changed.push('server.port');
-  if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
-  if (before.server.bodyMemory !== next.server.bodyMemory) changed.push('server.body_memory');
-  if (before.server.connectionsPerAddress !== next.server.connectionsPerAddress)
-    changed.push('server.connections_per_address');
-  if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
-  if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
-  if (before.data !== next.data) changed.push('data');
-  if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
-  if (before.usage.journal !== next.usage.journal) changed.push('usage.journal');
-  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin'] as const) {
-    if (jsonWithSecrets(before[section]) !== jsonWithSecrets(next[section])) changed.push(section);
-  }
-  return changed;
-}
-
-/** JSON with secrets revealed, for comparison only: masked secrets all look alike. */
-function jsonWithSecrets(section: object | undefined): string | undefined {
-  return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
-    const own = this[name];
-    return own instanceof Secret ? own.reveal() : value;
-  });
 }

@@ -5,7 +5,7 @@ import type { Config } from '../config/resolved.ts';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { PictureStore } from '../core/picture-store.ts';
-import { createRate } from '../http/rate.ts';
+import { type CreateSharedRate, createRate } from '../http/rate.ts';
 import type { VideoOptions } from '../http/video-options.ts';
 import { createClock } from '../jobs/clock.ts';
 import type { Scheduler } from '../jobs/job.ts';
@@ -43,6 +43,10 @@ export interface VideoTasksOptions {
   clock?: Clock;
   /** Telemetry events of tasks and webhooks. */
   events?: TelemetryEvents;
+  /** Of a worker, whose primary runs the jobs: tells it that a job of a kind is due. */
+  wakePrimary?: ((kind: string) => void) | undefined;
+  /** Makes the rate of replays; that of this process alone if absent. */
+  createRate?: CreateSharedRate | undefined;
 }
 
 export interface VideoTasks {
@@ -55,6 +59,8 @@ export interface VideoTasks {
   /** Fetches external URLs that the address policy allows. */
   fetchBytes: FetchBytes;
   start(): Promise<void>;
+  /** A job of a kind is due. */
+  wake(kind: string): void;
   /** Stops claiming jobs and releases those that do not finish within `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
@@ -85,7 +91,12 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
   let scheduler: Scheduler | undefined;
   let stopExpiring = () => {};
   let deliveries: DeliveryThread | undefined;
-  const wake = (kind: string) => (kind === WEBHOOK_JOB_KIND ? deliveries?.wake() : scheduler?.wake(kind));
+  const { wakePrimary } = options;
+  function wake(kind: string): void {
+    if (wakePrimary) wakePrimary(kind);
+    else if (kind === WEBHOOK_JOB_KIND) deliveries?.wake();
+    else scheduler?.wake(kind);
+  }
   let gateways: GatewayCounter | undefined;
   const videos = createVideos({
     gateways: () => gateways?.count() ?? 1,
@@ -102,7 +113,8 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
     upstream: { send: (...call) => options.upstream().send(...call) },
     fetchBytes: clients.guarded.fetchBytes,
   });
-  const replayRate = createRate({ ...REPLAY_RATE, now: clock.now });
+  const createSharedRate: CreateSharedRate = options.createRate ?? ((_name, rate) => createRate(rate));
+  const replayRate = createSharedRate('webhook replays', { ...REPLAY_RATE, now: clock.now });
   const { timeout: timeoutMs, honorRetryAfter, standardHeaders, secret, ca } = config.callbacks;
   const deliverySettings = {
     encryptionKeys: keys,
@@ -130,7 +142,7 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       deliveries: {
         of: (owner, taskId) => deliveriesOf(store, { owner, taskId }),
         async replay(owner, taskId) {
-          refuseTooFast(replayRate(owner));
+          refuseTooFast(await replayRate(owner));
           await replayDelivery({ store, scheduler: { wake }, owner, taskId });
         },
       },
@@ -139,7 +151,9 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
     pictures: { keep: (picture) => mirror.keepPicture(options.baseUrl(), picture) },
     secrets,
     fetchBytes: clients.guarded.fetchBytes,
+    wake,
     async start() {
+      if (wakePrimary) return;
       await secrets.verify();
       await videos.start();
       scheduler = createScheduler({ store, handlers: videos.handlers, log, clock });

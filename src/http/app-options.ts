@@ -14,6 +14,7 @@ import type { RequestObserver } from '../telemetry/observer.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { OperatorAccess } from './operator-access.ts';
+import type { CreateSharedRate } from './rate.ts';
 import type { VideoOptions } from './video-options.ts';
 
 export interface AppOptions {
@@ -45,4 +46,6 @@ export interface AppOptions {
   videos: VideoOptions;
   log: Logger;
   clock?: Clock;
+  /** Makes the rate of wrong keys; that of this process alone if absent. */
+  createRate?: CreateSharedRate;
 }

@@ -4,8 +4,9 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
+import type { MaybePromise } from '../store/operation.ts';
 import { createClientAddress } from './client-address.ts';
-import { createRate } from './rate.ts';
+import { type CreateSharedRate, createRate } from './rate.ts';
 import type { RequestContext } from './request-context.ts';
 
 export interface AuthenticationOptions {
@@ -13,6 +14,8 @@ export interface AuthenticationOptions {
   /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
   clock?: Clock;
+  /** Makes the rate of wrong keys; that of this process alone if absent. */
+  createRate?: CreateSharedRate;
 }
 
 /**
@@ -31,9 +34,11 @@ export function createAuthentication({
   keys,
   trustedProxies = [],
   clock = systemClock,
+  createRate: createSharedRate = (_name, rate) => createRate(rate),
 }: AuthenticationOptions): Authenticate {
   const addressOf = createClientAddress(trustedProxies);
-  const wrongKey = createRate({ rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS, now: clock.monotonic });
+  const rate = { rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS, now: clock.monotonic };
+  const wrongKey = createSharedRate('wrong keys', rate);
 
   return ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));
@@ -42,10 +47,9 @@ export function createAuthentication({
     if (presented.size > 1) {
       throw new GatewayError('invalid_api_key', 'Several API keys that differ are presented; send one.');
     }
-
-    function checked(key: Key | undefined): Key {
+    function checked(key: Key | undefined): Promise<Key> | Key {
       const address = addressOf(request);
-      if (!key) throw refusal(wrongKey(address));
+      if (!key) return refuse(wrongKey(address));
       checkAccess(key.settings, { ...access, address });
       protocol.checkHeaders?.(request.headers);
       return key;
@@ -54,6 +58,14 @@ export function createAuthentication({
     const key = keys.authenticate(credential);
     return key instanceof Promise ? key.then(checked) : checked(key);
   };
+}
+
+/** Throws at once where the rate is counted in this process. */
+function refuse(wait: MaybePromise<number>): Promise<never> {
+  if (typeof wait === 'number') throw refusal(wait);
+  return wait.then((milliseconds) => {
+    throw refusal(milliseconds);
+  });
 }
 
 /** The same error for every unusable key, whatever the reason. */

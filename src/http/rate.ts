@@ -1,6 +1,7 @@
 /** Rate limiter (generic cell rate algorithm): a steady rate with bursts, per caller. */
 
 import { monotonicNow } from '../core/clock.ts';
+import type { MaybePromise } from '../store/operation.ts';
 
 export interface RateOptions {
   /** Calls per second. */
@@ -13,6 +14,12 @@ export interface RateOptions {
 
 /** Counts a call and returns 0, or returns the milliseconds to wait without counting it. */
 export type Rate = (caller: string) => number;
+
+/** A rate that several processes may count together. */
+export type SharedRate = (caller: string) => MaybePromise<number>;
+
+/** Rates of one name are one rate. */
+export type CreateSharedRate = (name: string, options: RateOptions) => SharedRate;
 
 export function createRate({ rate, burst, now = monotonicNow }: RateOptions): Rate {
   const interval = 1000 / rate;

@@ -30,14 +30,16 @@ export interface Quota {
 export interface QuotaOptions {
   store: Pick<Store, 'call' | 'engine'>;
   instance: string;
+  /** Whether other processes use the limits too; by default if the store is a server. */
+  shared?: boolean;
 }
 
 /** Slices of a limit on a shared store, so that every gateway gets some. */
 const SLICES_PER_LIMIT = 20;
 
-export function createQuota({ store, instance }: QuotaOptions): Quota {
+export function createQuota({ store, instance, shared = store.engine !== 'sqlite' }: QuotaOptions): Quota {
   const hold: Quota['hold'] = (holding, want) => store.call('setHold', { ...holding, instance, want });
-  if (store.engine === 'sqlite') {
+  if (!shared) {
     return { slice: (limit) => limit, take: async ({ limit }) => ({ granted: limit, taken: 0 }), hold };
   }
   return {

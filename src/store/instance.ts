@@ -17,13 +17,26 @@ const INSTANCE_TTL_MS = 30_000;
 /** Smallest step of the wall clock that counts as a clock change. */
 const MIN_CLOCK_JUMP_MS = 1_000;
 
-export async function joinStore(store: Store, log: Pick<Logger, 'warn'>): Promise<Instance> {
-  const id = randomUUID();
-  const exclusive = store.engine === 'sqlite';
-  const sendHeartbeat = () =>
+/** Place of a process in its gateway: all of it, the process that owns the embedded store, or one of its workers. */
+export type ProcessRole = 'sole' | 'primary' | 'worker';
+
+export interface JoinOptions {
+  role?: ProcessRole;
+  /** Id of the instance; that of a worker begins with the id of its primary and `/`. */
+  id?: string;
+}
+
+export async function joinStore(
+  store: Store,
+  log: Pick<Logger, 'warn'>,
+  { role = 'sole', id = randomUUID() }: JoinOptions = {},
+): Promise<Instance> {
+  const owns = store.engine === 'sqlite' && role !== 'worker';
+  const sendHeartbeat = (exclusive = owns && role === 'sole') =>
     store.call('heartbeat', { id, now: store.now(), until: store.now() + INSTANCE_TTL_MS, exclusive });
-  if (exclusive) await preserveJobDelays(store, log);
-  await sendHeartbeat();
+  if (owns) await preserveJobDelays(store, log);
+  // Whoever owns the store comes before its workers, so that all instances there are belong to the dead.
+  await sendHeartbeat(owns);
   const timer = setInterval(() => {
     sendHeartbeat().catch((error) => log.warn({ problem: error.message }, 'the heartbeat could not be written'));
   }, HEARTBEAT_INTERVAL_MS).unref();
@@ -32,7 +45,7 @@ export async function joinStore(store: Store, log: Pick<Logger, 'warn'>): Promis
     async close() {
       clearInterval(timer);
       // The only instance leaves its last heartbeat, from which the next start detects a clock change.
-      await (exclusive ? sendHeartbeat() : store.call('removeInstance', { id })).catch(() => {});
+      await (owns ? sendHeartbeat() : store.call('removeInstance', { id })).catch(() => {});
     },
   };
 }

@@ -9,6 +9,8 @@ export interface LogDestination extends DestinationStream {
 
 /** Waiting lines of this length are written at once. */
 const FLUSH_LENGTH_BYTES = 8192;
+/** The longest write to a pipe that is not mixed with those of other processes. */
+const ATOMIC_WRITE_BYTES = 4096;
 /** The longest time that a line waits. */
 const FLUSH_DELAY_MS = 200;
 /** Lines beyond this length are dropped whole, while the descriptor accepts none, as on a full disk. */
@@ -16,9 +18,19 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 /** Lines from this level on are written at once, with those before them. */
 const ERROR_LEVEL = pino.levels.values.error ?? 50;
 
+export interface LogDestinationOptions {
+  /** Other processes write to the descriptor too. */
+  shared?: boolean;
+}
+
 /** Writes synchronously, so that lines keep their order and are whole however the process ends. */
-export function openLogDestination(fd: number): LogDestination {
-  const lines = pino.destination({ fd, sync: true, minLength: FLUSH_LENGTH_BYTES, maxLength: MAX_WAITING_BYTES });
+export function openLogDestination(fd: number, { shared = false }: LogDestinationOptions = {}): LogDestination {
+  const lines = pino.destination({
+    ...{ fd, sync: true, maxLength: MAX_WAITING_BYTES },
+    ...(shared
+      ? { minLength: ATOMIC_WRITE_BYTES / 2, maxWrite: ATOMIC_WRITE_BYTES }
+      : { minLength: FLUSH_LENGTH_BYTES }),
+  });
   // A write error, such as that of a full disk, never stops the gateway. The lines wait for the next attempt.
   lines.on('error', () => undefined);
   let isBuffering = false;

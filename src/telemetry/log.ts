@@ -21,6 +21,7 @@ export function redactLine(line: string): string {
   return SECRET_PATTERNS.reduce((clean, secret) => clean.replace(secret, '[redacted]'), plain);
 }
 
-export function createLog(destination: DestinationStream, level = 'info'): Logger {
-  return pino({ base: undefined, level, hooks: { streamWrite: redactLine } }, destination);
+/** `base` stands in each line. */
+export function createLog(destination: DestinationStream, level = 'info', base?: Record<string, number>): Logger {
+  return pino({ base, level, hooks: { streamWrite: redactLine } }, destination);
 }

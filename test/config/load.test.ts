@@ -15,6 +15,7 @@ describe('a configuration without a file', () => {
       publicUrl: undefined,
       trustedProxies: [],
       prefixes: { messages: 'anthropic', generate: 'gemini' },
+      workers: 1,
       bodyLimit: 20 * 1024 * 1024,
       bodyMemory: undefined,
       connectionsPerAddress: 1000,
@@ -38,6 +39,7 @@ server:
   port: 9000
   public_url: https://gw.example.com/
   prefixes: { messages: claude, generate: google/ai }
+  workers: 4
   body_limit: 512KiB
   body_memory: 64MiB
   connections_per_address: 30
@@ -52,6 +54,7 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
       publicUrl: 'https://gw.example.com',
       trustedProxies: [],
       prefixes: { messages: 'claude', generate: 'google/ai' },
+      workers: 4,
       bodyLimit: 512 * 1024,
       bodyMemory: 64 * 1024 * 1024,
       connectionsPerAddress: 30,
@@ -138,7 +141,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field, with the nearest known one',
     text: '\nserver:\n  prot: 80\n',
     faults: [
-      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, body_limit, body_memory, connections_per_address, deadlines, keep_alive',
+      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, workers, body_limit, body_memory, connections_per_address, deadlines, keep_alive',
     ],
   },
   {

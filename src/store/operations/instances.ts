@@ -32,9 +32,12 @@ export const lastHeartbeat = reading<object, number>('usage', async (transaction
   return Number(row?.until ?? 0);
 });
 
-/** Number of live instances. */
+/** Number of live gateways; their workers are not counted. */
 export const countInstances = reading<{ now: number }, number>('usage', async (transaction, values) => {
-  const [row] = await transaction.all('SELECT count(*) AS n FROM instance WHERE heartbeat_until > :now', values);
+  const [row] = await transaction.all(
+    "SELECT count(*) AS n FROM instance WHERE heartbeat_until > :now AND id NOT LIKE '%/%'",
+    values,
+  );
   return Number(row?.n);
 });
 

@@ -27,6 +27,7 @@ export function takeJournalFolder(root: string): JournalFolder {
 
 /** Locks every other journal whose process is gone. */
 export function takeAbandonedFolders(root: string): JournalFolder[] {
+  createPrivateFolder(root);
   const names = readdirSync(root).filter((name) => JOURNAL_NAME.test(name));
   return names.flatMap((name) => lockJournal(join(root, name)) ?? []);
 }

@@ -1,0 +1,88 @@
+/** A worker of `polygate serve --workers`: answers clients, with the store and the jobs of its primary. */
+
+import { parseConfig } from '../config/load.ts';
+import type { Config } from '../config/resolved.ts';
+import { type RunningGateway, startGateway } from '../gateway/gateway.ts';
+import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/connection.ts';
+import { type KeyStore, openKeyStore } from '../keys/store.ts';
+import { openStore } from '../store/open.ts';
+import { createLog } from '../telemetry/log.ts';
+import { openLogDestination } from '../telemetry/log-destination.ts';
+import { listenProblem } from './listen-problem.ts';
+import type { ServeOptions } from './serve.ts';
+import { configSource } from './source.ts';
+import { version } from './version.ts';
+
+const STANDARD_ERROR = 2;
+
+interface RunningParts {
+  gateway: RunningGateway;
+  keys: KeyStore;
+}
+
+export async function runWorker(options: ServeOptions): Promise<void> {
+  // A terminal and service managers signal all processes of a gateway; the primary tells its workers when to end.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  const running = Promise.withResolvers<RunningParts>();
+  running.promise.catch(() => undefined);
+  const stopped = Promise.withResolvers<number>();
+  const connection = await connectToPrimary({
+    onReload: (text) => void running.promise.then((parts) => reload(text, parts)),
+    onStop: stopped.resolve,
+    metricsText: async () => (await running.promise).gateway.metricsText(),
+    flushed: async () => (await running.promise).gateway.flushed(),
+  });
+  const { start } = connection;
+  const source = {
+    ...configSource(options),
+    host: options.host,
+    port: start.port ?? options.port,
+    workers: start.count,
+  };
+  const lines = openLogDestination(STANDARD_ERROR, { shared: true });
+  const log = createLog(lines, 'info', { worker: start.number, pid: process.pid });
+  const config = parseConfig(start.text, source);
+
+  function reload(text: string, { gateway, keys }: RunningParts): void {
+    try {
+      const next = parseConfig(text, source);
+      gateway.reload(next);
+      keys.configure(next.keys);
+    } catch (error) {
+      log.error(`the configuration stays as it was: ${(error as Error).message}`);
+    }
+  }
+
+  const store = config.postgres ? await openStore({ ...config, role: 'owner' }) : connection.store;
+  const keys = await openKeyStore({
+    store,
+    folder: config.data,
+    configured: config.keys,
+    onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
+  });
+  const gateway = await listen({ config, keys, store, log, version, process: connection.process }, connection);
+  if (start.reloaded !== undefined) reload(start.reloaded, { gateway, keys });
+  keys.startRefreshing();
+  running.resolve({ gateway, keys });
+  lines.startBuffering();
+
+  await gateway.close(await stopped.promise);
+  await keys.close();
+  await store.close();
+  process.exit(0);
+}
+
+async function listen(
+  options: Parameters<typeof startGateway>[0] & { config: Config },
+  { listens, failed }: PrimaryConnection,
+): Promise<RunningGateway> {
+  try {
+    const gateway = await startGateway(options);
+    await listens(gateway.address);
+    return gateway;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    await failed(listenProblem(code, options.config.server) ?? message);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,30 @@
+/** Processes of a gateway: one alone, or a primary and its workers. */
+
+import type { CreateSharedRate } from '../http/rate.ts';
+
+/** One of the processes of a gateway. */
+export type GatewayProcess = PrimaryProcess | WorkerProcess;
+
+/** Owns the store and runs jobs and the admin API; answers no clients. */
+export interface PrimaryProcess {
+  role: 'primary';
+  /** Instance id in the store. */
+  instance: string;
+  /** Stores the pending records of the workers. */
+  flushOthers(): Promise<void>;
+}
+
+/** Answers clients. */
+export interface WorkerProcess {
+  role: 'worker';
+  /** Instance id in the store. */
+  instance: string;
+  /** Number of workers. */
+  count: number;
+  flushOthers(): Promise<void>;
+  /** Tells the primary that a job is due. */
+  wake(kind: string): void;
+  createRate: CreateSharedRate;
+  /** Sums of the metrics of all processes. */
+  metricsText(): Promise<string>;
+}

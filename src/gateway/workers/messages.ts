@@ -1,0 +1,36 @@
+/** Calls between the primary and its workers, and their parameters. */
+
+import type { RunningGateway } from '../gateway.ts';
+
+/** What the primary tells a worker that starts. */
+export interface WorkerStart {
+  /** From 1 on; a worker that is started again has the number of the one that ended. */
+  number: number;
+  /** Number of workers. */
+  count: number;
+  /** Instance id in the store. */
+  instance: string;
+  /** Text of the configuration file when the primary started. */
+  text: string;
+  /** Text of the configuration in use, if it is another. */
+  reloaded?: string;
+  /** Port instead of that of the configuration. */
+  port?: number;
+}
+
+/** An operation of the embedded store. */
+export interface StoreCall {
+  name: string;
+  parameters: unknown;
+}
+
+/** A call that counts in a rate of all workers. */
+export interface RateCall {
+  rate: { name: string; perSecond: number; burst: number };
+  caller: string;
+}
+
+/** What a worker says when it listens. */
+export interface WorkerListens {
+  address: RunningGateway['address'];
+}

@@ -1,0 +1,350 @@
+/** The gateway with two workers, as a program: one gateway to its clients, whatever happens to its processes. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request, type ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Json } from '../../src/core/json/json.ts';
+import { answerJson, question, startUpstream } from '../gateway/harness.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+import { program, type Running } from './program.ts';
+
+const KEY = 'sk-test-plain-0123456789';
+const RICH = 'sk-test-rich-0123456789';
+const BUSY = 'sk-test-busy-0123456789';
+/** Keys with 30 requests a minute, one for each try. */
+const OFTEN = ['sk-test-often-a-0123456789', 'sk-test-often-b-0123456789'] as const;
+const TOKEN = 'the-token-of-the-operator-0123456789';
+const BUDGET = 1;
+/** Requests of which each worker has some, as good as surely. */
+const HELD = 16;
+const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Json;
+}
+
+interface Stage {
+  url: string;
+  folder: string;
+  gateway: Running;
+  /** Process ids of the workers at the start. */
+  pids: [number, number];
+  /** Requests to the model `held` that the upstream has and has not answered. */
+  held: ServerResponse[];
+  /** Each request has a connection of its own, which any worker accepts. */
+  ask(path: string, options?: { key?: string; body?: object; method?: string }): Promise<Answer>;
+  chat(key?: string, model?: string): Promise<Answer>;
+  configure(more: string): void;
+  restart(): Promise<Pick<Stage, 'gateway' | 'url' | 'pids'>>;
+}
+
+/** Two workers in front of an upstream whose answer has five tokens of a cent each. */
+async function start(context: TestContext, more = ''): Promise<Stage> {
+  const held: ServerResponse[] = [];
+  const upstream = await startUpstream((call, response) => {
+    if (call.body.model === 'held') held.push(response);
+    else answer(response);
+  });
+  context.after(() => upstream.close());
+  const { folder, start: run } = program(context);
+  const prices = 'pricing: { prompt: "0.01", completion: "0.01" }';
+  const configure = (rest: string) =>
+    writeFileSync(
+      join(folder, 'polygate.yaml'),
+      `
+server: { port: 0, workers: 2 }
+admin: { token: ${TOKEN}, port: 0 }
+keys:
+  - { name: plain, key: ${KEY} }
+  - { name: rich, key: ${RICH}, budgets: { total: "${BUDGET}.00" } }
+  - { name: busy, key: ${BUSY}, limits: { concurrent_requests: 3 } }
+${OFTEN.map((key, index) => `  - { name: often-${index}, key: ${key}, limits: { requests_per_minute: 30 } }`).join('\n')}
+providers:
+  a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m, ${prices} }, { id: held, ${prices} }] }
+${rest}`,
+    );
+  configure(more);
+  async function serve(): Promise<Pick<Stage, 'gateway' | 'url' | 'pids'>> {
+    const gateway = run(['serve']);
+    const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
+    const [, url = ''] = /listens on (http:\/\/\S+)/.exec(banner) ?? [];
+    const [, one, two] = /has 2 workers: processes (\d+), (\d+)/.exec(banner) ?? [];
+    return { gateway, url, pids: [Number(one), Number(two)] };
+  }
+  const first = await serve();
+  const { url } = first;
+  const ask: Stage['ask'] = (path, { key = KEY, body, method = body ? 'POST' : 'GET' } = {}) =>
+    send(`${url}${path}`, { key, body, method });
+  return {
+    ...{ ...first, folder, held, ask, configure, restart: serve },
+    chat: (key = KEY, model = 'm') =>
+      ask('/v1/chat/completions', { key, body: { ...question('chat', `a/${model}`, 'Hi'), max_tokens: 3 } }),
+  };
+}
+
+function answer(response: ServerResponse): void {
+  const message = { role: 'assistant', content: 'Yes.' };
+  const usage = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
+}
+
+function send(url: string, options: { key: string; body?: object | undefined; method: string }): Promise<Answer> {
+  const { key, body, method } = options;
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, async (response) => {
+      try {
+        const answered = await text(response);
+        const isJson = /json/.test(response.headers['content-type'] ?? '');
+        resolve({
+          ...{ status: response.statusCode ?? 0, headers: response.headers },
+          body: isJson ? JSON.parse(answered) : answered,
+        });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    sent.on('error', reject);
+    sent.end(body && JSON.stringify(body));
+  });
+}
+
+async function statuses(answers: Promise<Answer>[]): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  for (const { status } of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** Longest wait for a condition, on a busy machine. */
+const UNTIL_TIMEOUT_MS = 60_000;
+
+async function until(condition: () => unknown): Promise<void> {
+  const deadline = performance.now() + UNTIL_TIMEOUT_MS;
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, 'it did not happen in time');
+    await pause(20);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function metric(exposition: string, name: string): number {
+  const values = exposition.split('\n').filter((line) => line.startsWith(name));
+  return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+const OPTIONS = { timeout: 120_000 };
+
+test(
+  'all workers answer, in turn; their metrics, limits, budgets and rates are those of one gateway',
+  OPTIONS,
+  async (context) => {
+    const { ask, chat, gateway, pids } = await start(context);
+    assert.deepEqual(await statuses(Array.from({ length: 20 }, () => chat())), { 200: 20 });
+    assert.equal((await ask('/healthz')).status, 200);
+    assert.equal((await ask('/readyz')).status, 200);
+    for (let round = 0; round < 4; round++) {
+      const { status, body } = await ask('/metrics', { key: TOKEN });
+      assert.equal(status, 200);
+      const answered = 'polygate_requests_total{route="inference.complete",protocol="chat",status_class="2xx"';
+      assert.equal(metric(body, answered), 20);
+      assert.equal(metric(body, 'polygate_request_seconds_count{route="inference.complete"'), 20);
+      assert.equal(metric(body, 'polygate_workers '), 2);
+      assert.equal(metric(body, 'polygate_store_writable '), 1);
+    }
+    // The rate by address: whichever worker they meet.
+    const triedAt = performance.now();
+    const wrong = await statuses(Array.from({ length: 80 }, () => chat('sk-pg-wrong-0123456789012345678901234')));
+    const most = 32 + (performance.now() - triedAt) / 2000;
+    assert.ok((wrong[401] ?? 0) >= 30 && (wrong[401] ?? 0) <= most, JSON.stringify(wrong));
+    assert.equal((wrong[401] ?? 0) + (wrong[429] ?? 0), 80);
+
+    // A minute may end amid the first try, but not amid the second.
+    for (const key of OFTEN) {
+      const minute = Math.floor(Date.now() / 60_000);
+      const counts = await statuses(Array.from({ length: 90 }, () => chat(key)));
+      if (minute !== Math.floor(Date.now() / 60_000)) continue;
+      assert.deepEqual(counts, { 200: 30, 429: 60 });
+      break;
+    }
+
+    let answered = 0;
+    for (let round = 0; round < 8; round++) {
+      const counts = await statuses(Array.from({ length: 6 }, () => chat(RICH)));
+      answered += counts[200] ?? 0;
+      assert.equal((counts[200] ?? 0) + (counts[402] ?? 0), 6, JSON.stringify(counts));
+    }
+    assert.ok(answered > 0);
+    for (let round = 0; round < 4; round++) {
+      const { body } = await ask('/v1/usage', { key: RICH });
+      const cost = Number(body.total.cost);
+      assert.ok(Math.abs(cost - answered * 0.05) < 1e-9, `${cost} for ${answered}`);
+      assert.ok(cost <= BUDGET, `${cost}`);
+    }
+
+    gateway.signal('SIGTERM');
+    const { code, stderr } = await gateway.ended;
+    assert.equal(code, 0);
+    const lines = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const answers = lines.filter(({ msg }) => msg === 'answered');
+    for (const [index, pid] of pids.entries()) {
+      const own = answers.filter((line) => line.worker === index + 1);
+      assert.ok(own.length > 0 && own.every((line) => line.pid === pid));
+      assert.ok(!isRunning(pid));
+    }
+  },
+);
+
+test('a key may have as many requests under way as its limit, at all workers together', OPTIONS, async (context) => {
+  const { chat, held } = await start(context);
+  const answers = Array.from({ length: 10 }, () => chat(BUSY, 'held'));
+  const refused = await Promise.race([statuses(answers), until(() => held.length === 3)]);
+  assert.equal(refused, undefined);
+  for (const response of held) answer(response);
+  assert.deepEqual(await statuses(answers), { 200: 3, 429: 7 });
+});
+
+test('a changed configuration reaches all workers, and also those that are started later', OPTIONS, async (context) => {
+  const { ask, configure, gateway, pids } = await start(context);
+  const byAlias = () => ask('/v1/chat/completions', { body: question('chat', 'other', 'Hi') });
+  const six = () => statuses(Array.from({ length: 6 }, byAlias));
+  assert.deepEqual(await six(), { 404: 6 });
+  configure('aliases: { other: a/m }\n');
+  gateway.signal('SIGHUP');
+  await gateway.shows(/the configuration is reloaded/, 'stderr');
+  await until(async () => (await six())[200] === 6);
+  process.kill(pids[0], 'SIGKILL');
+  await gateway.shows(/the worker listens again/, 'stderr');
+  assert.deepEqual(await six(), { 200: 6 });
+  // An invalid file changes nothing, also not for a worker that starts.
+  configure('nonsense: 1\n');
+  gateway.signal('SIGHUP');
+  await gateway.shows(/the configuration stays as it was/, 'stderr');
+  process.kill(pids[1], 'SIGKILL');
+  await gateway.shows(/the worker listens again[\s\S]*the worker listens again/, 'stderr');
+  assert.deepEqual(await six(), { 200: 6 });
+});
+
+test(
+  'a worker that is killed is started again; what it had begun is recorded, and others go on',
+  OPTIONS,
+  async (context) => {
+    const { ask, chat, folder, gateway, held, pids } = await start(context);
+    const [lost, kept] = pids;
+    const answers = Array.from({ length: HELD }, () => chat(KEY, 'held'));
+    const outcomes = Promise.allSettled(answers);
+    await until(() => held.length === HELD);
+    process.kill(lost, 'SIGKILL');
+    assert.deepEqual(await statuses(Array.from({ length: 6 }, () => chat())), { 200: 6 });
+    for (const response of held) answer(response);
+    const interrupted = (await outcomes).filter(({ status }) => status === 'rejected').length;
+    assert.ok(interrupted > 0 && interrupted < HELD, `${interrupted}`);
+    await gateway.shows(/the worker listens again/, 'stderr');
+    await gateway.shows(
+      new RegExp(`"requests":${interrupted},"msg":"requests were interrupted by the end of a gateway"`),
+      'stderr',
+    );
+    assert.ok(isRunning(kept));
+    assert.deepEqual(await statuses(Array.from({ length: 6 }, () => chat())), { 200: 6 });
+    const { body } = await ask('/metrics', { key: TOKEN });
+    assert.equal(metric(body, 'polygate_workers '), 2);
+    assert.equal(metric(body, 'polygate_worker_restarts_total '), 1);
+    assert.equal((await ask('/v1/usage')).body.total.requests, HELD + 12);
+    const database = new DatabaseSync(join(folder, 'data/usage.db'), { readOnly: true });
+    const rows = database.prepare("SELECT count(*) AS n FROM usage_request WHERE status = 'interrupted'").all();
+    database.close();
+    assert.deepEqual({ ...rows[0] }, { n: interrupted });
+  },
+);
+
+test('a stop lets the requests of all workers end', OPTIONS, async (context) => {
+  const { chat, gateway, held, pids } = await start(context);
+  const answers = Array.from({ length: HELD }, () => chat(KEY, 'held'));
+  await until(() => held.length === HELD);
+  gateway.signal('SIGTERM');
+  // Service managers signal every process.
+  for (const pid of pids) process.kill(pid, 'SIGTERM');
+  await gateway.shows(/Stopping once running requests are done/);
+  for (const response of held) answer(response);
+  assert.deepEqual(await statuses(answers), { 200: HELD });
+  const { code } = await gateway.ended;
+  assert.equal(code, 0);
+  for (const pid of pids) assert.ok(!isRunning(pid));
+});
+
+test(
+  'without their primary workers end at once, and the next start records what they had begun',
+  OPTIONS,
+  async (context) => {
+    const { ask, chat, gateway, held, pids, restart, url } = await start(context);
+    assert.equal((await chat()).status, 200);
+    const answers = Promise.allSettled(Array.from({ length: HELD }, () => chat(KEY, 'held')));
+    await until(() => held.length === HELD);
+    gateway.signal('SIGKILL');
+    await until(() => !pids.some(isRunning));
+    await answers;
+    await assert.rejects(ask('/healthz'), { code: 'ECONNREFUSED' });
+    const next = await restart();
+    await next.gateway.shows(/"requests":\d+,"msg":"requests were interrupted by the end of a gateway"/, 'stderr');
+    const { body } = await send(`${next.url}/v1/usage`, { key: KEY, method: 'GET' });
+    assert.equal(body.total.requests, HELD + 1);
+    assert.notEqual(next.url, url);
+  },
+);
+
+test('videos and webhooks are made once, and every worker knows the tasks', OPTIONS, async (context) => {
+  const receiver = await startReceiver();
+  context.after(() => receiver.close());
+  const { ask } = await start(
+    context,
+    `callbacks: { secret: a-secret-of-the-whole-gateway, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`,
+  );
+  const body = {
+    ...{ model: 'sandbox/video', prompt: 'a cat' },
+    callback_url: `https://127.0.0.1:${receiver.port}/hook`,
+  };
+  const made = await Promise.all(Array.from({ length: 4 }, () => ask('/v1/videos', { body })));
+  assert.deepEqual(
+    made.map(({ status }) => status),
+    [202, 202, 202, 202],
+  );
+  for (const { body: task } of made) {
+    await until(async () => (await ask(`/v1/videos/${task.id}`)).body.status === 'completed');
+    for (let round = 0; round < 4; round++) assert.equal((await ask(`/v1/videos/${task.id}/content`)).status, 200);
+    await until(async () => (await ask(`/v1/videos/${task.id}/deliveries`)).body.data[0]?.state === 'delivered');
+  }
+  assert.equal(receiver.received.length, 4);
+});
+
+test('a start is refused in one line for a port in use', OPTIONS, async (context) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  context.after(() => other.close());
+  await until(() => other.listening);
+  const { port } = other.address() as { port: number };
+  const { code, stdout, stderr } = await program(context).run(['serve', '--workers', '2', '--port', String(port)]);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.equal(
+    stderr,
+    `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another port with --port.\n`,
+  );
+});
