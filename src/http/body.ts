@@ -1,6 +1,6 @@
 /** Request body reader, with limits of size and time. */
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -11,6 +11,8 @@ export interface BodyOptions {
   /** Maximum size in bytes. */
   limit: number;
   reservation: BodyReservation;
+  /** Response to the request; once it is closed, nothing more of the body is waited for. */
+  response: Pick<ServerResponse, 'on'>;
   clock?: Clock;
 }
 
@@ -40,7 +42,7 @@ export function noRoom(): GatewayError {
 /** Throws `payload_too_large`, `unavailable`, `request_timeout`, `invalid_request` and `client_closed`. */
 export function readBytes(
   payload: Readable,
-  { headers, limit, reservation, clock = systemClock }: BodyOptions,
+  { headers, limit, reservation, response, clock = systemClock }: BodyOptions,
 ): Promise<Buffer> {
   const announced = announcedLength(headers);
   return new Promise((resolve, reject) => {
@@ -102,6 +104,8 @@ export function readBytes(
     // Errors after the body was read are ignored.
     payload.on('error', onBreak);
     payload.on('data', onData).on('end', onEnd).on('close', onBreak);
+    // A request that Node cannot parse any further is never closed.
+    response.on('close', onBreak);
   });
 }
 

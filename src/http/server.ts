@@ -85,7 +85,9 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     const { request } = context;
     if (hasBody(request.headers)) {
       const reservation = reserveBody(context, owner);
-      context.body = await readBytes(request, { headers: request.headers, limit: bodyLimit, reservation, clock });
+      const { response } = context;
+      const options = { headers: request.headers, limit: bodyLimit, reservation, response, clock };
+      context.body = await readBytes(request, options);
     }
     await handle(context);
   }
