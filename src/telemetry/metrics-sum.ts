@@ -21,7 +21,6 @@ const EVENT_LOOP_PREFIX = 'nodejs_eventloop_lag';
 
 /** The lines of one metric follow its `HELP` and `TYPE`. */
 const HEAD_PATTERN = /^# (HELP|TYPE) (\S+) (.*)$/;
-const VALUE_PATTERN = /^(\S+?(?:\{.*\})?) (\S+)$/;
 
 /** Adds the metrics of a process. With `totalsOnly` those that go up and down are left out, as of a process that ended. */
 export function addMetrics(sum: MetricsSum, text: string, { totalsOnly = false } = {}): void {
@@ -54,9 +53,11 @@ function metricOf(sum: MetricsSum, name: string, help: string, type: string): Su
 }
 
 function addValue({ type, values }: SummedMetric, name: string, line: string): void {
-  const [, key, text] = VALUE_PATTERN.exec(line) ?? [];
-  if (key === undefined) return;
-  const value = Number(text);
+  // Labels may hold spaces, the value cannot.
+  const end = line.lastIndexOf(' ');
+  if (end <= 0) return;
+  const key = line.slice(0, end);
+  const value = Number(line.slice(end + 1));
   const known = values.get(key);
   const combine = type === 'gauge' ? combinationOf(name) : add;
   values.set(key, known === undefined ? value : combine(known, value));
