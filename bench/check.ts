@@ -1,11 +1,11 @@
 /**
  * Short form of the benchmark: fails where the processor time of a request, in proportion to that of the bare relay, is 30 % above
- * the committed baseline, the median of three tries, in each of three. Counts requests, not seconds, so that a busy machine measures the same.
+ * the committed baseline, the worst of three tries, in each of three. Counts requests, not seconds, so that a busy machine measures the same.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { alternate, type Entry, median, warmUp } from './measure.ts';
+import { alternate, type Entry, warmUp } from './measure.ts';
 import { commitOf, RESULTS_FOLDER } from './report/results.ts';
 import { startBare } from './subjects/bare.ts';
 import { startPolygate } from './subjects/polygate.ts';
@@ -66,7 +66,7 @@ export async function check({ write, say }: CheckOptions): Promise<boolean> {
     }
     // One that is too slow decides the check.
     const isTooSlow = !write && tries.every((ratio) => ratio > limit);
-    ratios[id] = Number((write ? median(tries) : Math.min(...tries)).toPrecision(4));
+    ratios[id] = Number((write ? Math.max(...tries) : Math.min(...tries)).toPrecision(4));
     if (isTooSlow) break;
   }
   for (const subject of [bare, gateway]) await subject.stop();
