@@ -62,8 +62,12 @@ function mayChange(
 /** Start of the escapes in which letters may be written instead: all of them have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
+/** Size up to which searching a body takes a few milliseconds, whatever it holds; a larger one is looked at member by member. */
+const MAX_SEARCHED_BYTES = 256 * 1024;
+
 function mayHoldState(bytes: Buffer, { state }: Operation, memory: StateMemory): boolean {
   if (!state) return false;
+  if (bytes.length > MAX_SEARCHED_BYTES) return true;
   if (bytes.includes(ESCAPED_LETTER) || state.marks.some((mark) => bytes.includes(mark))) return true;
   return memory.hasOwners() && state.fields.some((field) => bytes.includes(`"${field}"`));
 }

@@ -24,9 +24,13 @@ const MAX_SEARCHES = 5;
 /** Texts of a body with media, whose length says little about its tokens. */
 const MEDIA_MARKS = ['base64', 'inlineData', 'inline_data'];
 
+/** Bytes in which they are searched, so that a large body takes no longer: a long text with media behind it counts by its length. */
+const MAX_SEARCHED_BYTES = 256 * 1024;
+
 /** Input tokens by the length of the body, without reading it; undefined where that would say little. */
 export function inputByLength({ bytes }: Pick<InferenceCall, 'bytes'>): number | undefined {
-  return MEDIA_MARKS.some((mark) => bytes.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
+  const searched = bytes.subarray(0, MAX_SEARCHED_BYTES);
+  return MEDIA_MARKS.some((mark) => searched.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
 }
 
 export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): ExpectedUsage {
