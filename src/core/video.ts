@@ -79,8 +79,8 @@ export interface VideoCall<Result> {
   headers?: Record<string, string>;
   /** JSON, or a form. */
   body?: Json | FormData;
-  /** Reads an answer. Never throws: an invalid answer is `unreadable`, which is handled like an upstream error. */
-  read(answer: VideoResponse): Result;
+  /** Reads a response. Never throws: an invalid response is `unreadable`, which is handled like an upstream error. */
+  read(response: VideoResponse): Result;
 }
 
 export interface VideoResponse {
@@ -111,13 +111,13 @@ export type TaskErrorCode =
   | 'cancelled'
   | 'abandoned';
 
-/** `unreadable`: a 2xx answer without a task id, so it is unknown whether a task was created. */
+/** `unreadable`: a 2xx response without a task id, so it is unknown whether a task was created. */
 export type SubmitResult =
   | { type: 'accepted'; ref: VideoRef }
   | { type: 'rejected'; error: VideoFailure; retryable: boolean }
   | { type: 'unreadable' };
 
-/** A finished video: at a public URL, at a path that needs the credential, or as base64 in the answer. */
+/** A finished video: at a public URL, at a path that needs the credential, or as base64 in the response. */
 export type VideoAsset = { mime?: string } & ({ url: string } | { path: string } | { data: string });
 
 /** Cost or measurements reported by an upstream. */
@@ -158,7 +158,7 @@ export interface SubmitContext {
   attemptId: string;
 }
 
-/** A submission whose answer was lost. */
+/** A submission whose response was lost. */
 export interface LostSubmission {
   attemptId: string;
   request: VideoRequest;
@@ -172,9 +172,9 @@ export interface LostSubmission {
 export type FindResult = { type: 'found'; ref: VideoRef } | { type: 'none' } | { type: 'unclear' };
 
 /**
- * Video adapter of a provider: builds calls and reads answers, without I/O. The task machine handles what is common to
- * all providers before `read`: no answer, 401, 403, 404, 408, 429 and 5xx for polls and cancellations. For submissions
- * `read` gets every answer but 408 and 5xx.
+ * Video adapter of a provider: builds calls and reads responses, without I/O. The task machine handles what is common to
+ * all providers before `read`: no response, 401, 403, 404, 408, 429 and 5xx for polls and cancellations. For submissions
+ * `read` gets every response but 408 and 5xx.
  */
 export interface VideoApi {
   /** Inputs must be base64: the gateway fetches URLs before the submission. */

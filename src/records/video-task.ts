@@ -57,7 +57,7 @@ export interface VideoDetails {
   prices?: Record<string, string>;
 }
 
-/** One video of the task. `inline`: it came as base64 in an answer, and must be queried again to get the bytes. */
+/** One video of the task. `inline`: it came as base64 in a response, and must be queried again to get the bytes. */
 export interface TaskAsset {
   source: { url: string } | { path: string } | { inline: true };
   mime?: string;
@@ -80,15 +80,15 @@ export interface MirroredFile {
 
 /** State of the task machine between steps. Stored as JSON: names must not change. */
 export interface TaskMemory {
-  /** Answered polls. */
+  /** Polls that got a response. */
   polls?: number;
   /** Consecutive failed steps. */
   failures?: number;
-  /** Consecutive answers that the task does not exist, and the time of the first. */
+  /** Consecutive responses that the task does not exist, and the time of the first. */
   missing?: { count: number; since: number };
   /** The upstream reported completion without a video. */
   empty?: true;
-  /** The upstream's answer to the cancellation. */
+  /** The upstream's response to the cancellation. */
   cancellation?: 'accepted' | 'too-late';
   /** Failed fetches of the inputs. */
   fetches?: number;

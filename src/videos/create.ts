@@ -1,4 +1,4 @@
-/** Task creation: task, attempt, request and job are stored in one transaction before the caller gets its answer. */
+/** Task creation: task, attempt, request and job are stored in one transaction before the caller gets its response. */
 
 import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';

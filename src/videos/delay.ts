@@ -14,7 +14,7 @@ const MAX_RETRY_DELAY_MS = 300_000;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 export interface PollTiming {
-  /** Answered polls. */
+  /** Polls that got a response. */
   polls: number;
   /** Time since acceptance. */
   elapsedMs: number;

@@ -1,4 +1,4 @@
-/** Lost submissions: searches the upstream's task list for a submission whose answer was not received. */
+/** Lost submissions: searches the upstream's task list for a submission whose response was not received. */
 
 import type { FindResult } from '../core/video.ts';
 import type { LoadedVideo } from './change.ts';

@@ -16,8 +16,8 @@ import { isLate, reschedule, retryLater, type StepResult, saveChange, type TaskS
 
 export type PollReport = UpstreamReport<Exclude<PollResult, { type: 'follow' } | { type: 'unreadable' }>>;
 
-/** A task is lost after this number of consecutive "not found" answers over at least this time. */
-const MAX_MISSING_ANSWERS = 3;
+/** A task is lost after this number of consecutive "not found" responses over at least this time. */
+const MAX_MISSING_RESPONSES = 3;
 const MIN_MISSING_MS = 60_000;
 const MISSING_RETRY_DELAY_MS = 30_000;
 
@@ -51,13 +51,13 @@ function hasUnsentCancel({ context, loaded }: TaskStep): boolean {
   return task.cancelRequested && !task.memory.cancellation && !!targetOf(context, attempt)?.video.cancel;
 }
 
-/** Returns the upstream's answer, undefined if there was none. Later polls decide how the task ends. */
+/** Returns the upstream's response, undefined if there was none. Later polls decide how the task ends. */
 async function sendCancel({ context, loaded: { attempt }, signal }: TaskStep): Promise<TaskMemory['cancellation']> {
   const video = targetOf(context, attempt)?.video;
   const call = video?.cancel?.bind(video);
   if (!call) return undefined;
-  const answer = await queryUpstream<CancelResult>(context, attempt, () => call(attempt.ref), signal);
-  return answer.type === 'read' ? answer.result.type : undefined;
+  const response = await queryUpstream<CancelResult>(context, attempt, () => call(attempt.ref), signal);
+  return response.type === 'read' ? response.result.type : undefined;
 }
 
 function isTerminalReport(report: PollReport): boolean {
@@ -145,7 +145,7 @@ function changeForMissing(step: TaskStep, loaded: LoadedVideo): VideoChange {
   const { cancellation } = loaded.task.memory;
   if (cancellation === 'accepted') return settle(context, loaded, cancelledEnding(context, loaded.task));
   const { count, since } = loaded.task.memory.missing ?? { count: 0, since: now };
-  if (count + 1 >= MAX_MISSING_ANSWERS && now - since >= MIN_MISSING_MS) {
+  if (count + 1 >= MAX_MISSING_RESPONSES && now - since >= MIN_MISSING_MS) {
     return loaded.task.cancelRequested && cancellation === undefined
       ? settle(context, loaded, cancelledEnding(context, loaded.task))
       : settle(context, loaded, { status: 'failed', error: failure('upstream_task_lost') });
@@ -182,7 +182,7 @@ function withMemory(task: VideoTask, memory: TaskMemory): VideoTask {
   return { ...task, memory: { ...task.memory, ...memory } };
 }
 
-/** Stores the result before mirroring it. Videos that came inline are mirrored from the answer. */
+/** Stores the result before mirroring it. Videos that came inline are mirrored from the response. */
 async function saveResult(
   step: TaskStep,
   found: readonly VideoAsset[],

@@ -16,7 +16,7 @@ const QUICK_QUERIES = 10;
 const QUICK_INTERVAL_MS = 60_000;
 const INTERVAL_MS = 10 * 60_000;
 /** Queries after which a missing task is taken to have never existed. */
-const MAX_MISSING_ANSWERS = 3;
+const MAX_MISSING_RESPONSES = 3;
 
 export function createCostReconciliationHandler(context: VideoContext): JobHandler {
   const { store, clock } = context;
@@ -37,7 +37,7 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
       await store.call('reconcileVideoCost', { lease, task, attempt, entry, now });
       return context.wake('video-use');
     }
-    const isGone = report.type === 'missing' && job.attempt + 1 >= MAX_MISSING_ANSWERS;
+    const isGone = report.type === 'missing' && job.attempt + 1 >= MAX_MISSING_RESPONSES;
     if (isGone || job.attempt + 1 >= MAX_QUERIES)
       return store.call('reconcileVideoCost', { lease, task, attempt, now });
     const dueAt = now + (job.attempt < QUICK_QUERIES ? QUICK_INTERVAL_MS : INTERVAL_MS);

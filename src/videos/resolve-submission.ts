@@ -1,4 +1,4 @@
-/** Ambiguous submissions: resolves whether the upstream accepted a task whose submission got no clear answer. */
+/** Ambiguous submissions: resolves whether the upstream accepted a task whose submission got no clear response. */
 
 import { accept } from './accept.ts';
 import { findLostSubmission, SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
@@ -17,9 +17,9 @@ export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
   const elapsed = context.clock.now() - sentAt;
   const finding = await findLostSubmission(context, loaded, signal);
   if (finding.type === 'impossible') {
-    // The gateway that sent it may still be waiting for the answer, although its lease expired.
-    const mayAnswer = attempt.state === 'sending' && elapsed < SUBMISSION_TIMEOUT_MS;
-    return mayAnswer
+    // The gateway that sent it may still be waiting for the response, although its lease expired.
+    const mayRespond = attempt.state === 'sending' && elapsed < SUBMISSION_TIMEOUT_MS;
+    return mayRespond
       ? saveChange(step, (now) => reschedule(step, now, { dueAt: sentAt + SUBMISSION_TIMEOUT_MS }))
       : failAsUnknown(step);
   }

@@ -34,6 +34,6 @@ export async function currentSource(
   const request = await prepareCall(context, target, call);
   if (!request.local) return { type: 'path', url: request.url, headers: request.headers, mime };
   const outcome = await sendRaw(context.upstream, request, { signal });
-  if (outcome.type !== 'answered' || outcome.status !== 200 || outcome.body === 'too-large') return undefined;
+  if (outcome.type !== 'response' || outcome.status !== 200 || outcome.body === 'too-large') return undefined;
   return { type: 'data', data: outcome.body.toString('base64'), mime: mime ?? outcome.headers['content-type'] };
 }

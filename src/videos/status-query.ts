@@ -7,7 +7,7 @@ import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import { prepareCall, sendCall } from './upstream-call.ts';
 
-/** `missing`: the upstream does not know the task. `inconclusive`: no answer, or one that says nothing about the task. */
+/** `missing`: the upstream does not know the task. `inconclusive`: no response, or one that says nothing about the task. */
 export type UpstreamReport<Result> =
   | { type: 'read'; result: Result; retryAfter?: number }
   | { type: 'missing' }
@@ -42,14 +42,14 @@ export async function queryUpstream<Result extends AdapterResult>(
     const request = await tryPrepareCall(context, target, current);
     if (!request) return { type: 'inconclusive' };
     const outcome = await sendCall(context, request, { signal });
-    if (outcome.type !== 'answered') return { type: 'inconclusive' };
-    const { answer, retryAfter } = outcome;
-    if (answer.status === 404) return { type: 'missing' };
-    if (isInconclusive(answer.status)) {
-      reportRefusedKey(context, target, answer.status);
+    if (outcome.type !== 'response') return { type: 'inconclusive' };
+    const { response, retryAfter } = outcome;
+    if (response.status === 404) return { type: 'missing' };
+    if (isInconclusive(response.status)) {
+      reportRefusedKey(context, target, response.status);
       return { type: 'inconclusive', retryAfter };
     }
-    const result = callAdapter(context, target, () => current.read(answer));
+    const result = callAdapter(context, target, () => current.read(response));
     if (!result || isUnreadable(result)) return { type: 'inconclusive', retryAfter };
     if (!isFollow(result)) {
       return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };

@@ -123,14 +123,14 @@ type Verdict =
 
 function verdictOf(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict {
   if (outcome.type === 'not-sent') return { type: 'not-sent' };
-  if (outcome.type === 'unanswered') return { type: 'ambiguous' };
-  const { answer, retryAfter } = outcome;
-  const { status } = answer;
+  if (outcome.type === 'no-response') return { type: 'ambiguous' };
+  const { response, retryAfter } = outcome;
+  const { status } = response;
   if (status === 503 || status === 529) {
     return { type: 'refused', status, error: failure('model_unavailable'), retryAfter, permanent: false };
   }
   if (status === 408 || status >= 500) return { type: 'ambiguous' };
-  const result = call.read(answer);
+  const result = call.read(response);
   switch (result.type) {
     case 'accepted':
       return result;

@@ -9,23 +9,23 @@ import { collectResponse } from '../transport/collect-response.ts';
 import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
 import type { VideoContext, VideoTarget } from './context.ts';
 
-/** `not-sent`: the request did not reach the upstream. `unanswered`: it may have, but no complete answer came. */
+/** `not-sent`: the request did not reach the upstream. `no-response`: it may have, but no complete response came. */
 export type RawOutcome =
-  | { type: 'answered'; status: number; headers: Record<string, string | undefined>; body: Buffer | 'too-large' }
+  | { type: 'response'; status: number; headers: Record<string, string | undefined>; body: Buffer | 'too-large' }
   | { type: 'not-sent'; cause: unknown }
-  | { type: 'unanswered'; cause: unknown };
+  | { type: 'no-response'; cause: unknown };
 
 export type CallOutcome =
-  | { type: 'answered'; answer: VideoResponse; retryAfter?: number }
-  | Exclude<RawOutcome, { type: 'answered' }>;
+  | { type: 'response'; response: VideoResponse; retryAfter?: number }
+  | Exclude<RawOutcome, { type: 'response' }>;
 
 /** Default timeout of a call. */
 const CALL_TIMEOUT_MS = 60_000;
-/** Answers can contain videos as base64. */
-const MAX_ANSWER_BYTES = 200 * 1024 * 1024;
-/** Limit for all large answers together. An answer that exceeds it is discarded and queried again. */
+/** Responses can contain videos as base64. */
+const MAX_RESPONSE_BYTES = 200 * 1024 * 1024;
+/** Limit for all large responses together. A response that exceeds it is discarded and queried again. */
 const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
-const LARGE_ANSWER_BYTES = 1024 * 1024;
+const LARGE_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Does everything but send the request, so that nothing can fail between marking an attempt as sending and sending it.
@@ -60,7 +60,7 @@ async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?
 
 export interface CallLimits {
   signal: AbortSignal;
-  /** For the request and its answer; 60 seconds by default. */
+  /** For the request and its response; 60 seconds by default. */
   timeoutMs?: number;
 }
 
@@ -71,10 +71,10 @@ export async function sendCall(
   bounds: CallLimits,
 ): Promise<CallOutcome> {
   const outcome = await sendRaw(context.upstream, request, bounds);
-  if (outcome.type !== 'answered') return outcome;
+  if (outcome.type !== 'response') return outcome;
   const { status, headers, body } = outcome;
-  const answer = { status, headers, body: body === 'too-large' ? undefined : await parse(body) };
-  return { type: 'answered', answer, retryAfter: parseRetryAfter(headers['retry-after'], context.clock.now()) };
+  const response = { status, headers, body: body === 'too-large' ? undefined : await parse(body) };
+  return { type: 'response', response, retryAfter: parseRetryAfter(headers['retry-after'], context.clock.now()) };
 }
 
 /** Rejects with the signal's reason on abort. */
@@ -92,9 +92,9 @@ export function sendRaw(
   };
   const receiver = collectResponse({
     accepts: buffer.tryGrow,
-    onResponse: (response) => finish({ type: 'answered', ...response }),
-    onTooLarge: (head) => finish({ type: 'answered', ...head, body: 'too-large' }),
-    onFailure: (cause, sent) => finish({ type: sent ? 'unanswered' : 'not-sent', cause }),
+    onResponse: (response) => finish({ type: 'response', ...response }),
+    onTooLarge: (head) => finish({ type: 'response', ...head, body: 'too-large' }),
+    onFailure: (cause, sent) => finish({ type: sent ? 'no-response' : 'not-sent', cause }),
   });
   const stop = () => {
     running.abort();
@@ -111,7 +111,7 @@ export function sendRaw(
 let bufferedBytes = 0;
 
 interface BufferReservation {
-  /** Reserves memory for an answer of `size` bytes; false if it exceeds a limit. */
+  /** Reserves memory for a response of `size` bytes; false if it exceeds a limit. */
   tryGrow(size: number): boolean;
   release(): void;
 }
@@ -120,8 +120,8 @@ function reserveBuffer(): BufferReservation {
   let reserved = 0;
   return {
     tryGrow(size) {
-      if (size <= LARGE_ANSWER_BYTES) return true;
-      if (size > MAX_ANSWER_BYTES || bufferedBytes + size - reserved > MAX_BUFFERED_BYTES) return false;
+      if (size <= LARGE_RESPONSE_BYTES) return true;
+      if (size > MAX_RESPONSE_BYTES || bufferedBytes + size - reserved > MAX_BUFFERED_BYTES) return false;
       bufferedBytes += size - reserved;
       reserved = size;
       return true;
@@ -133,11 +133,11 @@ function reserveBuffer(): BufferReservation {
   };
 }
 
-/** Undefined for invalid JSON, or JSON beyond the limits of an answer. */
+/** Undefined for invalid JSON, or JSON beyond the limits of a response. */
 async function parse(body: Buffer): Promise<Json> {
   try {
     checkResponseLimits(body);
-    return body.length > LARGE_ANSWER_BYTES ? await readInSlices(body) : JSON.parse(body.toString('utf8'));
+    return body.length > LARGE_RESPONSE_BYTES ? await readInSlices(body) : JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -175,7 +175,7 @@ attack(
     try {
       const { signal } = new AbortController();
       const { type } = await sendRaw(client, { method: 'GET', url, headers: {} }, { signal, timeoutMs: 500 });
-      assert.equal(type, 'unanswered');
+      assert.equal(type, 'no-response');
     } finally {
       await client.close();
       server.closeAllConnections();

@@ -100,8 +100,8 @@ describe('a callback', { concurrency: true }, () => {
 test('a callback that could not be signed is refused when the task is made', async () => {
   const unsigned = await startTestGateway();
   const body = { model: 'sandbox/video', prompt: 'x', callback_url: 'https://93.184.216.34/hook' };
-  const answer = await videoClient(unsigned).send('POST', '/v1/videos', body);
-  assert.deepEqual([answer.status, answer.body.error.param], [400, 'callback_url']);
-  assert.match(answer.body.error.message, /callbacks\.secret/);
+  const response = await videoClient(unsigned).send('POST', '/v1/videos', body);
+  assert.deepEqual([response.status, response.body.error.param], [400, 'callback_url']);
+  assert.match(response.body.error.message, /callbacks\.secret/);
   await unsigned.close();
 });

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { KEY } from './harness.ts';
 
-export interface Answer {
+export interface VideoReply {
   status: number;
   headers: Headers;
   body: Json;
@@ -13,7 +13,7 @@ export interface Answer {
 
 export interface VideoClient {
   /** `body` is sent as JSON, a form as it is. */
-  send(method: string, path: string, body?: Json, headers?: Record<string, string>): Promise<Answer>;
+  send(method: string, path: string, body?: Json, headers?: Record<string, string>): Promise<VideoReply>;
   /** The task that was accepted. */
   create(body?: Json, headers?: Record<string, string>): Promise<Json>;
   /** Looks until the task has the status, or any terminal one. */
@@ -26,7 +26,12 @@ const LOOK_INTERVAL = 600;
 const TERMINAL = ['completed', 'failed', 'cancelled', 'expired'];
 
 export function videoClient(gateway: { url: string }, key = KEY): VideoClient {
-  async function send(method: string, path: string, body?: Json, headers?: Record<string, string>): Promise<Answer> {
+  async function send(
+    method: string,
+    path: string,
+    body?: Json,
+    headers?: Record<string, string>,
+  ): Promise<VideoReply> {
     const isForm = body instanceof FormData;
     const response = await fetch(path.startsWith('http') ? path : gateway.url + path, {
       method,
@@ -45,17 +50,17 @@ export function videoClient(gateway: { url: string }, key = KEY): VideoClient {
   return {
     send,
     async create(body = {}, headers = {}) {
-      const answer = await send('POST', '/v1/videos', { ...VIDEO, ...body }, headers);
-      assert.equal(answer.status, 202, JSON.stringify(answer.body));
-      return answer.body;
+      const response = await send('POST', '/v1/videos', { ...VIDEO, ...body }, headers);
+      assert.equal(response.status, 202, JSON.stringify(response.body));
+      return response.body;
     },
     async until(id, status) {
       for (;;) {
-        const answer = await send('GET', `/v1/videos/${id}`);
-        assert.equal(answer.status, 200, JSON.stringify(answer.body));
-        if (answer.body.status === status || TERMINAL.includes(answer.body.status)) {
-          assert.equal(answer.body.status, status, JSON.stringify(answer.body));
-          return answer.body;
+        const response = await send('GET', `/v1/videos/${id}`);
+        assert.equal(response.status, 200, JSON.stringify(response.body));
+        if (response.body.status === status || TERMINAL.includes(response.body.status)) {
+          assert.equal(response.body.status, status, JSON.stringify(response.body));
+          return response.body;
         }
         await pause(LOOK_INTERVAL);
       }

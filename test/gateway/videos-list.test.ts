@@ -89,8 +89,8 @@ test('who looks all the time is told to wait; another task, and a look every hal
   const [one = '', other = ''] = ids.slice(1);
   let refusal: Awaited<ReturnType<VideoClient['send']>> | undefined;
   for (let look = 0; look < 40 && !refusal; look++) {
-    const answer = await client.send('GET', `/v1/videos/${one}`);
-    if (answer.status !== 200) refusal = answer;
+    const response = await client.send('GET', `/v1/videos/${one}`);
+    if (response.status !== 200) refusal = response;
   }
   assert.ok(refusal);
   assert.equal(refusal.status, 429);

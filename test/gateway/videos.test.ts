@@ -26,11 +26,11 @@ function nulls(value: Json, path = ''): string[] {
 }
 
 async function refused(
-  answer: Promise<{ status: number; headers: Headers; body: Json }>,
+  response: Promise<{ status: number; headers: Headers; body: Json }>,
   status: number,
   code: string,
 ) {
-  const { status: found, body, headers } = await answer;
+  const { status: found, body, headers } = await response;
   assert.deepEqual({ status: found, code: body.error?.code }, { status, code }, JSON.stringify(body));
   assert.equal(headers.get('x-polygate-error'), code);
   return { error: body.error, headers };
@@ -277,12 +277,12 @@ test('a form makes the same task as JSON', async () => {
 describe('the same request again', { concurrency: true }, () => {
   test('with its key is the same task, however many come at once', async () => {
     const headers = { 'idempotency-key': 'one' };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => client.send('POST', '/v1/videos', VIDEO, headers)),
     );
-    assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1);
-    assert.equal(answers.filter((answer) => answer.headers.get('idempotent-replayed') === 'true').length, 9);
-    for (const { status } of answers) assert.equal(status, 202);
+    assert.equal(new Set(responses.map(({ body }) => body.id)).size, 1);
+    assert.equal(responses.filter((response) => response.headers.get('idempotent-replayed') === 'true').length, 9);
+    for (const { status } of responses) assert.equal(status, 202);
     const { headers: found } = await refused(
       client.send('POST', '/v1/videos', { ...VIDEO, prompt: 'a dog' }, headers),
       422,

@@ -52,7 +52,7 @@ test('a task cancelled too late is completed', async (context) => {
   assert.equal(rig.upstream.cancels, 1);
 });
 
-test('a cancellation without an answer is sent again', async (context) => {
+test('a cancellation without a response is sent again', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => (rig.upstream.cancels > 2 ? says({ type: 'cancelled' }) : running);
   rig.upstream.onCancel = () => (rig.upstream.cancels < 3 ? { status: 500 } : says({ type: 'accepted' }));
@@ -309,7 +309,7 @@ test('a task missing after an accepted cancellation is cancelled', async (contex
   assert.deepEqual([task.status, task.error?.code], ['cancelled', 'cancelled']);
 });
 
-test('a task missing after an unanswered cancellation is cancelled, but not after a refused one', async (context) => {
+test('a task missing after a cancellation without a response is cancelled, but not after a refused one', async (context) => {
   for (const [reply, expected] of [
     [{ status: 404 }, 'cancelled'],
     [says({ type: 'too-late' }), 'upstream_task_lost'],

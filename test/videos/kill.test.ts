@@ -58,7 +58,7 @@ test('killed after settlement: nothing is repeated', async (context) => {
   assert.equal(upstream.polls, polls);
 });
 
-test('killed before the answer was stored, without a task list: the task fails and is not submitted again', async (context) => {
+test('killed before the response was stored, without a task list: the task fails and is not submitted again', async (context) => {
   const upstream = await startUpstream(context);
   const folder = temporaryData(context);
   assert.equal((await run(folder, upstream.url, '0', 'blind', 'before accepted')).signal, 'SIGKILL');

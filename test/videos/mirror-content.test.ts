@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { MirroredFile } from '../../src/records/video-task.ts';
-import type { Content, ContentAnswer } from '../../src/videos/mirror/index.ts';
+import type { Content, ContentResponse } from '../../src/videos/mirror/index.ts';
 import type { AssetSource } from '../../src/videos/mirror.ts';
 import { startHttps, type TestServer } from '../net/servers.ts';
 import { makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
@@ -29,11 +29,11 @@ after(() => mirror.close());
 
 type Headers = Record<string, string>;
 
-function ask(content: Content, headers: Headers = {}, method: 'GET' | 'HEAD' = 'GET'): Promise<ContentAnswer> {
+function ask(content: Content, headers: Headers = {}, method: 'GET' | 'HEAD' = 'GET'): Promise<ContentResponse> {
   return mirror.mirror.openContent(content, { method, headers, name: `${TASK}-0`, signal: live });
 }
 
-const bytesOf = ({ body }: ContentAnswer) => (body ? buffer(body) : undefined);
+const bytesOf = ({ body }: ContentResponse) => (body ? buffer(body) : undefined);
 
 for (const [place, content] of [
   ['a mirrored file', () => ({ type: 'kept', kept }) as const],
@@ -41,9 +41,9 @@ for (const [place, content] of [
 ] as const) {
   describe(`from ${place}`, () => {
     test('a request without a range gets the whole file with its media type, length and validators', async () => {
-      const answer = await ask(content());
-      assert.equal(answer.status, 200);
-      assert.deepEqual(answer.headers, {
+      const response = await ask(content());
+      assert.equal(response.status, 200);
+      assert.deepEqual(response.headers, {
         'content-type': 'video/mp4',
         'content-length': String(size),
         'content-disposition': `inline; filename="${TASK}-0.mp4"`,
@@ -52,15 +52,15 @@ for (const [place, content] of [
         'accept-ranges': 'bytes',
         etag,
       });
-      assert.deepEqual(await bytesOf(answer), video);
+      assert.deepEqual(await bytesOf(response), video);
     });
 
     test('HEAD gets the headers of the whole file without a body, whatever its range', async () => {
       for (const headers of [{}, { range: 'bytes=0-9' }] as Headers[]) {
-        const answer = await ask(content(), headers, 'HEAD');
-        assert.equal(answer.status, 200);
-        assert.equal(answer.headers['content-length'], String(size));
-        assert.equal(answer.body, undefined);
+        const response = await ask(content(), headers, 'HEAD');
+        assert.equal(response.status, 200);
+        assert.equal(response.headers['content-length'], String(size));
+        assert.equal(response.body, undefined);
       }
     });
 
@@ -75,27 +75,27 @@ for (const [place, content] of [
     ];
     for (const [range, start, end] of ranges) {
       test(`${range} gets a 206 with that range`, async () => {
-        const answer = await ask(content(), { range });
-        assert.equal(answer.status, 206);
-        assert.equal(answer.headers['content-range'], `bytes ${start}-${end}/${size}`);
-        assert.equal(answer.headers['content-length'], String(end - start + 1));
-        assert.deepEqual(await bytesOf(answer), video.subarray(start, end + 1));
+        const response = await ask(content(), { range });
+        assert.equal(response.status, 206);
+        assert.equal(response.headers['content-range'], `bytes ${start}-${end}/${size}`);
+        assert.equal(response.headers['content-length'], String(end - start + 1));
+        assert.deepEqual(await bytesOf(response), video.subarray(start, end + 1));
       });
     }
 
     for (const range of ['bytes=100000-', 'bytes=100000-100001', 'bytes=-0']) {
       test(`${range} is outside the file and gets a 416`, async () => {
-        const answer = await ask(content(), { range });
-        assert.deepEqual([answer.status, answer.headers['content-range']], [416, `bytes */${size}`]);
-        assert.equal(answer.body, undefined);
+        const response = await ask(content(), { range });
+        assert.deepEqual([response.status, response.headers['content-range']], [416, `bytes */${size}`]);
+        assert.equal(response.body, undefined);
       });
     }
 
     for (const range of ['bytes=9-5', 'bytes=-', 'bytes=a-b', 'bytes=0-1,4-5', 'items=0-1', 'bytes 0-1', '']) {
       test(`"${range}" is not a single range and gets the whole file`, async () => {
-        const answer = await ask(content(), { range });
-        assert.equal(answer.status, 200);
-        assert.equal((await bytesOf(answer))?.length, size);
+        const response = await ask(content(), { range });
+        assert.equal(response.status, 200);
+        assert.equal((await bytesOf(response))?.length, size);
       });
     }
 
@@ -106,16 +106,16 @@ for (const [place, content] of [
         [`W/${etag}`, 200],
         ['Sat, 21 Nov 2026 05:00:00 GMT', 200],
       ] as const) {
-        const answer = await ask(content(), { range: 'bytes=0-0', 'if-range': condition });
-        assert.equal(answer.status, status, condition);
-        answer.body?.destroy();
+        const response = await ask(content(), { range: 'bytes=0-0', 'if-range': condition });
+        assert.equal(response.status, status, condition);
+        response.body?.destroy();
       }
     });
 
     test('a client that has the current version gets a 304', async () => {
       for (const condition of [etag, `W/${etag}`, `"a", ${etag}`, '*']) {
-        const answer = await ask(content(), { 'if-none-match': condition, range: 'bytes=0-0' });
-        assert.deepEqual([answer.status, answer.body, answer.headers.etag], [304, undefined, etag]);
+        const response = await ask(content(), { 'if-none-match': condition, range: 'bytes=0-0' });
+        assert.deepEqual([response.status, response.body, response.headers.etag], [304, undefined, etag]);
       }
       (await ask(content(), { 'if-none-match': '"other"' })).body?.destroy();
     });
@@ -139,10 +139,10 @@ test('a missing or changed file is reported as expired', async () => {
 describe('content proxied from the upstream', () => {
   let origin: Origin;
   let foreign: TestServer;
-  let answer: Parameters<typeof startOrigin>[0];
+  let listener: Parameters<typeof startOrigin>[0];
   let credentials: (string | undefined)[];
   before(async () => {
-    origin = await startOrigin((request, response) => answer(request, response));
+    origin = await startOrigin((request, response) => listener(request, response));
     foreign = await startHttps((request, response) => {
       credentials.push(request.headers.authorization);
       serve(video)(request, response);
@@ -153,7 +153,7 @@ describe('content proxied from the upstream', () => {
     await foreign.close();
   });
   beforeEach(() => {
-    answer = serve(video);
+    listener = serve(video);
     credentials = [];
     origin.seen.length = 0;
   });
@@ -161,7 +161,7 @@ describe('content proxied from the upstream', () => {
     ({ type: 'path', url: `${origin.url}${name}`, headers: { authorization: 'Bearer secret' } }) as const;
 
   test('the request carries the credential, and only known response headers are passed on', async () => {
-    answer = serve(video, { headers: { 'set-cookie': 'a=b', 'x-account': 'acme', 'content-type': 'video/webm' } });
+    listener = serve(video, { headers: { 'set-cookie': 'a=b', 'x-account': 'acme', 'content-type': 'video/webm' } });
     const result = await ask({ type: 'upstream', source: path() });
     assert.equal(result.status, 200);
     assert.deepEqual(result.headers, {
@@ -178,7 +178,7 @@ describe('content proxied from the upstream', () => {
   });
 
   test('another media type of the upstream is replaced by that of a video', async () => {
-    answer = serve(video, { headers: { 'content-type': 'text/html' } });
+    listener = serve(video, { headers: { 'content-type': 'text/html' } });
     const result = await ask({ type: 'upstream', source: path() });
     assert.equal(result.headers['content-type'], 'video/mp4');
     result.body?.destroy();
@@ -195,7 +195,7 @@ describe('content proxied from the upstream', () => {
 
   test('304 and 416 have no body', async () => {
     for (const status of [304, 416] as const) {
-      answer = (_request, response) => void response.writeHead(status, { 'content-range': `bytes */${size}` }).end();
+      listener = (_request, response) => void response.writeHead(status, { 'content-range': `bytes */${size}` }).end();
       const result = await ask({ type: 'upstream', source: path() }, { range: 'bytes=200000-' });
       assert.deepEqual([result.status, result.body], [status, undefined]);
     }
@@ -203,7 +203,7 @@ describe('content proxied from the upstream', () => {
 
   test('HEAD sends a GET, because signed URLs are valid for one method', async () => {
     const methods: (string | undefined)[] = [];
-    answer = (request, response) => {
+    listener = (request, response) => {
       methods.push(request.method);
       serve(video)(request, response);
     };
@@ -219,7 +219,7 @@ describe('content proxied from the upstream', () => {
   });
 
   test('an expired URL is renewed once', async () => {
-    answer = (request, response) => {
+    listener = (request, response) => {
       if (request.url === '/old') response.writeHead(403).end();
       else serve(video)(request, response);
     };
@@ -233,7 +233,7 @@ describe('content proxied from the upstream', () => {
 
   test('the response of an expired URL is closed before the new URL is requested', async () => {
     const closed = Promise.withResolvers<void>();
-    answer = (request, response) => {
+    listener = (request, response) => {
       if (request.url !== '/old') return serve(video)(request, response);
       response.on('close', closed.resolve);
       response.writeHead(403).write('and so on');
@@ -246,7 +246,7 @@ describe('content proxied from the upstream', () => {
   });
 
   test('a failing, unexpected or forbidden upstream makes the content unavailable', async () => {
-    answer = (_request, response) => void response.writeHead(500).end();
+    listener = (_request, response) => void response.writeHead(500).end();
     const sources: AssetSource[] = [
       path(),
       { type: 'path', url: 'http://127.0.0.1:1/', headers: {} },
@@ -260,7 +260,7 @@ describe('content proxied from the upstream', () => {
 
   test('a client that disconnects ends the upstream connection', async () => {
     const closed = Promise.withResolvers<void>();
-    answer = (_request, response) => {
+    listener = (_request, response) => {
       response.on('close', closed.resolve);
       response.writeHead(200).write(video);
     };
@@ -270,7 +270,7 @@ describe('content proxied from the upstream', () => {
 
   test('a slow client slows the upstream down', async () => {
     let sent = 0;
-    answer = async (_request, response) => {
+    listener = async (_request, response) => {
       response.writeHead(200);
       for (; sent < 400 && !response.destroyed; sent++) {
         if (!response.write(video)) await new Promise((drained) => response.once('drain', drained));

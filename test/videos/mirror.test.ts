@@ -21,17 +21,17 @@ const IDLE_MS = 300;
 const credential = { authorization: 'Bearer secret' };
 
 let origin: Origin;
-let answer: Parameters<typeof startOrigin>[0];
+let listener: Parameters<typeof startOrigin>[0];
 let kept: TestMirror;
 let clock: ManualClock;
 const source = (path = '/video') => ({ type: 'path', url: `${origin.url}${path}`, headers: credential }) as const;
 
 before(async () => {
-  origin = await startOrigin((request, response) => answer(request, response));
+  origin = await startOrigin((request, response) => listener(request, response));
 });
 after(() => origin.close());
 beforeEach(() => {
-  answer = serve(video);
+  listener = serve(video);
   clock = createManualClock(Date.now());
   kept = testMirror({ clock, limits: { idleMs: IDLE_MS, maxBytes: 1_000_000 } });
   origin.seen.length = 0;
@@ -100,13 +100,13 @@ describe('a video', () => {
     const umask = process.umask(0);
     try {
       const fresh = testMirror({ clock, limits: { idleMs: IDLE_MS, maxBytes: 1_000_000 } });
-      answer = (_request, response) => {
+      listener = (_request, response) => {
         response.writeHead(200, { 'content-length': video.length, etag: '"one"' }).write(video.subarray(0, 200_000));
         setTimeout(() => response.destroy(), 50);
       };
       await assert.rejects(fresh.keep(source()));
       assert.deepEqual(openPaths(fresh.folder), []);
-      answer = serve(video);
+      listener = serve(video);
       await fresh.keep(source());
       assert.deepEqual(openPaths(fresh.folder), []);
       assert.ok(readdirSync(join(fresh.folder, 'videos', TASK)).some((file) => file.endsWith('.mp4')));
@@ -117,7 +117,7 @@ describe('a video', () => {
   });
 
   test('can have no Content-Length', async () => {
-    answer = (_request, response) => void response.writeHead(200).end(video);
+    listener = (_request, response) => void response.writeHead(200).end(video);
     assert.equal((await kept.keep(source()))?.sha256, sha256);
   });
 
@@ -159,9 +159,9 @@ describe('a video that is not stored leaves no file', () => {
       /address/,
     ],
   };
-  for (const [title, [listener, reason]] of Object.entries(cases)) {
+  for (const [title, [next, reason]] of Object.entries(cases)) {
     test(title, async () => {
-      answer = listener;
+      listener = next;
       assert.equal(await kept.keep(source()), undefined);
       assert.deepEqual(kept.files(), []);
       assert.match(kept.reasons.join(), reason);
@@ -169,7 +169,7 @@ describe('a video that is not stored leaves no file', () => {
   }
 
   test('a Content-Length over the limit is refused before the first byte', async () => {
-    answer = (_request, response) => response.writeHead(200, { 'content-length': 1_000_001 }).flushHeaders();
+    listener = (_request, response) => response.writeHead(200, { 'content-length': 1_000_001 }).flushHeaders();
     assert.equal(await kept.keep(source()), undefined);
   });
 
@@ -199,7 +199,7 @@ describe('a video that is not stored leaves no file', () => {
 describe('failures that can succeed later', () => {
   test('the error of a refused URL names the status', async () => {
     for (const status of [403, 404, 410, 500]) {
-      answer = (_request, response) => void response.writeHead(status).end();
+      listener = (_request, response) => void response.writeHead(status).end();
       await assert.rejects(kept.keep(source()), { code: 'upstream_content_unavailable', upstreamStatus: status });
     }
     assert.deepEqual(kept.files(), []);
@@ -207,7 +207,7 @@ describe('failures that can succeed later', () => {
 
   test('the body of an unexpected response is not read', async () => {
     const closed = Promise.withResolvers<void>();
-    answer = (_request, response) => {
+    listener = (_request, response) => {
       response.on('close', closed.resolve);
       response.writeHead(500).write('and so on');
     };
@@ -216,9 +216,9 @@ describe('failures that can succeed later', () => {
   });
 
   test('an interrupted body is resumed where it stopped, also at a new URL', async () => {
-    answer = serve(video, { until: 100_000 });
+    listener = serve(video, { until: 100_000 });
     await assert.rejects(keepUntilSilent(100_000, '/old'), GatewayError);
-    answer = serve(video);
+    listener = serve(video);
     assert.equal((await kept.keep(source('/fresh')))?.sha256, sha256);
     assert.deepEqual(
       origin.seen.map(({ path, headers }) => [path, headers.range, headers['if-range']]),
@@ -230,19 +230,19 @@ describe('failures that can succeed later', () => {
   });
 
   test('a body interrupted at a URL that then returns 403 is resumed at the next URL', async () => {
-    answer = serve(video, { until: 100_000 });
+    listener = serve(video, { until: 100_000 });
     await assert.rejects(keepUntilSilent(100_000));
-    answer = (_request, response) => void response.writeHead(403).end();
+    listener = (_request, response) => void response.writeHead(403).end();
     await assert.rejects(kept.keep(source()), { upstreamStatus: 403 });
-    answer = serve(video);
+    listener = serve(video);
     assert.equal((await kept.keep(source()))?.sha256, sha256);
     assert.equal(origin.seen.at(-1)?.headers.range, 'bytes=100000-');
   });
 
   test('another version is downloaded from the start', async () => {
-    answer = serve(makeVideo(300_000), { until: 100_000 });
+    listener = serve(makeVideo(300_000), { until: 100_000 });
     await assert.rejects(keepUntilSilent(100_000));
-    answer = serve(video, { etag: '"v2"' });
+    listener = serve(video, { etag: '"v2"' });
     assert.equal((await kept.keep(source()))?.sha256, sha256);
   });
 
@@ -252,11 +252,11 @@ describe('failures that can succeed later', () => {
       { etag: '"v1"', 'content-range': `bytes 99999-299999/300000` },
       { etag: '"v1"', 'content-range': `bytes 100000-299998/299999` },
     ]) {
-      answer = serve(video, { until: 100_000 });
+      listener = serve(video, { until: 100_000 });
       await assert.rejects(keepUntilSilent(100_000));
-      answer = (_request, response) => void response.writeHead(206, wrong).end(video.subarray(100_000));
+      listener = (_request, response) => void response.writeHead(206, wrong).end(video.subarray(100_000));
       await assert.rejects(kept.keep(source()), { upstreamStatus: 206 });
-      answer = serve(video);
+      listener = serve(video);
       assert.equal((await kept.keep(source()))?.sha256, sha256);
       assert.equal(origin.seen.at(-1)?.headers.range, undefined);
       await kept.mirror.erase({ id: TASK, owner: 'o' }, []);
@@ -264,7 +264,7 @@ describe('failures that can succeed later', () => {
   });
 
   test('a download without a validator is not resumed', async () => {
-    answer = (_request, response) => {
+    listener = (_request, response) => {
       response.writeHead(200, { 'content-length': video.length });
       response.write(video.subarray(0, 100_000), () => setImmediate(() => response.destroy()));
     };
@@ -273,27 +273,27 @@ describe('failures that can succeed later', () => {
   });
 
   test('a damaged checkpoint restarts the download', async () => {
-    answer = serve(video, { until: 100_000 });
+    listener = serve(video, { until: 100_000 });
     await assert.rejects(keepUntilSilent(100_000));
     writeFileSync(join(kept.folder, 'videos', TASK, '0.part.json'), '{"bytes":100');
-    answer = serve(video);
+    listener = serve(video);
     assert.equal((await kept.keep(source()))?.sha256, sha256);
     assert.equal(origin.seen.at(-1)?.headers.range, undefined);
   });
 
   test('a silent server times out, before its response and during the body', async () => {
     for (const silent of [() => {}, serve(video, { until: 0 })] satisfies Parameters<typeof startOrigin>[0][]) {
-      answer = silent;
+      listener = silent;
       await assert.rejects(keepUntilSilent(0), GatewayError);
     }
-    answer = (_request, response) =>
+    listener = (_request, response) =>
       void response.writeHead(200, { 'content-length': 1000 }).write(video.subarray(0, 100));
     await assert.rejects(keepUntilSilent(100), { outcome: 'timeout' });
   });
 
   test('a slow server ends at the total timeout', async () => {
     const impatient = testMirror({ clock, folder: kept.folder, limits: { idleMs: 1000, totalMs: 300 } });
-    answer = (_request, response) => {
+    listener = (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 }).write(video.subarray(0, 100));
       const drip = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(drip));
@@ -309,13 +309,13 @@ describe('failures that can succeed later', () => {
   test('an abort keeps the received bytes and rejects with its reason', async () => {
     const stop = new AbortController();
     const reason = new Error('stopping');
-    answer = serve(video, { until: 200_000 });
+    listener = serve(video, { until: 200_000 });
     const saving = kept.mirror.save({ id: TASK, owner: 'o' }, 0, source(), stop.signal);
     const refused = assert.rejects(saving, (thrown) => thrown === reason);
     await arrival(200_000);
     stop.abort(reason);
     await refused;
-    answer = serve(video);
+    listener = serve(video);
     assert.equal((await kept.keep(source()))?.sha256, sha256);
     assert.equal(origin.seen.at(-1)?.headers.range, 'bytes=200000-');
   });
@@ -338,7 +338,7 @@ describe('the credential is sent only to the origin of the provider', () => {
   const elsewhere = (path: string) => `https://media.example.com:${foreign.port}${path}`;
 
   test('a redirect to the same origin gets it', async () => {
-    answer = (request, response) => {
+    listener = (request, response) => {
       if (request.url === '/video') response.writeHead(307, { location: '/elsewhere' }).end();
       else serve(video)(request, response);
     };
@@ -350,13 +350,13 @@ describe('the credential is sent only to the origin of the provider', () => {
   });
 
   test('a redirect to another origin does not get it', async () => {
-    answer = (_request, response) => void response.writeHead(302, { location: elsewhere('/x') }).end();
+    listener = (_request, response) => void response.writeHead(302, { location: elsewhere('/x') }).end();
     assert.equal((await kept.keep(source()))?.sha256, sha256);
     assert.deepEqual(heard, [undefined]);
   });
 
   test('a redirect back from another origin does not get it', async () => {
-    answer = (_request, response) => void response.writeHead(302, { location: elsewhere('/back') }).end();
+    listener = (_request, response) => void response.writeHead(302, { location: elsewhere('/back') }).end();
     assert.equal(await kept.keep(source()), undefined);
     assert.deepEqual(heard, [undefined]);
     assert.equal(origin.seen.length, 1);
@@ -377,7 +377,7 @@ describe('the credential is sent only to the origin of the provider', () => {
       `https://localhost:${foreign.port}/x`,
       'file:///etc/passwd',
     ]) {
-      answer = (_request, response) => void response.writeHead(302, { location }).end();
+      listener = (_request, response) => void response.writeHead(302, { location }).end();
       assert.equal(await strict.keep(source()), undefined, location);
       assert.equal(await strict.keep({ type: 'url', url: location }), undefined, location);
     }

@@ -74,7 +74,7 @@ const NOISE: Record<string, Reply[]> = {
 };
 
 for (const [name, replies] of Object.entries(NOISE)) {
-  test(`20 answers in a row that are ${name} end no task`, async (context) => {
+  test(`20 responses in a row that are ${name} end no task`, async (context) => {
     const rig = await createRig(context);
     rig.upstream.onPoll = (before) => (before < 20 ? (replies[before % replies.length] as Reply) : completed());
     const { id } = await rig.create();
@@ -163,7 +163,7 @@ test('follow-up calls are limited', async (context) => {
   const follow = (path: string) => ({
     method: 'GET' as const,
     path,
-    read: (answer: { body: unknown }) => answer.body as never,
+    read: (response: { body: unknown }) => response.body as never,
   });
   const video = {
     ...scriptedApi,

@@ -1,4 +1,4 @@
-/** An upstream over real HTTP that behaves as a test says, and the adapter that speaks with it: its answers are results as they stand. */
+/** An upstream over real HTTP that behaves as a test says, and the adapter that speaks with it: its responses are results as they stand. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import type { Provider } from '../../src/core/provider.ts';
 import type { VideoApi, VideoResponse } from '../../src/core/video.ts';
 import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 
-/** A JSON answer, raw bytes, or a connection that breaks before or after the task exists. */
+/** A JSON response, raw bytes, or a connection that breaks before or after the task exists. */
 export type Reply =
   | { status?: number; json?: Json; raw?: string; headers?: Record<string, string>; after?: number }
   | 'reset';
@@ -78,14 +78,14 @@ export async function startUpstream(context: TestContext): Promise<ScriptedUpstr
     sockets.add(request.socket);
     let text = '';
     for await (const chunk of request) text += chunk;
-    const reply = answer(request.method ?? '', request.url ?? '', { text, key: request.headers.authorization });
+    const reply = replyTo(request.method ?? '', request.url ?? '', { text, key: request.headers.authorization });
     if (reply === 'reset') return void request.socket.destroy();
     if (reply.after) await delay(reply.after);
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     response.end(reply.raw ?? (reply.json === undefined ? '' : JSON.stringify(reply.json)));
   }
 
-  function answer(method: string, url: string, { text, key }: { text: string; key: string | undefined }): Reply {
+  function replyTo(method: string, url: string, { text, key }: { text: string; key: string | undefined }): Reply {
     const [, , id = '', verb] = url.split(/[/?=]/);
     if (url.startsWith('/media/')) return upstream.onMedia(url);
     if (url.startsWith('/videos?attempt')) return upstream.onFind(verb ?? '');
@@ -119,13 +119,13 @@ export const scriptedApi: VideoApi = {
     method: 'POST',
     path: '/videos',
     body: { attemptId, prompt: request.prompt },
-    read: (answer) =>
-      answer.status < 400
-        ? typed(answer)
+    read: (response) =>
+      response.status < 400
+        ? typed(response)
         : {
             type: 'rejected',
-            error: { code: 'upstream_rejected', message: `Refused with ${answer.status}.` },
-            retryable: answer.status === 429 || answer.status === 402,
+            error: { code: 'upstream_rejected', message: `Refused with ${response.status}.` },
+            retryable: response.status === 429 || response.status === 402,
           },
   }),
   poll: ({ id }) => ({ method: 'GET', path: `/videos/${id}`, read: typed }),

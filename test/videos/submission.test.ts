@@ -29,7 +29,7 @@ for (const [name, addressOf] of Object.entries(UNREACHABLE)) {
   });
 }
 
-/** Answers after which nobody knows whether the task exists. */
+/** Responses after which nobody knows whether the task exists. */
 const UNCLEAR: Record<string, Reply> = {
   'a connection that breaks': 'reset',
   'a 502': { status: 502 },

@@ -1,4 +1,4 @@
-/** What an answer may take of the gateway's memory. */
+/** Memory limits of responses. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,17 +31,17 @@ function send({ receiver }: { receiver: UpstreamReceiver }, mebibytes: number): 
 }
 
 const bodyOf = async ({ outcome }: { outcome: Promise<RawOutcome> }) => {
-  const { type, ...answer } = await outcome;
-  return type === 'answered' && 'body' in answer ? answer.body : type;
+  const { type, ...response } = await outcome;
+  return type === 'response' && 'body' in response ? response.body : type;
 };
 
-test('an answer above 200 MiB is discarded', async () => {
+test('a response above 200 MiB is discarded', async () => {
   const large = open();
   send(large, 208);
   assert.equal(await bodyOf(large), 'too-large');
 });
 
-test('large answers share a buffer of 256 MiB and release it; small ones are not limited', async () => {
+test('large responses share a buffer of 256 MiB and release it; small ones are not limited', async () => {
   const [one, other] = [open(), open()];
   send(one, 160);
   send(other, 112);

@@ -1,12 +1,12 @@
 /** Cancellation by DELETE, for upstreams where DELETE also erases finished tasks with their videos. */
 
 import type { CancelResult, PollResult, VideoCall, VideoResponse } from '../../core/video.ts';
-import { cancelResult } from './answer.ts';
+import { cancelResult } from './response.ts';
 
 interface DeleteCancellation {
   /** Path and reader of the status query. */
   statePath: string;
-  read(answer: VideoResponse): PollResult;
+  read(response: VideoResponse): PollResult;
   /** Path of the DELETE. */
   path: string;
   headers?: Record<string, string>;
@@ -20,8 +20,8 @@ export function cancelByDelete(deletion: DeleteCancellation): VideoCall<CancelRe
     method: 'GET',
     path: deletion.statePath,
     headers: deletion.headers,
-    read: (answer) => {
-      const { type } = deletion.read(answer);
+    read: (response) => {
+      const { type } = deletion.read(response);
       if (type === 'unreadable' || type === 'unknown') return { type: 'unreadable' };
       if (!deletion.cancellableStates.includes(type)) return { type: 'too-late' };
       const { path, headers } = deletion;

@@ -9,6 +9,8 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   amountOf,
   cancelResult,
@@ -20,9 +22,7 @@ import {
   submitResult,
   textOf,
   urlOf,
-} from './answer.ts';
-import { refuseMixedRoles } from './mixed-roles.ts';
-import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+} from './response.ts';
 
 const SYNTHESIS_PATH = '/api/v1/services/aigc/video-generation/video-synthesis';
 const TASKS_PATH = '/api/v1/tasks';
@@ -78,7 +78,7 @@ export const dashscope: VideoApi = {
     path: SYNTHESIS_PATH,
     headers: { 'x-dashscope-async': 'enable' },
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.output?.task_id),
+    read: (response) => submitResult(response, response.body?.output?.task_id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readOutput }),
   cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancelResult }),
@@ -135,9 +135,9 @@ function tiersOf(request: VideoRequest): Record<string, Json> {
   return { resolution: request.resolution?.toUpperCase(), ratio: request.aspectRatio };
 }
 
-function readOutput(answer: VideoResponse): PollResult {
-  if (!isSuccess(answer)) return failedPollResult(answer);
-  const { output, usage } = answer.body ?? {};
+function readOutput(response: VideoResponse): PollResult {
+  if (!isSuccess(response)) return failedPollResult(response);
+  const { output, usage } = response.body ?? {};
   if (output?.task_status === TASK_NOT_FOUND) return { type: 'lost' };
   return pollResult({
     statuses: STATUSES,

@@ -1,8 +1,8 @@
-/** Numeric error codes, often in answers with status 200. */
+/** Numeric error codes, often in responses with status 200. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { SubmitResult, TaskErrorCode } from '../../core/video.ts';
-import { failureOf } from './answer.ts';
+import { failureOf } from './response.ts';
 
 /** `retryable`: temporary, such as payment, quota or rate limits. `unclear`: server error; a task may exist. */
 export type ErrorMeaning = { code: TaskErrorCode; retryable?: boolean } | 'unclear';

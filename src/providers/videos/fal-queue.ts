@@ -9,6 +9,7 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   amountOf,
   cancelResult,
@@ -22,8 +23,7 @@ import {
   submitResult,
   textOf,
   urlOf,
-} from './answer.ts';
-import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+} from './response.ts';
 
 const STATUSES: StatusMap = new Map([
   ['in_queue', 'queued'],
@@ -56,12 +56,12 @@ export const falQueue: VideoApi = {
     method: 'POST',
     path: pathOf(request.model),
     body: bodyOf(request),
-    read: (answer) => readSubmission(answer, appOf(request.model)),
+    read: (response) => readSubmission(response, appOf(request.model)),
   }),
   poll: (ref) => ({
     method: 'GET',
     path: `${taskPath(ref)}/status`,
-    read: (answer) => readStatus(answer, taskPath(ref)),
+    read: (response) => readStatus(response, taskPath(ref)),
   }),
   cancel: (ref) => ({ method: 'PUT', path: `${taskPath(ref)}/cancel`, read: readCancellation }),
 };
@@ -110,15 +110,15 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readSubmission(answer: VideoResponse, app: string): SubmitResult {
-  const result = submitResult(answer, answer.body?.request_id);
+function readSubmission(response: VideoResponse, app: string): SubmitResult {
+  const result = submitResult(response, response.body?.request_id);
   return result.type === 'accepted' ? { type: 'accepted', ref: { app, ...result.ref } } : result;
 }
 
 /** A failed request is also `COMPLETED`; its result, or an `error` beside the status, tells. */
-function readStatus(answer: VideoResponse, path: string): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readStatus(response: VideoResponse, path: string): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   if (textOf(body?.status)?.toUpperCase() === 'COMPLETED' && !body.error) {
     return { type: 'follow', call: { method: 'GET', path, read: readResult } };
   }
@@ -152,6 +152,6 @@ function readResult({ status, body, headers }: VideoResponse): PollResult {
   return { type: 'completed', assets, ...present({ seconds: amountOf(body?.video?.duration) }) };
 }
 
-function readCancellation(answer: VideoResponse): CancelResult {
-  return idOf(answer.body?.status) === 'ALREADY_COMPLETED' ? { type: 'too-late' } : cancelResult(answer);
+function readCancellation(response: VideoResponse): CancelResult {
+  return idOf(response.body?.status) === 'ALREADY_COMPLETED' ? { type: 'too-late' } : cancelResult(response);
 }

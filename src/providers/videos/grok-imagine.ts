@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { withoutEnd } from '../../core/text.ts';
 import type { PollResult, VideoApi, VideoRequest, VideoResponse } from '../../core/video.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   amountOf,
   failedPollResult,
@@ -14,8 +15,7 @@ import {
   type StatusMap,
   submitResult,
   urlOf,
-} from './answer.ts';
-import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+} from './response.ts';
 
 const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],
@@ -45,7 +45,7 @@ export const grokImagine: VideoApi = {
     method: 'POST',
     path: referencesOf(request, 'video').length > 0 ? '/videos/edits' : '/videos/generations',
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.request_id),
+    read: (response) => submitResult(response, response.body?.request_id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: `/videos/${encodeURIComponent(id)}`, read: readVideo }),
 };
@@ -67,9 +67,9 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readVideo(answer: VideoResponse): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return refusal(answer);
+function readVideo(response: VideoResponse): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return refusal(response);
   const video = body?.video;
   const url = urlOf(video?.url);
   const charge = present({ seconds: amountOf(video?.duration), cost: costOf(body?.usage?.cost_in_usd_ticks) });
@@ -77,7 +77,7 @@ function readVideo(answer: VideoResponse): PollResult {
     return { type: 'failed', error: failureOf({ code: 'moderation' }, 'content_policy_violation'), ...charge };
   }
   const status = body?.status ?? (url === undefined ? undefined : 'done');
-  if (status === undefined && answer.status === 202) return runningResult(body?.progress);
+  if (status === undefined && response.status === 202) return runningResult(body?.progress);
   return pollResult({
     statuses: STATUSES,
     status,
@@ -88,12 +88,12 @@ function readVideo(answer: VideoResponse): PollResult {
   });
 }
 
-/** A video blocked by the content filter is an error answer to the poll. */
-function refusal(answer: VideoResponse): PollResult {
-  const error = failureOf(answer.body, 'upstream_error');
-  return error.code === 'content_policy_violation' && answer.status < 500
+/** A video blocked by the content filter is an error response to the poll. */
+function refusal(response: VideoResponse): PollResult {
+  const error = failureOf(response.body, 'upstream_error');
+  return error.code === 'content_policy_violation' && response.status < 500
     ? { type: 'failed', error }
-    : failedPollResult(answer);
+    : failedPollResult(response);
 }
 
 function costOf(ticks: Json): string | undefined {

@@ -11,6 +11,9 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { type ErrorMeaning, resultOfErrorCode } from './error-codes.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   amountOf,
   failedPollResult,
@@ -21,10 +24,7 @@ import {
   type StatusMap,
   submitResult,
   urlOf,
-} from './answer.ts';
-import { type ErrorMeaning, resultOfErrorCode } from './error-codes.ts';
-import { refuseMixedRoles } from './mixed-roles.ts';
-import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+} from './response.ts';
 import { searchTasks } from './task-search.ts';
 
 type Kind = 'text2video' | 'image2video' | 'multi-image2video' | 'omni-video';
@@ -79,13 +79,13 @@ export const kling: VideoApi = {
     method: 'POST',
     path: pathOf(kindOf(request)),
     body: bodyOf(request, attemptId),
-    read: (answer) => readSubmission(answer, kindOf(request)),
+    read: (response) => readSubmission(response, kindOf(request)),
   }),
-  poll: ({ kind, id }) => ({ method: 'GET', path: pathOf(kind, id), read: readTaskAnswer }),
+  poll: ({ kind, id }) => ({ method: 'GET', path: pathOf(kind, id), read: readTaskResponse }),
   find: (lost) => ({
     method: 'GET',
     path: `${pathOf(kindOf(lost.request))}?pageNum=1&pageSize=${PAGE_SIZE}`,
-    read: (answer) => findTask(lost, answer),
+    read: (response) => findTask(lost, response),
   }),
 };
 
@@ -148,15 +148,15 @@ function urlOrBase64({ url, data }: VideoInput): string | undefined {
   return url ?? data;
 }
 
-function readSubmission(answer: VideoResponse, kind: Kind): SubmitResult {
-  const { code, message, data } = answer.body ?? {};
-  const result = resultOfErrorCode(code, message, ERROR_CODES) ?? submitResult(answer, data?.task_id);
+function readSubmission(response: VideoResponse, kind: Kind): SubmitResult {
+  const { code, message, data } = response.body ?? {};
+  const result = resultOfErrorCode(code, message, ERROR_CODES) ?? submitResult(response, data?.task_id);
   return result.type === 'accepted' ? { type: 'accepted', ref: { kind, ...result.ref } } : result;
 }
 
-function readTaskAnswer(answer: VideoResponse): PollResult {
-  const { code, data } = answer.body ?? {};
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readTaskResponse(response: VideoResponse): PollResult {
+  const { code, data } = response.body ?? {};
+  if (!isSuccess(response)) return failedPollResult(response);
   if (code !== undefined && code !== 0) return { type: 'unreadable' };
   const listed: Json = data?.task_result?.videos;
   const videos: Json[] = Array.isArray(listed) ? listed : [];

@@ -9,10 +9,10 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
-import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, urlOf } from './answer.ts';
 import { cancelByDelete } from './cancel-by-delete.ts';
 import { unixSecondsOf } from './dates.ts';
 import { frameOf, inputUrl, present } from './request.ts';
+import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, urlOf } from './response.ts';
 import { searchTasks } from './task-search.ts';
 
 const STATUSES: StatusMap = new Map([
@@ -30,7 +30,7 @@ export const luma: VideoApi = {
     method: 'POST',
     path: '/generations/video',
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.id),
+    read: (response) => submitResult(response, response.body?.id),
   }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readGeneration }),
   cancel: ({ id }) =>
@@ -38,7 +38,7 @@ export const luma: VideoApi = {
   find: (lost) => ({
     method: 'GET',
     path: `/generations?limit=${PAGE_SIZE}&offset=0`,
-    read: (answer) => findTask(lost, answer),
+    read: (response) => findTask(lost, response),
   }),
 };
 
@@ -68,9 +68,9 @@ function keyframesOf(request: VideoRequest): Json {
   return present({ frame0: frame('first_frame'), frame1: frame('last_frame') });
 }
 
-function readGeneration(answer: VideoResponse): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readGeneration(response: VideoResponse): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   return pollResult({
     statuses: STATUSES,
     status: body?.state,

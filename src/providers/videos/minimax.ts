@@ -1,4 +1,4 @@
-/** MiniMax H3 and later: requests with content parts, numeric error codes in answers with status 200. */
+/** MiniMax H3 and later: requests with content parts, numeric error codes in responses with status 200. */
 
 import type { Json } from '../../core/json/json.ts';
 import type {
@@ -9,6 +9,10 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { type ErrorMeaning, resultOfErrorCode } from './error-codes.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
+import { mediaPart, present } from './request.ts';
 import {
   amountOf,
   failedPollResult,
@@ -18,11 +22,7 @@ import {
   type StatusMap,
   submitResult,
   urlOf,
-} from './answer.ts';
-import { cancelByDelete } from './cancel-by-delete.ts';
-import { type ErrorMeaning, resultOfErrorCode } from './error-codes.ts';
-import { refuseMixedRoles } from './mixed-roles.ts';
-import { mediaPart, present } from './request.ts';
+} from './response.ts';
 
 const TASKS_PATH = '/v2/video_generation';
 const QUERY_PATH = '/v2/query/video_generation';
@@ -55,13 +55,13 @@ const ERROR_CODES: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMean
 export const minimax: VideoApi = {
   checkRequest: refuseMixedRoles,
   submit: (request) => ({ method: 'POST', path: TASKS_PATH, body: bodyOf(request), read: readSubmission }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(QUERY_PATH, id), read: readTaskAnswer }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(QUERY_PATH, id), read: readTaskResponse }),
   /** DELETE cancels a queued task, is refused for a running one, and erases a finished one. */
   cancel: ({ id }) =>
     cancelByDelete({
       statePath: pathOf(QUERY_PATH, id),
       path: pathOf(TASKS_PATH, id),
-      read: readTaskAnswer,
+      read: readTaskResponse,
       cancellableStates: ['queued'],
     }),
 };
@@ -87,14 +87,14 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readSubmission(answer: VideoResponse): SubmitResult {
-  const { status_code: number, status_msg: message } = answer.body?.base_resp ?? {};
-  return resultOfErrorCode(number, message, ERROR_CODES) ?? submitResult(answer, answer.body?.task_id);
+function readSubmission(response: VideoResponse): SubmitResult {
+  const { status_code: number, status_msg: message } = response.body?.base_resp ?? {};
+  return resultOfErrorCode(number, message, ERROR_CODES) ?? submitResult(response, response.body?.task_id);
 }
 
-function readTaskAnswer(answer: VideoResponse): PollResult {
-  const task = answer.body?.task;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readTaskResponse(response: VideoResponse): PollResult {
+  const task = response.body?.task;
+  if (!isSuccess(response)) return failedPollResult(response);
   return pollResult({
     statuses: STATUSES,
     status: task?.status,

@@ -10,6 +10,7 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { inputUrl, mediaFields, present } from './request.ts';
 import {
   amountOf,
   cancelResult,
@@ -22,8 +23,7 @@ import {
   textOf,
   urlOf,
   usdOf,
-} from './answer.ts';
-import { inputUrl, mediaFields, present } from './request.ts';
+} from './response.ts';
 import { searchTasks } from './task-search.ts';
 
 /** new-api reports `not_start` and `unknown` until it has queried its own upstream. */
@@ -53,13 +53,13 @@ export const openaiVideos: VideoApi = {
     // Servers that support the header create one task for repeated requests.
     headers: { 'idempotency-key': attemptId },
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.id),
+    read: (response) => submitResult(response, response.body?.id),
   }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readVideo(answer, id) }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (response) => readVideo(response, id) }),
   find: (lost) => ({
     method: 'GET',
     path: '/videos?limit=100&order=desc',
-    read: (answer) => searchTasks(answer.body?.data, taskSearch(lost, answer)),
+    read: (response) => searchTasks(response.body?.data, taskSearch(lost, response)),
   }),
 };
 
@@ -106,9 +106,9 @@ function multipartBody(fields: Record<string, Json>, { data = '', mime }: VideoI
   return made;
 }
 
-function readVideo(answer: VideoResponse, id: string): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readVideo(response: VideoResponse, id: string): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   return pollResult({
     statuses: STATUSES,
     status: body?.status,

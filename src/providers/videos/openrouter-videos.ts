@@ -1,8 +1,8 @@
 /** OpenRouter video API. */
 
 import type { PollResult, VideoApi, VideoAsset, VideoRequest, VideoResponse } from '../../core/video.ts';
-import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, usdOf } from './answer.ts';
 import { mediaFields, present } from './request.ts';
+import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, usdOf } from './response.ts';
 
 const STATUSES: StatusMap = new Map([
   ['pending', 'queued'],
@@ -22,9 +22,9 @@ export const openrouterVideos: VideoApi = {
     method: 'POST',
     path: '/videos',
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.id),
+    read: (response) => submitResult(response, response.body?.id),
   }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (answer) => readVideo(answer, id) }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: (response) => readVideo(response, id) }),
 };
 
 function pathOf(id: string): string {
@@ -48,9 +48,9 @@ function bodyOf(request: VideoRequest) {
   });
 }
 
-function readVideo(answer: VideoResponse, id: string): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readVideo(response: VideoResponse, id: string): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   return pollResult({
     statuses: STATUSES,
     status: body?.status,

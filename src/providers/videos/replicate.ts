@@ -3,6 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoApi, VideoRequest, VideoResponse } from '../../core/video.ts';
+import { unixSecondsOf } from './dates.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   cancelResult,
   failedPollResult,
@@ -13,9 +15,7 @@ import {
   submitResult,
   textOf,
   urlOf,
-} from './answer.ts';
-import { unixSecondsOf } from './dates.ts';
-import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+} from './response.ts';
 import { searchTasks } from './task-search.ts';
 
 /** `aborted`: expired before it started; unlike a canceled task it is not charged. */
@@ -53,10 +53,10 @@ const DIALECTS: readonly (readonly [model: RegExp, dialect: Partial<Dialect>])[]
 ];
 
 export const replicate: VideoApi = {
-  submit: (request) => ({ ...creation(request), read: (answer) => submitResult(answer, answer.body?.id) }),
+  submit: (request) => ({ ...creation(request), read: (response) => submitResult(response, response.body?.id) }),
   poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readPrediction }),
   cancel: ({ id }) => ({ method: 'POST', path: `${pathOf(id)}/cancel`, read: cancelResult }),
-  find: (lost) => ({ method: 'GET', path: '/predictions', read: (answer) => findTask(lost, answer) }),
+  find: (lost) => ({ method: 'GET', path: '/predictions', read: (response) => findTask(lost, response) }),
 };
 
 function pathOf(id: string): string {
@@ -94,9 +94,9 @@ function inputOf(request: VideoRequest, name: string): Record<string, Json> {
   });
 }
 
-function readPrediction(answer: VideoResponse): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readPrediction(response: VideoResponse): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   return pollResult({
     statuses: STATUSES,
     status: body?.status,

@@ -2,6 +2,9 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { PollResult, TaskErrorCode, VideoApi, VideoInput, VideoRequest, VideoResponse } from '../../core/video.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
+import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   amountOf,
   failedPollResult,
@@ -13,10 +16,7 @@ import {
   textOf,
   urlOf,
   usdOf,
-} from './answer.ts';
-import { cancelByDelete } from './cancel-by-delete.ts';
-import { refuseMixedRoles } from './mixed-roles.ts';
-import { frameOf, inputUrl, present, referencesOf } from './request.ts';
+} from './response.ts';
 
 const STATUSES: StatusMap = new Map([
   ['pending', 'queued'],
@@ -37,14 +37,14 @@ export const runway: VideoApi = {
     method: 'POST',
     path: request.frames.length > 0 ? '/v1/image_to_video' : '/v1/text_to_video',
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.id),
+    read: (response) => submitResult(response, response.body?.id),
   }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskAnswer }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskResponse }),
   cancel: ({ id }) =>
     cancelByDelete({
       statePath: pathOf(id),
       path: pathOf(id),
-      read: readTaskAnswer,
+      read: readTaskResponse,
       cancellableStates: ['queued', 'running'],
     }),
 };
@@ -87,9 +87,9 @@ function listOf(request: VideoRequest, type: 'image' | 'video' | 'audio', entry:
   return inputs.length === 0 ? undefined : inputs.map((input) => entry(inputUrl(input)));
 }
 
-function readTaskAnswer(answer: VideoResponse): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readTaskResponse(response: VideoResponse): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   const share = amountOf(body?.progress);
   return pollResult({
     statuses: STATUSES,

@@ -9,6 +9,9 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { cancelByDelete } from './cancel-by-delete.ts';
+import { refuseMixedRoles } from './mixed-roles.ts';
+import { mediaPart, present } from './request.ts';
 import {
   amountOf,
   failedPollResult,
@@ -18,10 +21,7 @@ import {
   type StatusMap,
   submitResult,
   urlOf,
-} from './answer.ts';
-import { cancelByDelete } from './cancel-by-delete.ts';
-import { refuseMixedRoles } from './mixed-roles.ts';
-import { mediaPart, present } from './request.ts';
+} from './response.ts';
 import { searchTasks } from './task-search.ts';
 
 const TASKS_PATH = '/contents/generations/tasks';
@@ -43,16 +43,16 @@ export const seedance: VideoApi = {
     method: 'POST',
     path: TASKS_PATH,
     body: bodyOf(request),
-    read: (answer) => submitResult(answer, answer.body?.id),
+    read: (response) => submitResult(response, response.body?.id),
   }),
-  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskAnswer }),
+  poll: ({ id }) => ({ method: 'GET', path: pathOf(id), read: readTaskResponse }),
   /** DELETE cancels a queued task, but erases a finished one with its video. */
   cancel: ({ id }) =>
-    cancelByDelete({ statePath: pathOf(id), path: pathOf(id), read: readTaskAnswer, cancellableStates: ['queued'] }),
+    cancelByDelete({ statePath: pathOf(id), path: pathOf(id), read: readTaskResponse, cancellableStates: ['queued'] }),
   find: (lost) => ({
     method: 'GET',
     path: `${TASKS_PATH}?page_num=1&page_size=${PAGE_SIZE}${tierOf(lost.request) === 'flex' ? '&filter.service_tier=flex' : ''}`,
-    read: (answer) => searchTasks(answer.body?.items, taskSearch(lost, answer)),
+    read: (response) => searchTasks(response.body?.items, taskSearch(lost, response)),
   }),
 };
 
@@ -83,9 +83,9 @@ function bodyOf(request: VideoRequest): Json {
   });
 }
 
-function readTaskAnswer(answer: VideoResponse): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readTaskResponse(response: VideoResponse): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   return pollResult({
     statuses: STATUSES,
     status: body?.status,

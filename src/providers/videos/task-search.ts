@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission } from '../../core/video.ts';
-import { amountOf, idOf } from './answer.ts';
+import { amountOf, idOf } from './response.ts';
 
 /** Maximum time by which the upstream's clock may be behind. */
 const CLOCK_SKEW_SECONDS = 30;

@@ -11,6 +11,7 @@ import type {
   VideoRequest,
   VideoResponse,
 } from '../../core/video.ts';
+import { frameOf, present, referencesOf } from './request.ts';
 import {
   amountOf,
   failedPollResult,
@@ -21,8 +22,7 @@ import {
   submitResult,
   textOf,
   urlOf,
-} from './answer.ts';
-import { frameOf, present, referencesOf } from './request.ts';
+} from './response.ts';
 
 /** Duration required for a last frame or references. */
 const FIXED_DURATION_SECONDS = 8;
@@ -84,15 +84,15 @@ function parametersOf(request: VideoRequest): Json {
   });
 }
 
-function readSubmission(answer: VideoResponse): SubmitResult {
-  const name = textOf(answer.body?.name);
+function readSubmission(response: VideoResponse): SubmitResult {
+  const name = textOf(response.body?.name);
   const safe = name?.split('/').every((part) => idOf(part) !== undefined);
-  return submitResult(answer, safe ? name : undefined);
+  return submitResult(response, safe ? name : undefined);
 }
 
-function readOperation(answer: VideoResponse): PollResult {
-  const { body } = answer;
-  if (!isSuccess(answer)) return failedPollResult(answer);
+function readOperation(response: VideoResponse): PollResult {
+  const { body } = response;
+  if (!isSuccess(response)) return failedPollResult(response);
   if (body?.done !== true) return textOf(body?.name) === undefined ? { type: 'unreadable' } : runningResult();
   if (body.error) return { type: 'failed', error: failureOf(body, errorCodeOf(body.error.code)) };
   const made = body.response?.generateVideoResponse ?? body.response;

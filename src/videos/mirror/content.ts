@@ -6,11 +6,11 @@ import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { MirroredFile } from '../../records/video-task.ts';
 import type { AssetSource } from '../mirror.ts';
-import { type ContentAnswer, type ContentRequest, contentHeaders, headerOf } from './answer.ts';
 import { type ByteRange, type MediaStore, nameIn } from './media-store.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { openRemote } from './proxy.ts';
 import { matchesEtag, parseRange } from './range.ts';
+import { type ContentRequest, type ContentResponse, contentHeaders, headerOf } from './response.ts';
 import type { DownloadClients } from './source.ts';
 
 /** `refresh` queries the upstream for a new URL if the old one has expired. */
@@ -19,7 +19,7 @@ export type Content =
   | { type: 'upstream'; source: AssetSource; refresh?(): Promise<AssetSource | undefined> };
 
 /** Throws `video_content_expired` if the mirrored file is gone, `upstream_content_unavailable` if the upstream does not return it. */
-export type OpenContent = (content: Content, request: ContentRequest) => Promise<ContentAnswer>;
+export type OpenContent = (content: Content, request: ContentRequest) => Promise<ContentResponse>;
 
 interface ServedFile {
   sha256: string;
@@ -44,7 +44,7 @@ export function createContentReader(
   };
 }
 
-async function serve(file: ServedFile, request: ContentRequest): Promise<ContentAnswer> {
+async function serve(file: ServedFile, request: ContentRequest): Promise<ContentResponse> {
   const etag = `"${file.sha256}"`;
   const common = { ...contentHeaders(file.mime, request.name), etag };
   if (matchesEtag(headerOf(request, 'if-none-match'), etag)) return { status: 304, headers: common };
@@ -52,9 +52,9 @@ async function serve(file: ServedFile, request: ContentRequest): Promise<Content
   if (range === 'unsatisfiable') {
     return { status: 416, headers: { ...common, 'content-range': `bytes */${file.bytes}`, 'content-length': '0' } };
   }
-  const answer = contentAnswer(range, file.bytes, common);
-  if (request.method === 'HEAD') return (await file.exists()) ? answer : throwExpired();
-  return { ...answer, body: (await file.open(range)) ?? throwExpired() };
+  const response = contentResponse(range, file.bytes, common);
+  if (request.method === 'HEAD') return (await file.exists()) ? response : throwExpired();
+  return { ...response, body: (await file.open(range)) ?? throwExpired() };
 }
 
 function throwExpired(): never {
@@ -68,7 +68,7 @@ function rangeOf(request: ContentRequest, bytes: number, etag: string): ByteRang
   return parseRange(headerOf(request, 'range'), bytes);
 }
 
-function contentAnswer(range: ByteRange | undefined, bytes: number, common: Record<string, string>): ContentAnswer {
+function contentResponse(range: ByteRange | undefined, bytes: number, common: Record<string, string>): ContentResponse {
   if (!range) return { status: 200, headers: { ...common, 'content-length': String(bytes) } };
   const { start, end } = range;
   const span = { 'content-length': String(end - start + 1), 'content-range': `bytes ${start}-${end}/${bytes}` };

@@ -43,17 +43,17 @@ export async function download(
   if (part.bytes > 0 && part.bytes === part.version.total) return;
   const { limits } = bounds;
   const watch = watchIdle(bounds.clock, limits.idleMs, bounds.signal);
-  let answer: TrustedResponse | undefined;
+  let response: TrustedResponse | undefined;
   try {
     const reach = { timeoutMs: limits.totalMs, maxBytes: limits.maxBytes, signal: watch.signal };
-    answer = await openSource(clients, source, { headers: requestHeaders(part), ...reach });
-    await prepare(part, answer, bounds);
-    await receive(part, watch.pass(answer.body), bounds);
+    response = await openSource(clients, source, { headers: requestHeaders(part), ...reach });
+    await prepare(part, response, bounds);
+    await receive(part, watch.pass(response.body), bounds);
   } catch (thrown) {
     throw isPermanent(thrown) ? new NotMirrorable('its address may not be requested', thrown) : thrown;
   } finally {
     watch.stop();
-    answer?.close();
+    response?.close();
   }
 }
 

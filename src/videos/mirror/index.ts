@@ -20,8 +20,8 @@ import { createS3Store } from './s3-store.ts';
 import type { DownloadClients } from './source.ts';
 import { createMirrorWriter, type MirrorLog } from './writer.ts';
 
-export type { ContentAnswer, ContentRequest } from './answer.ts';
 export type { Content, OpenContent } from './content.ts';
+export type { ContentRequest, ContentResponse } from './response.ts';
 export { startHourlyCleanup } from './retention.ts';
 
 export interface MirrorOptions {

@@ -5,8 +5,8 @@ import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedResponse } from '../../net/trusted-client.ts';
 import type { AssetSource } from '../mirror.ts';
-import { type ContentAnswer, type ContentRequest, contentHeaders, headerOf } from './answer.ts';
 import { watchIdle } from './idle-timeout.ts';
+import { type ContentRequest, type ContentResponse, contentHeaders, headerOf } from './response.ts';
 import { type DownloadClients, openSource, type RemoteSource } from './source.ts';
 
 interface RemoteContent {
@@ -27,18 +27,18 @@ export async function openRemote(
   remote: RemoteContent,
   request: ContentRequest,
   clock: Clock,
-): Promise<ContentAnswer> {
+): Promise<ContentResponse> {
   const watch = watchIdle(clock, IDLE_TIMEOUT_MS, request.signal);
-  let answer: TrustedResponse | undefined;
+  let response: TrustedResponse | undefined;
   const stop = () => {
     watch.stop();
-    answer?.close();
+    response?.close();
   };
   try {
-    answer = await openWithRefresh(clients, remote, request, watch.signal);
-    const result = contentAnswer(answer, request);
+    response = await openWithRefresh(clients, remote, request, watch.signal);
+    const result = contentResponse(response, request);
     if (request.method === 'HEAD' || result.status === 304 || result.status === 416) stop();
-    else result.body = Readable.from(watch.pass(answer.body), { objectMode: false }).once('close', stop);
+    else result.body = Readable.from(watch.pass(response.body), { objectMode: false }).once('close', stop);
     return result;
   } catch (thrown) {
     stop();
@@ -60,15 +60,15 @@ async function openWithRefresh(
     if (value !== undefined && !(request.method === 'HEAD' && name !== 'if-none-match')) headers[name] = value;
   }
   const options = { headers, timeoutMs: TRANSFER_TIMEOUT_MS, maxBytes: Number.MAX_SAFE_INTEGER, signal };
-  const answer = await openSource(clients, source, options);
-  if (!EXPIRED_URL_STATUSES.has(answer.status) || !refresh) return answer;
-  answer.close();
+  const response = await openSource(clients, source, options);
+  if (!EXPIRED_URL_STATUSES.has(response.status) || !refresh) return response;
+  response.close();
   const fresh = await refresh();
-  if (!fresh || fresh.type === 'data') return answer;
+  if (!fresh || fresh.type === 'data') return response;
   return await openSource(clients, fresh, options);
 }
 
-function contentAnswer({ status, headers }: TrustedResponse, request: ContentRequest): ContentAnswer {
+function contentResponse({ status, headers }: TrustedResponse, request: ContentRequest): ContentResponse {
   if (status !== 200 && status !== 206 && status !== 304 && status !== 416) {
     throw new GatewayError('upstream_content_unavailable', 'The upstream does not give this video.', {
       upstreamStatus: status,

@@ -50,29 +50,29 @@ export function createS3Store({
 
   /** Makes a call and ignores the response body. */
   async function callWithoutBody(request: StoreCall, allowed: number[]): Promise<TrustedResponse> {
-    const answer = await call(request);
-    answer.close();
-    if (!allowed.includes(answer.status)) throw storeError(answer.status);
-    return answer;
+    const response = await call(request);
+    response.close();
+    if (!allowed.includes(response.status)) throw storeError(response.status);
+    return response;
   }
 
   async function listPage(token: string | undefined): Promise<string> {
     const query = { 'list-type': '2', prefix: `${prefix}videos/`, ...(token && { 'continuation-token': token }) };
-    const answer = await call({ method: 'GET', query, deadline: idleMs });
-    if (answer.status !== 200) {
-      answer.close();
-      throw storeError(answer.status);
+    const response = await call({ method: 'GET', query, deadline: idleMs });
+    if (response.status !== 200) {
+      response.close();
+      throw storeError(response.status);
     }
     const page = createByteCollector();
-    for await (const chunk of answer.body) {
+    for await (const chunk of response.body) {
       page.add(chunk);
-      if (page.size > MAX_PAGE_BYTES) throw endless(answer);
+      if (page.size > MAX_PAGE_BYTES) throw endless(response);
     }
     return page.take().toString();
   }
 
-  function endless(answer?: TrustedResponse): GatewayError {
-    answer?.close();
+  function endless(response?: TrustedResponse): GatewayError {
+    response?.close();
     return new GatewayError('upstream_content_unavailable', "The object store's listing has no end.");
   }
 
@@ -95,7 +95,7 @@ export function createS3Store({
     async open(name, range) {
       const watch = watchIdle(clock, idleMs);
       const headers = range && { range: `bytes=${range.start}-${range.end}` };
-      const answer = await call({ method: 'GET', name, ...(headers && { headers }), signal: watch.signal }).catch(
+      const response = await call({ method: 'GET', name, ...(headers && { headers }), signal: watch.signal }).catch(
         (thrown) => {
           watch.stop();
           throw storeError(undefined, thrown);
@@ -103,13 +103,13 @@ export function createS3Store({
       );
       const stop = () => {
         watch.stop();
-        answer.close();
+        response.close();
       };
-      if (answer.status === (range ? 206 : 200)) {
-        return Readable.from(watch.pass(answer.body), { objectMode: false }).once('close', stop);
+      if (response.status === (range ? 206 : 200)) {
+        return Readable.from(watch.pass(response.body), { objectMode: false }).once('close', stop);
       }
       stop();
-      if (answer.status !== 404) throw storeError(answer.status);
+      if (response.status !== 404) throw storeError(response.status);
       return undefined;
     },
     async remove(name) {

@@ -40,10 +40,10 @@ export async function openSource(
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     // After a redirect to another origin the credential is not sent again, even back at the first origin.
     if (new URL(url).origin !== new URL(source.url).origin) credential = undefined;
-    const answer = await send(clients, url, credential, options);
-    if (!REDIRECTS.has(answer.status)) return answer;
-    answer.close();
-    url = redirectTarget(answer, url);
+    const response = await send(clients, url, credential, options);
+    if (!REDIRECTS.has(response.status)) return response;
+    response.close();
+    url = redirectTarget(response, url);
   }
   throw new FetchFailure('status', `The address answered with more than ${MAX_REDIRECTS} redirects.`);
 }
@@ -58,8 +58,8 @@ function send(
   return trusted.request(url, { method: 'GET', headers: { ...headers, ...credential }, deadline: timeoutMs, signal });
 }
 
-function redirectTarget(answer: TrustedResponse, from: string): string {
-  const location = String(answer.headers.location ?? '');
+function redirectTarget(response: TrustedResponse, from: string): string {
+  const location = String(response.headers.location ?? '');
   if (location === '' || !URL.canParse(location, from)) {
     throw new FetchFailure('status', 'The address answered with a redirect to nowhere.');
   }

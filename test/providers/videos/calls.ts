@@ -1,9 +1,9 @@
-/** Asking an adapter without a server: answers in, results out. */
+/** Asking an adapter without a server: responses in, results out. */
 
 import type { Json } from '../../../src/core/json/json.ts';
 import type { VideoRequest, VideoResponse } from '../../../src/core/video.ts';
 
-export function answer(body: Json, status = 200, headers: VideoResponse['headers'] = {}): VideoResponse {
+export function response(body: Json, status = 200, headers: VideoResponse['headers'] = {}): VideoResponse {
   return { status, headers, body };
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dashscope } from '../../../src/providers/videos/dashscope.ts';
-import { answer, ask, DATA_URI, everything, image, imageUrl } from './calls.ts';
+import { ask, DATA_URI, everything, image, imageUrl, response } from './calls.ts';
 import { cancelled, refused, testAdapter } from './table.ts';
 
 const path = '/api/v1/services/aigc/video-generation/video-synthesis';
@@ -161,7 +161,7 @@ testAdapter({
 
 test('cancelling works while the task is pending, which the server knows', () => {
   assert.deepEqual(cancelled(dashscope, { id: 't1' }, {}), [['POST /api/v1/tasks/t1/cancel'], { type: 'accepted' }]);
-  const refusal = answer({ code: 'UnsupportedOperation', message: 'running' }, 400);
+  const refusal = response({ code: 'UnsupportedOperation', message: 'running' }, 400);
   assert.deepEqual(dashscope.cancel?.({ id: 't1' }).read(refusal), { type: 'too-late' });
 });
 

@@ -62,32 +62,32 @@ const { body } = fc.letrec<{ body: Json }>((tie) => ({
     fc.dictionary(fc.constantFrom(...NAMES), tie('body'), { maxKeys: 6 }),
   ),
 }));
-const answers: fc.Arbitrary<VideoResponse> = fc.record({
+const responses: fc.Arbitrary<VideoResponse> = fc.record({
   status: fc.constantFrom(200, 202, 204, 302, 400, 401, 404, 409, 410, 422, 429, 499, 500),
   headers: fc.constant({}),
   body: fc.oneof(body, fc.constant(read('12345678901234567890'))),
 });
 
 /** Everything is read, what is behind it too. */
-function exhaust(call: VideoCall<PollResult | CancelResult>, answer: VideoResponse): void {
-  const result = call.read(answer);
+function exhaust(call: VideoCall<PollResult | CancelResult>, response: VideoResponse): void {
+  const result = call.read(response);
   assert.equal(typeof result.type, 'string');
   JSON.stringify(result);
-  if (result.type === 'follow') exhaust(result.call, answer);
+  if (result.type === 'follow') exhaust(result.call, response);
 }
 
-describe('arbitrary answers', () => {
+describe('arbitrary responses', () => {
   for (const [name, api] of Object.entries(apis)) {
     test(name, () => {
       const ref = api === sandboxVideo ? 'some/id' : { app: 'some/app', kind: 'text2video', id: 'some/id' };
       const lost = { ...context, request: ask({ seed: 1, duration: 5 }), sentAt: 0, otherRefs: [] };
       fc.assert(
-        fc.property(answers, (answer) => {
-          const submitted = api.submit(ask(), context).read(answer);
+        fc.property(responses, (response) => {
+          const submitted = api.submit(ask(), context).read(response);
           if (submitted.type === 'accepted') api.poll(submitted.ref);
-          exhaust(api.poll(ref), answer);
-          if (api.cancel) exhaust(api.cancel(ref), answer);
-          api.find?.(lost).read(answer);
+          exhaust(api.poll(ref), response);
+          if (api.cancel) exhaust(api.cancel(ref), response);
+          api.find?.(lost).read(response);
         }),
         { numRuns: 2000 },
       );

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../../src/core/json/json.ts';
 import { kling } from '../../../src/providers/videos/kling.ts';
-import { answer, ask, context, everything, image, imageUrl } from './calls.ts';
+import { ask, context, everything, image, imageUrl, response } from './calls.ts';
 import { refused, testAdapter } from './table.ts';
 
 const ref = { kind: 'image2video', id: 'a/b' };
@@ -142,7 +142,7 @@ describe('finding', () => {
     created_at,
     task_info: { external_task_id },
   });
-  const find = (tasks: Json) => kling.find?.(lost).read(answer({ code: 0, data: tasks }));
+  const find = (tasks: Json) => kling.find?.(lost).read(response({ code: 0, data: tasks }));
 
   test('asks for the list of the same kind', () => {
     const call = kling.find?.({ ...lost, request: ask({ model, frames }) });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../../src/core/json/json.ts';
 import { luma } from '../../../src/providers/videos/luma.ts';
-import { answer, ask, context, DATA_URI, everything, image, imageUrl } from './calls.ts';
+import { ask, context, DATA_URI, everything, image, imageUrl, response } from './calls.ts';
 import { cancelled, refused, testAdapter } from './table.ts';
 
 const ref = { id: 'a/b' };
@@ -91,7 +91,7 @@ describe('finding', () => {
     request: { model: 'ray-2', prompt: 'a red kite', duration: '5s', ...fields },
   });
   const find = (generations: Json, has_more = true) =>
-    luma.find?.({ ...context, request, sentAt, otherRefs: [] }).read(answer({ generations, has_more }));
+    luma.find?.({ ...context, request, sentAt, otherRefs: [] }).read(response({ generations, has_more }));
 
   test('knows what repeats all that was asked', () => {
     assert.deepEqual(find([generation({ loop: false }), generation({ prompt: 'other' })]), {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../../src/core/json/json.ts';
 import { replicate } from '../../../src/providers/videos/replicate.ts';
-import { answer, ask, context, DATA_URI, everything, image, imageUrl } from './calls.ts';
+import { ask, context, DATA_URI, everything, image, imageUrl, response } from './calls.ts';
 import { cancelled, refused, testAdapter } from './table.ts';
 
 const prompt = 'a red kite';
@@ -117,7 +117,7 @@ describe('finding', () => {
     ...fields,
   });
   const find = (results: Json, next: Json = null, asked = request) =>
-    replicate.find?.({ ...context, request: asked, sentAt, otherRefs: [] }).read(answer({ results, next }));
+    replicate.find?.({ ...context, request: asked, sentAt, otherRefs: [] }).read(response({ results, next }));
 
   test('knows the prediction with our input', () =>
     assert.deepEqual(find([prediction({ id: 'p0', model: 'other/model' }), prediction()]), {

@@ -25,16 +25,16 @@ const signal = new AbortController().signal;
 
 async function send(method: string, path: string, body?: unknown): Promise<{ status: number; bytes: Buffer }> {
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
-  const answer = await local({ method, path, headers: {}, body: bytes, signal });
-  const received = Buffer.concat(await Array.fromAsync(answer.body));
-  assert.equal(Number(answer.headers['content-length'] ?? received.length), received.length);
-  return { status: answer.status, bytes: received };
+  const response = await local({ method, path, headers: {}, body: bytes, signal });
+  const received = Buffer.concat(await Array.fromAsync(response.body));
+  assert.equal(Number(response.headers['content-length'] ?? received.length), received.length);
+  return { status: response.status, bytes: received };
 }
 
 async function call<Result>({ method, path, body, read }: VideoCall<Result>): Promise<Result> {
   const { status, bytes } = await send(method, path, body);
-  const answer: VideoResponse = { status, headers: {}, body: JSON.parse(bytes.toString()) };
-  return read(answer);
+  const response: VideoResponse = { status, headers: {}, body: JSON.parse(bytes.toString()) };
+  return read(response);
 }
 
 function request(fields: Partial<VideoRequest>): VideoRequest {
@@ -176,7 +176,7 @@ describe('cancelling', () => {
   });
 });
 
-describe('a submission whose answer was lost', () => {
+describe('a submission whose response was lost', () => {
   test('is found by making it again', async () => {
     const built = sandboxVideo.find?.({
       attemptId: 'a1',

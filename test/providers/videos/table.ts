@@ -1,4 +1,4 @@
-/** Runs tables of requests and answers against one adapter. */
+/** Runs tables of requests and responses against one adapter. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,7 +11,7 @@ import type {
   VideoRef,
   VideoRequest,
 } from '../../../src/core/video.ts';
-import { answer, ask, context } from './calls.ts';
+import { ask, context, response } from './calls.ts';
 
 export interface Table {
   api: VideoApi;
@@ -37,11 +37,11 @@ export function testAdapter({ api, ref, requests, headers, submissions, pollPath
   describe('submissions', () => {
     for (const [body, status, result] of submissions)
       test(`${status} ${JSON.stringify(body)}`, () =>
-        assert.deepEqual(api.submit(ask(), context).read(answer(body, status)), result));
+        assert.deepEqual(api.submit(ask(), context).read(response(body, status)), result));
 
     test('a success without a usable id leaves open what happened', () => {
       for (const body of [undefined, null, 'ok', [], {}, { id: '..' }, { output: {} }, { data: { task_id: '.' } }])
-        assert.deepEqual(api.submit(ask(), context).read(answer(body)), { type: 'unreadable' });
+        assert.deepEqual(api.submit(ask(), context).read(response(body)), { type: 'unreadable' });
     });
   });
 
@@ -51,15 +51,15 @@ export function testAdapter({ api, ref, requests, headers, submissions, pollPath
       assert.deepEqual([call.method, call.path, call.body], ['GET', pollPath, undefined]);
     });
     for (const [body, result] of polls)
-      test(JSON.stringify(body), () => assert.deepEqual(api.poll(ref).read(answer(body)), result));
+      test(JSON.stringify(body), () => assert.deepEqual(api.poll(ref).read(response(body)), result));
 
     test('without a status tell nothing', () => {
       for (const body of [undefined, null, '', '<html>', 1, [], {}, { task: null }, { output: [] }, { data: 'x' }])
-        assert.deepEqual(api.poll(ref).read(answer(body)), { type: 'unreadable' }, JSON.stringify(body));
+        assert.deepEqual(api.poll(ref).read(response(body)), { type: 'unreadable' }, JSON.stringify(body));
     });
     test('tell nothing by an error, and by 410 that the task is gone', () => {
-      assert.deepEqual(api.poll(ref).read(answer({ message: 'bad' }, 400)), { type: 'unreadable' });
-      assert.deepEqual(api.poll(ref).read(answer({ message: 'gone' }, 410)), { type: 'lost' });
+      assert.deepEqual(api.poll(ref).read(response({ message: 'bad' }, 400)), { type: 'unreadable' });
+      assert.deepEqual(api.poll(ref).read(response({ message: 'gone' }, 410)), { type: 'lost' });
     });
   });
 }
@@ -82,7 +82,7 @@ export function cancelled(
   const calls: string[] = [];
   let call = api.cancel?.(ref);
   let result: CancelResult = { type: 'unreadable' };
-  for (const reply of [answer(state), answer(undefined, status)]) {
+  for (const reply of [response(state), response(undefined, status)]) {
     if (!call) break;
     calls.push(`${call.method} ${call.path}`);
     result = call.read(reply);

@@ -12,7 +12,7 @@ export interface ContentRequest {
   signal: AbortSignal;
 }
 
-export interface ContentAnswer {
+export interface ContentResponse {
   status: 200 | 206 | 304 | 416;
   headers: Record<string, string>;
   /** Absent for a response without a body. Must be read to the end or destroyed. */

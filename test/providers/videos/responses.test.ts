@@ -1,4 +1,4 @@
-/** What each adapter reads out of answers: every status word, errors in every shape, and what no server should say. */
+/** What each adapter reads out of responses: every status word, errors in every shape, and what no server should say. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,7 +10,7 @@ import { openaiVideos, polygateVideos } from '../../../src/providers/videos/open
 import { openrouterVideos } from '../../../src/providers/videos/openrouter-videos.ts';
 import { seedance } from '../../../src/providers/videos/seedance.ts';
 import { veo } from '../../../src/providers/videos/veo.ts';
-import { answer, ask, context } from './calls.ts';
+import { ask, context, response } from './calls.ts';
 
 const apis: [name: string, api: VideoApi, ref: Json][] = [
   ['OpenAI', openaiVideos, { id: 't1' }],
@@ -22,7 +22,7 @@ const apis: [name: string, api: VideoApi, ref: Json][] = [
 ];
 
 function submit(api: VideoApi, body: Json, status = 200) {
-  return api.submit(ask({ model: 'fal-ai/veo3.1/fast' }), context).read(answer(body, status));
+  return api.submit(ask({ model: 'fal-ai/veo3.1/fast' }), context).read(response(body, status));
 }
 
 describe('submissions', () => {
@@ -406,13 +406,13 @@ describe('polls', () => {
   for (const [name, api, body, expected, status] of cases) {
     test(`${name}: ${status ?? 200} ${JSON.stringify(body)}`, () => {
       const ref = apis.find(([, known]) => known.poll === api.poll)?.[2];
-      assert.deepEqual(api.poll(ref).read(answer(body, status)), expected);
+      assert.deepEqual(api.poll(ref).read(response(body, status)), expected);
     });
   }
 
   for (const [name, api, ref] of apis) {
     test(`${name}: words never seen, wrong types and errors`, () => {
-      const read = (body: Json, status = 200) => api.poll(ref).read(answer(body, status));
+      const read = (body: Json, status = 200) => api.poll(ref).read(response(body, status));
       if (api !== veo) assert.deepEqual(read({ status: 'constructor' }), { type: 'unknown', status: 'constructor' });
       for (const status of [null, 7, {}, [], '']) {
         assert.deepEqual(read({ status }), { type: 'unreadable' }, JSON.stringify(status));
@@ -428,11 +428,11 @@ describe('polls', () => {
 describe('fal: the result behind a finished request', () => {
   const follow = falQueue
     .poll({ app: 'fal-ai/veo3.1', id: 'r 1' })
-    .read(answer({ status: 'COMPLETED', response_url: 'https://evil.example/' }));
+    .read(response({ status: 'COMPLETED', response_url: 'https://evil.example/' }));
   assert.ok(follow.type === 'follow');
   const { call } = follow;
 
-  test('lies where the task lies, whatever address the answer names', () => {
+  test('lies where the task lies, whatever address the response names', () => {
     assert.equal(`${call.method} ${call.path}`, 'GET /fal-ai/veo3.1/requests/r%201');
   });
 
@@ -465,7 +465,7 @@ describe('fal: the result behind a finished request', () => {
   ];
   for (const [status, body, expected, headers] of results) {
     test(`${status} ${JSON.stringify(body)}`, () =>
-      assert.deepEqual(call.read(answer(body, status, headers)), expected));
+      assert.deepEqual(call.read(response(body, status, headers)), expected));
   }
 });
 
@@ -474,28 +474,28 @@ describe('cancelling', () => {
     const call = seedance.cancel?.({ id: 't1' });
     assert.ok(call);
     for (const status of ['running', 'succeeded', 'failed', 'cancelled', 'expired']) {
-      assert.deepEqual(call.read(answer({ status, content: {} })), { type: 'too-late' });
+      assert.deepEqual(call.read(response({ status, content: {} })), { type: 'too-late' });
     }
-    assert.deepEqual(call.read(answer(undefined)), { type: 'unreadable' });
-    assert.deepEqual(call.read(answer({ status: 'new word' })), { type: 'unreadable' });
-    const next = call.read(answer({ status: 'queued' }));
+    assert.deepEqual(call.read(response(undefined)), { type: 'unreadable' });
+    assert.deepEqual(call.read(response({ status: 'new word' })), { type: 'unreadable' });
+    const next = call.read(response({ status: 'queued' }));
     assert.ok(next.type === 'follow');
     assert.equal(`${next.call.method} ${next.call.path}`, 'DELETE /contents/generations/tasks/t1');
-    assert.deepEqual(next.call.read(answer({})), { type: 'accepted' });
-    assert.deepEqual(next.call.read(answer({ error: { code: 'InvalidAction.RunningTaskDeletion' } }, 409)), {
+    assert.deepEqual(next.call.read(response({})), { type: 'accepted' });
+    assert.deepEqual(next.call.read(response({ error: { code: 'InvalidAction.RunningTaskDeletion' } }, 409)), {
       type: 'too-late',
     });
   });
 
   test('fal and Polygate', () => {
     const fal = falQueue.cancel?.({ app: 'a/b', id: 'r1' });
-    assert.deepEqual(fal?.read(answer({ status: 'CANCELLATION_REQUESTED' }, 202)), { type: 'accepted' });
-    assert.deepEqual(fal?.read(answer({ status: 'ALREADY_COMPLETED' }, 400)), { type: 'too-late' });
-    assert.deepEqual(fal?.read(answer({ status: 'ALREADY_COMPLETED' }, 200)), { type: 'too-late' });
-    assert.deepEqual(fal?.read(answer(undefined, 302)), { type: 'unreadable' });
+    assert.deepEqual(fal?.read(response({ status: 'CANCELLATION_REQUESTED' }, 202)), { type: 'accepted' });
+    assert.deepEqual(fal?.read(response({ status: 'ALREADY_COMPLETED' }, 400)), { type: 'too-late' });
+    assert.deepEqual(fal?.read(response({ status: 'ALREADY_COMPLETED' }, 200)), { type: 'too-late' });
+    assert.deepEqual(fal?.read(response(undefined, 302)), { type: 'unreadable' });
     const polygate = polygateVideos.cancel?.({ id: 't1' });
-    assert.deepEqual(polygate?.read(answer({ status: 'in_progress' })), { type: 'accepted' });
-    assert.deepEqual(polygate?.read(answer({ error: {} }, 409)), { type: 'too-late' });
+    assert.deepEqual(polygate?.read(response({ status: 'in_progress' })), { type: 'accepted' });
+    assert.deepEqual(polygate?.read(response({ error: {} }, 409)), { type: 'too-late' });
   });
 });
 
@@ -525,12 +525,12 @@ describe('looking for a lost submission', () => {
     ['an empty body', undefined, { type: 'unclear' }],
   ];
   for (const [name, body, expected] of openai) {
-    test(`OpenAI: ${name}`, () => assert.deepEqual(openaiVideos.find?.(lost).read(answer(body)), expected));
+    test(`OpenAI: ${name}`, () => assert.deepEqual(openaiVideos.find?.(lost).read(response(body)), expected));
   }
 
   test('OpenAI: what another submission has is not the lost one', () => {
     const body = { data: [mine, { ...mine, id: 'v3' }], has_more: false };
-    const find = (...otherRefs: Json[]) => openaiVideos.find?.({ ...lost, otherRefs }).read(answer(body));
+    const find = (...otherRefs: Json[]) => openaiVideos.find?.({ ...lost, otherRefs }).read(response(body));
     assert.deepEqual(find({ id: 'v1' }), { type: 'found', ref: { id: 'v3' } });
     assert.deepEqual(find({ id: 'v1' }, { id: 'v3' }), { type: 'none' });
   });
@@ -546,12 +546,12 @@ describe('looking for a lost submission', () => {
     ['no list', {}, { type: 'unclear' }],
   ];
   for (const [name, body, expected] of ark) {
-    test(`Ark: ${name}`, () => assert.deepEqual(seedance.find?.(lost).read(answer(body)), expected));
+    test(`Ark: ${name}`, () => assert.deepEqual(seedance.find?.(lost).read(response(body)), expected));
   }
 
   test('Ark: without a seed nobody can tell', () => {
     const unseeded = { ...lost, request: ask() };
-    assert.deepEqual(seedance.find?.(unseeded).read(answer({ items: [task], total: 1 })), { type: 'unclear' });
+    assert.deepEqual(seedance.find?.(unseeded).read(response({ items: [task], total: 1 })), { type: 'unclear' });
   });
 
   test('Ark: cheap tasks have a list of their own', () => {

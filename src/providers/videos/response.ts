@@ -1,4 +1,4 @@
-/** Video answers: parsing of ids, amounts, statuses and errors, shared by the adapters. */
+/** Video responses: parsing of ids, amounts, statuses and errors, shared by the adapters. */
 
 import { redact } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -55,8 +55,8 @@ export function usdOf(value: Json): string | undefined {
 }
 
 /** Result of a submission; `id` is the id of the accepted task. */
-export function submitResult(answer: VideoResponse, id: Json): SubmitResult {
-  if (!isSuccess(answer)) return rejection(answer);
+export function submitResult(response: VideoResponse, id: Json): SubmitResult {
+  if (!isSuccess(response)) return rejection(response);
   const own = idOf(id);
   return own === undefined ? { type: 'unreadable' } : { type: 'accepted', ref: { id: own } };
 }
@@ -126,9 +126,9 @@ export function failedPollResult({ status }: VideoResponse): PollResult {
   return status === 410 ? { type: 'lost' } : { type: 'unreadable' };
 }
 
-export function cancelResult(answer: VideoResponse): CancelResult {
-  if (isSuccess(answer)) return { type: 'accepted' };
-  return answer.status >= 400 && answer.status < 500 ? { type: 'too-late' } : { type: 'unreadable' };
+export function cancelResult(response: VideoResponse): CancelResult {
+  if (isSuccess(response)) return { type: 'accepted' };
+  return response.status >= 400 && response.status < 500 ? { type: 'too-late' } : { type: 'unreadable' };
 }
 
 const CONTENT_POLICY_PATTERN =
