@@ -2,6 +2,7 @@
 
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
+import type { ToolName } from './tool-name.ts';
 
 /** A prompt-cache breakpoint after the part (or tool) that carries it. */
 export interface CacheMark {
@@ -44,9 +45,17 @@ export interface Native {
   value: Json;
 }
 
-export interface TextPart {
+/** Identity of a part at a Responses server: only its origin reads it. */
+interface Item {
+  /** The id of the item that holds the part; texts of one message have the same. */
+  itemId?: string;
+}
+
+export interface TextPart extends Item {
   type: 'text';
   text: string;
+  /** Whether a message of the assistant is said on the way or is the answer. A text of another phase is another message. */
+  phase?: 'commentary' | 'final_answer';
   cache?: CacheMark;
   citations?: Citation[];
   logprobs?: TokenLogprob[];
@@ -54,7 +63,7 @@ export interface TextPart {
 }
 
 /** The text of a refusal. Only in assistant turns. */
-export interface RefusalPart {
+export interface RefusalPart extends Item {
   type: 'refusal';
   text: string;
 }
@@ -82,18 +91,19 @@ export interface MediaPart {
   opaque?: Opaque;
 }
 
-export interface ReasoningPart {
+export interface ReasoningPart extends Item {
   type: 'reasoning';
-  /** Empty if the provider returns only opaque state. */
+  /** Empty if the provider returns only opaque state. Several summaries of one reasoning are separated by blank lines. */
   text: string;
+  /** Whether the text is a summary or the reasoning itself; absent if unknown. */
+  form?: 'summary' | 'full';
   opaque?: Opaque;
 }
 
 /** A tool call. `args` stays JSON text so that numbers and key order survive; empty means `{}`. */
-export interface CallPart {
+export interface CallPart extends Item, ToolName {
   type: 'call';
   id: string;
-  name: string;
   args: string;
   /** A free-text tool of chat completions: `args` is the plain input, not JSON. */
   custom?: boolean;
@@ -101,10 +111,9 @@ export interface CallPart {
   opaque?: Opaque;
 }
 
-export interface ResultPart {
+export interface ResultPart extends Item, Partial<ToolName> {
   type: 'result';
   callId: string;
-  name?: string;
   parts: Part[];
   isError?: boolean;
   cache?: CacheMark;
@@ -125,9 +134,12 @@ export interface Turn {
   name?: string;
 }
 
-export interface Tool {
-  name: string;
+export interface Tool extends ToolName {
   description?: string;
+  /** Description of its namespace. */
+  namespaceDescription?: string;
+  /** The model searches for the tool before it sees it; without a search all tools are shown. */
+  deferred?: boolean;
   /** JSON Schema of the arguments; absent for a tool without arguments. */
   parameters?: Json;
   strict?: boolean;
@@ -140,8 +152,8 @@ export type ToolChoice =
   | { type: 'none' }
   | { type: 'auto' }
   | { type: 'required' }
-  | { type: 'named'; name: string }
-  | { type: 'allowed'; names: string[]; required: boolean };
+  | ({ type: 'named' } & ToolName)
+  | { type: 'allowed'; tools: ToolName[]; required: boolean };
 
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 

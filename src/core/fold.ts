@@ -100,15 +100,12 @@ function* unfoldPart(part: OpenPart, index: number, candidate: number): Generato
       break;
     }
     case 'reasoning': {
-      const redacted = part.opaque && part.opaque.kind !== 'signature';
-      yield {
-        type: 'part-start',
-        index,
-        candidate,
-        part: { type: 'reasoning', text: '', opaque: redacted ? part.opaque : undefined },
-      };
-      if (part.text !== '') yield { type: 'part-delta', index, text: part.text };
-      if (part.opaque && !redacted) yield { type: 'part-delta', index, opaque: part.opaque };
+      const { text, opaque, ...rest } = part;
+      const redacted = opaque && opaque.kind !== 'signature';
+      const started = { ...rest, text: '', opaque: redacted ? opaque : undefined };
+      yield { type: 'part-start', index, candidate, part: started };
+      if (text !== '') yield { type: 'part-delta', index, text };
+      if (opaque && !redacted) yield { type: 'part-delta', index, opaque };
       break;
     }
     case 'call':
@@ -116,7 +113,7 @@ function* unfoldPart(part: OpenPart, index: number, candidate: number): Generato
       if (part.args !== '') yield { type: 'part-delta', index, text: part.args };
       break;
     case 'refusal':
-      yield { type: 'part-start', index, candidate, part: { type: 'refusal', text: '' } };
+      yield { type: 'part-start', index, candidate, part: { ...part, text: '' } };
       if (part.text !== '') yield { type: 'part-delta', index, text: part.text };
       break;
     case 'media':

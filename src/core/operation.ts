@@ -218,6 +218,8 @@ export interface CompleteOperation extends OperationBase {
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */
   readonly toolName: RegExp;
+  /** Tools may stand in namespaces; elsewhere a namespace is a part of the name. */
+  readonly toolNamespaces?: boolean;
   /** Media URLs must be sent with their media type. */
   readonly needsMediaTypes?: boolean;
   /** Throws `unsupported_*` if the target cannot answer as requested. */

@@ -9,6 +9,7 @@ import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import type { Provider } from '../../src/core/provider.ts';
+import { toolKey } from '../../src/core/tool-name.ts';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
 import { createResponseAssembler } from '../../src/inference/response/assembler.ts';
 import type { ResponseContext } from '../../src/inference/response/context.ts';
@@ -116,7 +117,7 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
     body: Buffer.from('{}'),
     dropped: [],
     request: { stream, turns: [], tools: [{ name: 'free', custom: {} }], dropped: [] },
-    toolNames: new Map([['f', 'renamed f']]),
+    toolNames: new Map([[toolKey({ name: 'f' }), { name: 'renamed f' }]]),
     ...(asked.continues && { continueWith: () => Buffer.from('{}') }),
   };
   let running = true;

@@ -110,7 +110,7 @@ describe('fields', () => {
       type: 'function',
       function: { name: 'look' },
     });
-    const allowed = choice({ type: 'allowed', names: ['listen'], required: true }).body;
+    const allowed = choice({ type: 'allowed', tools: [{ name: 'listen' }], required: true }).body;
     assert.deepEqual(
       [allowed.tools.length, allowed.tools[0].function.name, allowed.tool_choice],
       [1, 'listen', 'required'],

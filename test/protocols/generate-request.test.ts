@@ -228,7 +228,7 @@ describe('tools', () => {
       encode({ tools: [tool], toolChoice }, rules).body.toolConfig.functionCallingConfig;
     assert.deepEqual(mode({ type: 'required' }), { mode: 'ANY' });
     assert.deepEqual(mode({ type: 'named', name: 'f' }), { mode: 'ANY', allowedFunctionNames: ['f'] });
-    assert.deepEqual(mode({ type: 'allowed', names: ['f'], required: false }), {
+    assert.deepEqual(mode({ type: 'allowed', tools: [{ name: 'f' }], required: false }), {
       mode: 'VALIDATED',
       allowedFunctionNames: ['f'],
     });

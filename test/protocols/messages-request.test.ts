@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { CallPart, ChatRequest, MediaPart, ResultPart, Turn } from '../../src/core/chat.ts';
+import type { CallPart, ChatRequest, MediaPart, ResultPart, ToolChoice, Turn } from '../../src/core/chat.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { wrap } from '../../src/core/opaque.ts';
 import type { EncodedRequest } from '../../src/core/operation.ts';
@@ -327,8 +327,8 @@ describe('tools', () => {
 
   test('only allowed tools are sent', () => {
     const tools = [look, { name: 'hear' }, { name: 'smell' }];
-    const toolChoice = { type: 'allowed', names: ['hear', 'smell'], required: false } as const;
-    const { body } = encode({ tools, toolChoice: { ...toolChoice, names: ['hear', 'smell'] } });
+    const toolChoice: ToolChoice = { type: 'allowed', tools: [{ name: 'hear' }, { name: 'smell' }], required: false };
+    const { body } = encode({ tools, toolChoice });
     assert.deepEqual(
       body.tools.map((tool: { name: string }) => tool.name),
       ['hear', 'smell'],

@@ -4,6 +4,7 @@ import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import type { Operation, Target } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { RequestPath } from '../../routing/attempt.ts';
+import type { ClientToolNames } from './tool-names.ts';
 
 export interface Plan {
   /** `translated` unless the upstream speaks the client's protocol. */
@@ -17,8 +18,7 @@ export interface Plan {
   dropped: string[];
   /** The decoded request, for a translated request. */
   request?: ChatRequest;
-  /** Client names of renamed tools, by upstream name. */
-  toolNames?: ReadonlyMap<string, string>;
+  toolNames?: ClientToolNames;
   /** Builds the upstream body that continues a paused response; for a translated request. */
   continueWith?(parts: OpenPart[], finish: Finish): Buffer;
 }

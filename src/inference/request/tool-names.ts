@@ -1,50 +1,89 @@
-/** Tool renaming: replaces tool names that the upstream refuses, and restores them in the answer. */
+/** Tool renaming: replaces tool names that the upstream refuses, and namespaces that it does not have, and restores them in the answer. */
 
 import { createHash } from 'node:crypto';
-import type { ChatEvent, ChatRequest, Part } from '../../core/chat.ts';
+import type { ChatEvent, ChatRequest, Part, Tool } from '../../core/chat.ts';
+import type { CompleteOperation } from '../../core/operation.ts';
+import { type ToolName, toolKey } from '../../core/tool-name.ts';
 
 /** Maximum length of a tool name in every protocol. */
 const MAX_NAME_CHARACTERS = 64;
 const DIGEST_CHARACTERS = 8;
 
-/** Renames in place; returns client names by upstream name. Deterministic, so that prompt caches stay valid. */
-export function renameTools(request: ChatRequest, accepted: RegExp): Map<string, string> {
-  const clientNames = new Map<string, string>();
-  const upstreamNames = new Map<string, string>();
+/** Between a namespace and a name, as in the names of tools of MCP servers. */
+const SEPARATOR = '__';
 
-  function rename(name: string): string {
-    if (accepted.test(name)) return name;
-    const known = upstreamNames.get(name);
-    if (known) return known;
-    const upstreamName = acceptable(name);
-    upstreamNames.set(name, upstreamName);
-    clientNames.set(upstreamName, name);
-    return upstreamName;
+/** The client's names of renamed tools, by the key of the upstream's name. */
+export type ClientToolNames = ReadonlyMap<string, ToolName>;
+
+/** Renames in place. Deterministic, so that prompt caches stay valid. */
+export function renameTools(
+  request: ChatRequest,
+  { toolName: accepted, toolNamespaces = false }: Pick<CompleteOperation, 'toolName' | 'toolNamespaces'>,
+): ClientToolNames {
+  const clientNames = new Map<string, ToolName>();
+  const upstreamNames = new Map<string, ToolName>();
+  const plainNames = request.tools.filter(({ namespace }) => namespace === undefined).map(({ name }) => name);
+  const taken = new Set(plainNames);
+
+  function nameFor({ name, namespace }: ToolName): ToolName {
+    if (namespace === undefined) return { name: accepted.test(name) ? name : acceptable(name) };
+    if (toolNamespaces) return { namespace, name: accepted.test(name) ? name : acceptable(name) };
+    const joined = namespace + SEPARATOR + name;
+    const isFree = accepted.test(joined) && !taken.has(joined);
+    const flat = isFree ? joined : acceptable(joined, toolKey({ name, namespace }));
+    taken.add(flat);
+    return { name: flat };
+  }
+
+  function rename(tool: Partial<ToolName>): void {
+    const { name, namespace } = tool;
+    if (name === undefined) return;
+    const client: ToolName = { name, ...(namespace !== undefined && { namespace }) };
+    const key = toolKey(client);
+    const upstream = upstreamNames.get(key) ?? nameFor(client);
+    upstreamNames.set(key, upstream);
+    if (toolKey(upstream) === key) return;
+    clientNames.set(toolKey(upstream), client);
+    delete tool.namespace;
+    Object.assign(tool, upstream);
   }
 
   function renamePart(part: Part): void {
-    if (part.type === 'call') part.name = rename(part.name);
-    else if (part.type === 'result' && part.name !== undefined) part.name = rename(part.name);
+    if (part.type === 'call' || part.type === 'result') rename(part);
   }
 
-  for (const tool of request.tools) tool.name = rename(tool.name);
+  if (!toolNamespaces) describeNamespaces(request.tools);
+  for (const tool of request.tools) rename(tool);
   for (const turn of request.turns) turn.parts.forEach(renamePart);
   const { toolChoice } = request;
-  if (toolChoice?.type === 'named') toolChoice.name = rename(toolChoice.name);
-  if (toolChoice?.type === 'allowed') toolChoice.names = toolChoice.names.map(rename);
+  if (toolChoice?.type === 'named') rename(toolChoice);
+  if (toolChoice?.type === 'allowed') toolChoice.tools.forEach(rename);
   return clientNames;
 }
 
+/** Where there are no namespaces, the first tool of each tells its description. */
+function describeNamespaces(tools: Tool[]): void {
+  const described = new Set<string>();
+  for (const tool of tools) {
+    const { namespace, namespaceDescription, description } = tool;
+    delete tool.namespaceDescription;
+    if (namespace === undefined || !namespaceDescription || described.has(namespace)) continue;
+    described.add(namespace);
+    const about = `About all tools whose names begin with ${namespace}${SEPARATOR}: ${namespaceDescription}`;
+    tool.description = description ? `${description}\n\n${about}` : about;
+  }
+}
+
 /** The event with the client's tool name. */
-export function restoreName(event: ChatEvent, names: ReadonlyMap<string, string> | undefined): ChatEvent {
+export function restoreName(event: ChatEvent, names: ClientToolNames | undefined): ChatEvent {
   if (event.type !== 'part-start' || event.part.type !== 'call') return event;
-  const name = names?.get(event.part.name);
-  return name === undefined ? event : { ...event, part: { ...event.part, name } };
+  const client = names?.get(toolKey(event.part));
+  return client === undefined ? event : { ...event, part: { ...event.part, ...client } };
 }
 
 /** Accepted name: the letters and digits of the name, and a digest that makes it unique. */
-function acceptable(name: string): string {
+function acceptable(name: string, digested = name): string {
   const letters = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^[^a-zA-Z_]/, '_');
-  const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_CHARACTERS);
+  const digest = createHash('sha256').update(digested).digest('hex').slice(0, DIGEST_CHARACTERS);
   return `${letters.slice(0, MAX_NAME_CHARACTERS - DIGEST_CHARACTERS - 1)}_${digest}`;
 }

@@ -5,14 +5,20 @@
 
 import type { CallPart, ChatEvent, ChatRequest } from '../../core/chat.ts';
 import { parseObject } from '../../core/json/json.ts';
+import { toolKey } from '../../core/tool-name.ts';
 
 /** Unwraps the calls of custom tools. Such a call becomes one event, because its text is only known at its end. */
 export function createUnwrapper(request: ChatRequest | undefined): (event: ChatEvent) => ChatEvent[] {
-  const names = new Set(request?.tools.filter((tool) => tool.custom).map((tool) => tool.name));
+  const names = new Set(request?.tools.filter((tool) => tool.custom).map(toolKey));
   const open = new Map<number, CallPart>();
 
   return (event) => {
-    if (event.type === 'part-start' && event.part.type === 'call' && names.has(event.part.name) && !event.part.custom) {
+    if (
+      event.type === 'part-start' &&
+      event.part.type === 'call' &&
+      names.has(toolKey(event.part)) &&
+      !event.part.custom
+    ) {
       open.set(event.index, { ...event.part, custom: true });
       return [{ ...event, part: { ...event.part, args: '', custom: true } }];
     }

@@ -7,6 +7,7 @@ import type { Json } from '../../core/json/json.ts';
 import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
+import type { ToolName } from '../../core/tool-name.ts';
 import { decodeCache } from './media.ts';
 import { strictSchema } from './strict-schema.ts';
 
@@ -60,7 +61,7 @@ export function decodeToolChoice(body: Json): ToolChoice | undefined {
   }
   if (choice.type === 'allowed_tools') {
     const { mode, tools } = choice.allowed_tools;
-    return { type: 'allowed', names: tools.map(nameOfAllowed), required: mode === 'required' };
+    return { type: 'allowed', tools: tools.map(allowedTool), required: mode === 'required' };
   }
   return { type: 'named', name: nameOf(choice) };
 }
@@ -69,9 +70,9 @@ function nameOf(choice: Json): string {
   return choice.function?.name ?? choice.custom?.name ?? choice.name;
 }
 
-function nameOfAllowed(tool: Json, index: number): string {
+function allowedTool(tool: Json, index: number): ToolName {
   const name: unknown = nameOf(tool);
-  if (typeof name === 'string') return name;
+  if (typeof name === 'string') return { name };
   const path = `tool_choice.allowed_tools.tools[${index}]`;
   throw new GatewayError('invalid_request', `${path} must name a function or a custom tool.`, { param: path });
 }

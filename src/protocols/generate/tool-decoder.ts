@@ -51,15 +51,16 @@ export function decodeToolChoice(config: Json): ToolChoice | undefined {
   if (!isObject(calling)) return undefined;
   const names: string[] = calling.allowedFunctionNames ?? [];
   const [first] = names;
+  const tools = names.map((name) => ({ name }));
   const mode = String(calling.mode ?? 'AUTO').toUpperCase();
   switch (mode) {
     case 'NONE':
       return { type: 'none' };
     case 'ANY':
       if (first === undefined) return { type: 'required' };
-      return names.length === 1 ? { type: 'named', name: first } : { type: 'allowed', names, required: true };
+      return names.length === 1 ? { type: 'named', name: first } : { type: 'allowed', tools, required: true };
     case 'VALIDATED':
-      return first === undefined ? { type: 'auto' } : { type: 'allowed', names, required: false };
+      return first === undefined ? { type: 'auto' } : { type: 'allowed', tools, required: false };
     case 'AUTO':
     case 'MODE_UNSPECIFIED':
       return { type: 'auto' };

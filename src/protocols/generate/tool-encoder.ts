@@ -53,6 +53,9 @@ function callingConfig(choice: ToolChoice): Json {
     case 'named':
       return { mode: 'ANY', allowedFunctionNames: [choice.name] };
     case 'allowed':
-      return { mode: choice.required ? 'ANY' : 'VALIDATED', allowedFunctionNames: choice.names };
+      return {
+        mode: choice.required ? 'ANY' : 'VALIDATED',
+        allowedFunctionNames: choice.tools.map(({ name }) => name),
+      };
   }
 }

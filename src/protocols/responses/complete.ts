@@ -42,6 +42,7 @@ export const complete: CompleteOperation = {
   outputOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  toolNamespaces: true,
   gatewayFields: GATEWAY_FIELDS,
   reservedFields: RESERVED_FIELDS,
   requestModel: { paths: [['model']], required: true, spell: (model) => model },
