@@ -45,7 +45,7 @@ export async function answerInference(
   const route = decided instanceof Promise ? await decided : decided;
   const [first] = route.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
-    const tokens = countByEstimate(call);
+    const tokens = countByEstimate(call, first.endpoint);
     context.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
     return;
   }

@@ -69,8 +69,9 @@ function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Di
 
 type ChatDescription = Omit<Description, 'dialects' | 'credential' | 'modelsPath'> &
   Omit<Dialect, 'protocol'> & {
-    modelsPath?: string | null /** It speaks the Responses protocol too. */;
-    responses?: true;
+    modelsPath?: string | null;
+    /** It speaks the Responses protocol too. */
+    responses?: true | Omit<Dialect, 'protocol'>;
   };
 
 /** Server of chat completions with a bearer key and a model list; `modelsPath: null` for one without a list. */
@@ -83,7 +84,10 @@ export function chatServer({
 }: ChatDescription): ProviderType {
   return providerType({
     ...description,
-    dialects: [{ protocol: 'chat', rules, adapt }, ...(responses ? [{ protocol: 'responses' }] : [])],
+    dialects: [
+      { protocol: 'chat', rules, adapt },
+      ...(responses ? [{ protocol: 'responses', ...(responses !== true && responses) }] : []),
+    ],
     ...(modelsPath !== null && { modelsPath }),
   });
 }

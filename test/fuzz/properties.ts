@@ -84,7 +84,7 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
           assert.ok(isObject(JSON.parse(planned.body.toString('utf8'))), 'the body for the upstream is no object');
         });
       }
-      await bounded(() => countByEstimate(call));
+      for (const endpoint of endpoints) await bounded(() => countByEstimate(call, endpoint));
       await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, { hideReasoning: false }));
     }
     assert.equal(JSON.stringify(body), text, "the client's body was changed");

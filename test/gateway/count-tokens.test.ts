@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { responses } from '../../src/protocols/responses/index.ts';
 import { errorName } from '../faults/wires.ts';
 import {
   answerJson,
@@ -15,6 +16,8 @@ import {
   type TestUpstream,
 } from './harness.ts';
 
+const COUNTED = { object: 'response.input_tokens', input_tokens: 44 };
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 
@@ -23,6 +26,7 @@ before(async () => {
     if (call.bytes.includes('fail')) return answerJson(response, { error: { message: 'Busy.' } }, 503);
     if (call.path === '/v1/messages/count_tokens') return answerJson(response, { input_tokens: 42, future: 1.0 });
     if (call.path === '/v1beta/models/m:countTokens') return answerJson(response, { totalTokens: 43 });
+    if (call.path === '/v1/responses/input_tokens') return answerJson(response, { ...COUNTED, future: 1.0 });
     answerJson(response, { error: { message: 'not found' } }, 404);
   });
   gateway = await startTestGateway(`
@@ -30,6 +34,8 @@ providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   b: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
+  o: { type: openai, base_url: "${upstream.url}/v1", api_key: k, models: [{ id: m }] }
+  r: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
 `);
 });
 
@@ -93,6 +99,52 @@ describe('57: generate content', () => {
     assert.equal(sent.messages.length, 1);
     assert.equal(sent.max_tokens, undefined);
     assert.equal(sent.stream, undefined);
+  });
+});
+
+describe('R65: responses', () => {
+  const countResponses = (body: Json): Promise<Response> =>
+    post(`${gateway.url}/v1/responses/input_tokens`, body, HEADERS.chat);
+
+  test('an upstream that counts gets the bytes but for the model; its answer comes as it is', async () => {
+    const tools = [{ type: 'brand_new_tool' }];
+    const body = { model: 'o/m', input: 'Hi', instructions: 'Be brief.', tools, reasoning: { effort: 'low' } };
+    await assertCount(await countResponses(body), { ...COUNTED, future: 1 });
+    assert.equal(upstream.calls[0]?.bytes.toString(), JSON.stringify({ ...body, model: 'm' }));
+    assert.equal(upstream.calls[0]?.path, '/v1/responses/input_tokens');
+  });
+
+  test('where it does not count, an estimate by all that the request holds, known or not', async () => {
+    const tokensOf = async (more: Json): Promise<number> => {
+      const response = await countResponses({ model: 'r/m', input: [{ role: 'user', content: 'Hi' }], ...more });
+      const body = (await response.json()) as Json;
+      assert.equal(response.status, 200, JSON.stringify(body));
+      assert.equal(response.headers.get('x-polygate-estimated'), 'true');
+      assert.equal(body.object, 'response.input_tokens');
+      return body.input_tokens;
+    };
+    const few = await tokensOf({});
+    assert.ok(few > 0 && few < 40, String(few));
+    const words = 'How much wood would a woodchuck chuck? '.repeat(100);
+    const many = [{ input: words }, { instructions: words }, { input: [{ type: 'brand_new', words }] }];
+    for (const more of many) assert.ok((await tokensOf(more)) > 600, Object.keys(more)[0]);
+    assert.equal(upstream.calls.length, 0);
+  });
+
+  test('ids of stored content are refused as in a request', async () => {
+    const response = await countResponses({ model: 'o/m', input: 'Hi', previous_response_id: 'resp_1' });
+    assert.equal(response.status, 400);
+    assert.equal(((await response.json()) as Json).error.param, 'previous_response_id');
+    assert.equal(upstream.calls.length, 0);
+  });
+
+  test('a body for a count holds no more than counts take', () => {
+    const { countBody } = responses.operations['count-tokens'];
+    const target = { origin: 'o', model: 'm', rules: {} };
+    assert.deepEqual(countBody({ model: 'm', input: [], stream: true, max_output_tokens: 7 }, target), {
+      model: 'm',
+      input: [],
+    });
   });
 });
 

@@ -1,17 +1,19 @@
 /** Responses: OpenAI's newer wire, towards clients and towards upstreams that speak it. Its requests are relayed, not translated yet. */
 
+import type { CountTokensOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { credentials } from '../bearer-credentials.ts';
 import { encodeModel, encodeModels } from '../openai-catalog.ts';
 import { decodeError, encodeError } from '../openai-errors.ts';
 import { complete } from './complete.ts';
+import { countTokens } from './count-tokens.ts';
 import { errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
 
-export const responses: Protocol = {
+export const responses: Protocol & { operations: { 'count-tokens': CountTokensOperation } } = {
   id: 'responses',
   apiType: 'responses',
-  operations: { complete },
+  operations: { complete, 'count-tokens': countTokens },
 
   // Its clients ask for models as those of chat completions do.
   catalogRoutes: () => [],

@@ -87,6 +87,23 @@ const Body = Type.Object({
 
 export const schema = Body;
 
+/** Members of a request that a count of its tokens has. */
+export const COUNT_FIELDS = [
+  'model',
+  'input',
+  'instructions',
+  'previous_response_id',
+  'conversation',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'truncation',
+] as const;
+
+export const countSchema = Type.Pick(Body, [...COUNT_FIELDS, 'provider']);
+
 /** Members whose ranges the gateway enforces: they determine the cost of a request. */
 const Limits = relaxed(Body, ['model', 'temperature', 'max_output_tokens']);
 
