@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { environment, nodeProgram, npm, root, run, say } from './install.mjs';
 import { pack } from './pack.mjs';
-import { measureBestStart, sizeOf } from './start-cost.mjs';
+import { greeting, measureBestStart, sizeOf } from './start-cost.mjs';
 
 const VIDEO_TIMEOUT_MS = 20_000;
 const VISIT_TIMEOUT_MS = 40_000;
@@ -66,7 +66,7 @@ async function useProgram(node) {
   await runOrThrow(node, [program, 'check']);
   const [receiver, collector] = await Promise.all([visited(createServer()), visited(createHttpServer())]);
   writeFileSync(join(folder, 'polygate.yaml'), configFor(collector.port));
-  const child = spawn(node, [program, 'serve', '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(node, [program, 'serve', '--port', '0'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   try {
     const banner = await greeting(child);
     const [, url] = /listens on (\S+)/.exec(banner);
@@ -128,15 +128,6 @@ async function boundCost(node) {
   say(`readyMs ${cost.readyMs.toFixed(1)}`);
   const excess = Object.entries(BOUNDS).filter(([name, bound]) => cost[name] > bound);
   assert.deepEqual(excess, [], 'the package costs too much');
-}
-
-async function greeting({ stdout }) {
-  let text = '';
-  for await (const chunk of stdout) {
-    text += chunk;
-    if (text.includes('Ctrl-C')) return text;
-  }
-  throw new Error(`The gateway ended: ${text}`);
 }
 
 async function makeVideo(url, headers, receiver) {

@@ -16,14 +16,10 @@ export async function measureStart(program, { args, folder, env = process.env })
   const child = spawn(program, [...args, 'serve', '--port', '0'], {
     cwd: folder,
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   try {
-    let output = '';
-    for await (const chunk of child.stdout) {
-      output += chunk;
-      if (output.includes('Ctrl-C')) break;
-    }
+    await greeting(child);
     const readyMs = performance.now() - startedAt;
     const cpuMs = processorTime(child.pid);
     await pause(SETTLE_MS);
@@ -32,6 +28,19 @@ export async function measureStart(program, { args, folder, env = process.env })
     child.kill('SIGTERM');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   }
+}
+
+/** What the gateway prints when it starts; its log is read on and dropped. */
+export function greeting(child) {
+  let text = '';
+  return new Promise((resolve, reject) => {
+    child.stderr.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      if (text.includes('Ctrl-C')) resolve(text);
+    });
+    child.on('error', reject);
+    child.on('close', () => reject(new Error(`The gateway ended: ${text}`)));
+  });
 }
 
 /** The start that cost least processor time: others may have shared caches and cores with other programs. */

@@ -2,12 +2,14 @@
 
 import { type ChildProcess, type Serializable, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const START_TIMEOUT_MS = 60_000;
+/** Interval between two looks for an output: a pipe would make the program wait whenever the benchmark is busy. */
+const LOOK_INTERVAL_MS = 2;
 /** The kernel kills the child when its parent dies. */
 const SETPRIV = '/usr/bin/setpriv';
 
@@ -18,7 +20,7 @@ export interface Child {
   pid: number;
   /** Resolves with the first message, which is a program's sign that it listens. */
   firstMessage(): Promise<Serializable>;
-  /** Resolves with the first output that matches. */
+  /** Resolves with the first output that matches, on any of its streams. */
   output(pattern: RegExp): Promise<RegExpExecArray>;
   ask(question: string): Promise<Serializable>;
   stop(): Promise<void>;
@@ -33,6 +35,7 @@ export interface ChildOptions {
 
 export function startChild(program: string, args: readonly string[], options: ChildOptions): Child {
   const log = openSync(join(options.folder, 'log'), 'a');
+  const logBefore = fstatSync(log).size;
   const [file = '', ...rest] = [
     ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : []),
     ...[program, ...args],
@@ -40,19 +43,13 @@ export function startChild(program: string, args: readonly string[], options: Ch
   const child = spawn(file, rest, {
     cwd: options.folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, LC_ALL: 'C.UTF-8', ...options.env },
-    stdio: ['ignore', 'pipe', log, ...(options.withChannel ? (['ipc'] as const) : [])],
+    stdio: ['ignore', log, log, ...(options.withChannel ? (['ipc'] as const) : [])],
   });
   closeSync(log);
   running.add(child);
   const ended = once(child, 'exit').then(() => void running.delete(child));
-  let text = '';
-  const listeners = new Set<() => void>();
-  child.stdout?.setEncoding('utf8').on('data', (part: string) => {
-    text = (text + part).slice(-100_000);
-    for (const listener of listeners) listener();
-  });
-  const failed = (): Error =>
-    new Error(`${program} did not start:\n${text}\n${readFileSync(join(options.folder, 'log'), 'utf8').slice(-2000)}`);
+  const output = () => readFileSync(join(options.folder, 'log')).subarray(logBefore).toString();
+  const failed = (): Error => new Error(`${program} did not start:\n${output().slice(-2000)}`);
 
   function started<Value>(value: Promise<Value>): Promise<Value> {
     return Promise.race([value, Promise.race([ended, delay(START_TIMEOUT_MS)]).then(() => Promise.reject(failed()))]);
@@ -64,12 +61,11 @@ export function startChild(program: string, args: readonly string[], options: Ch
     output: (pattern) =>
       started(
         new Promise((resolve) => {
-          const look = () => {
-            const match = pattern.exec(text);
+          const looking = setInterval(() => {
+            const match = pattern.exec(output());
             if (match) resolve(match);
-          };
-          listeners.add(look);
-          look();
+            if (match || child.exitCode !== null) clearInterval(looking);
+          }, LOOK_INTERVAL_MS);
         }),
       ),
     async ask(question) {

@@ -1,4 +1,4 @@
-/** Start banner of `polygate serve`: addresses, first key, providers and example requests. */
+/** Start banner of `polygate serve`, on standard error: addresses, first key, providers and example requests. */
 
 import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';

@@ -13,6 +13,7 @@ const PRIVATE_UMASK = 0o077;
 /** Takes `process.argv`. On failure prints one message and sets the exit code. */
 export async function runCommandLine(argv: string[]): Promise<void> {
   process.stdout.on('error', ignoreBrokenPipe);
+  process.stderr.on('error', ignoreLostLog);
   process.umask(PRIVATE_UMASK);
   try {
     await program().parseAsync(argv);
@@ -28,6 +29,9 @@ export async function runCommandLine(argv: string[]): Promise<void> {
 function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
+
+/** A gateway goes on where its banner cannot be written, as where its log cannot. */
+function ignoreLostLog(): void {}
 
 function program(): Command {
   const root = new Command('polygate')

@@ -80,10 +80,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
   const newKey = existingKeys.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
-  process.stdout.write(banner({ gateway, config, newKey, workers: workers?.pids() ?? [] }));
+  process.stderr.write(banner({ gateway, config, newKey, workers: workers?.pids() ?? [] }));
 
   await stopped;
-  process.stdout.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
+  process.stderr.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
   const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
   // Workers use the store of this process until their requests are done.

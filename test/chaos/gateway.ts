@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pause, type Stage } from './stage.ts';
@@ -12,6 +12,8 @@ export const SECRET = 'a-secret-of-the-whole-gateway';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
+/** Milliseconds between two looks for its first word. */
+const LOOK_INTERVAL = 10;
 /** Milliseconds for a start on a machine that is busy. */
 const PATIENCE = 30_000;
 
@@ -57,11 +59,12 @@ export async function startGateway(stage: Stage, options: GatewayOptions): Promi
   const [program = '', ...args] = [...under, process.execPath, MAIN, 'serve', '--config', file, '--port', String(port)];
   const began = performance.now();
   const log = openSync(join(folder, 'log'), 'a');
+  const logBefore = fstatSync(log).size;
   const child = spawn(program, args, {
     cwd: folder,
     env: { PATH: process.env.PATH },
     // A pipe would make it wait whenever we are busy.
-    stdio: ['ignore', 'pipe', log],
+    stdio: ['ignore', 'ignore', log],
   });
   closeSync(log);
   const end = () => void child.kill('SIGKILL');
@@ -70,18 +73,14 @@ export async function startGateway(stage: Stage, options: GatewayOptions): Promi
   process.once('exit', end);
   child.once('exit', () => process.off('exit', end));
   const ended = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal, at: performance.now() }));
-  let words = '';
-  const listening = new Promise<string>((resolve) => {
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      words += text;
-      const url = /listens on (http:\S+)\n/.exec(words)?.[1];
-      if (url) resolve(url);
-    });
-  });
-  const tooLate = pause(PATIENCE).then(() => undefined);
-  const url = await Promise.race([listening, ended.then(() => undefined), tooLate]);
-  if (url === undefined)
-    throw new Error(`The gateway did not start:\n${words}\n${readFileSync(join(folder, 'log'), 'utf8').slice(-2000)}`);
+  const words = () => readFileSync(join(folder, 'log')).subarray(logBefore).toString();
+  let url: string | undefined;
+  while (url === undefined) {
+    url = /listens on (http:\S+)\n/.exec(words())?.[1];
+    if (url === undefined && (child.exitCode !== null || performance.now() - began > PATIENCE))
+      throw new Error(`The gateway did not start:\n${words().slice(-2000)}`);
+    if (url === undefined) await pause(LOOK_INTERVAL);
+  }
   return {
     ...{ url, pid: child.pid ?? 0, startedIn: performance.now() - began, ended },
     signal: (name) => void child.kill(name),

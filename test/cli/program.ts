@@ -23,7 +23,7 @@ export interface Outcome {
 }
 
 export interface Running {
-  /** Resolves with all of the output so far as soon as it matches; throws when the program ends before. */
+  /** Resolves with all of the output so far, by default that of standard error, as soon as it matches; throws when the program ends before. */
   shows(pattern: RegExp, stream?: 'stdout' | 'stderr'): Promise<RegExpExecArray>;
   signal(name: NodeJS.Signals): void;
   ended: Promise<Outcome>;
@@ -96,7 +96,7 @@ function following(child: ChildProcessByStdio<null, Readable, Readable>): Runnin
     });
   }
   const ended = once(child, 'close').then(([code]): Outcome => ({ code, ...seen }));
-  const shows: Running['shows'] = async (pattern, stream = 'stdout') => {
+  const shows: Running['shows'] = async (pattern, stream = 'stderr') => {
     for (;;) {
       const found = pattern.exec(seen[stream]);
       if (found) return found;

@@ -17,10 +17,10 @@ const REPORTER = `data:text/javascript,${encodeURIComponent(`
       return next(url, context);
     },
   });
-  const write = process.stdout.write.bind(process.stdout);
-  process.stdout.write = (text, ...rest) => {
+  const write = process.stderr.write.bind(process.stderr);
+  process.stderr.write = (text, ...rest) => {
     if (isMainThread && String(text).includes('Ctrl-C'))
-      process.stderr.write('loaded ' + JSON.stringify({ files: [...files], builtin: process.moduleLoadList }) + '\\n');
+      write('loaded ' + JSON.stringify({ files: [...files], builtin: process.moduleLoadList }) + '\\n');
     return write(text, ...rest);
   };
 `)}`;

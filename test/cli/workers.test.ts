@@ -204,6 +204,7 @@ test(
     const lines = stderr
       .trim()
       .split('\n')
+      .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line));
     const answers = lines.filter(({ msg }) => msg === 'answered');
     for (const [index, pid] of pids.entries()) {

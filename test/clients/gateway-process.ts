@@ -55,9 +55,9 @@ function collect(child: ChildProcess): Output {
 
 function greeting(child: ChildProcess, output: Output): Promise<{ url: string; key: string }> {
   return new Promise((resolve, reject) => {
-    child.stdout?.on('data', () => {
-      const url = /listens on (http:\S+)\n/.exec(output.stdout)?.[1];
-      const key = /^ +(sk-\S+)\n/m.exec(output.stdout)?.[1];
+    child.stderr?.on('data', () => {
+      const url = /listens on (http:\S+)\n/.exec(output.stderr)?.[1];
+      const key = /^ +(sk-\S+)\n/m.exec(output.stderr)?.[1];
       if (url && key) resolve({ url, key });
     });
     child.on('close', (code) => reject(new Error(`The gateway ended with ${code}:\n${output.stdout}${output.stderr}`)));

@@ -31,7 +31,7 @@ before(async () => {
   child = spawn(process.execPath, args, {
     cwd: folder,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   banner = await greeting(child);
   url = /listens on (\S+)/.exec(banner)?.[1] ?? assert.fail(banner);
@@ -44,14 +44,14 @@ after(async () => {
 });
 
 /** All that the gateway prints when it starts. */
-function greeting({ stdout }: ChildProcess): Promise<string> {
+function greeting({ stderr }: ChildProcess): Promise<string> {
   let text = '';
   return new Promise((resolve, reject) => {
-    stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
       if (text.includes('Ctrl-C')) resolve(text);
     });
-    stdout?.on('end', () => reject(new Error(`The gateway ended: ${text}`)));
+    stderr?.on('end', () => reject(new Error(`The gateway ended: ${text}`)));
   });
 }
 

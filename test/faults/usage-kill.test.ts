@@ -71,15 +71,17 @@ async function startProcess(): Promise<Running> {
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--config', config], {
     cwd: folder,
     env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   let text = '';
-  for await (const chunk of child.stdout ?? []) {
-    text += chunk;
-    const url = /listens on (http:\S+)/.exec(text)?.[1];
-    if (url) return { child, url };
-  }
-  throw new Error(`The gateway ended: ${text}`);
+  return new Promise((resolve, reject) => {
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const url = /listens on (http:\S+)/.exec(text)?.[1];
+      if (url) resolve({ child, url });
+    });
+    child.on('close', () => reject(new Error(`The gateway ended: ${text}`)));
+  });
 }
 
 interface Answer {
