@@ -6,6 +6,8 @@ import * as engine from './engine.ts';
 import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
+import * as storedResponses from './stored-responses.ts';
+import * as storedRetention from './stored-retention.ts';
 import * as usage from './usage.ts';
 import * as usageJournal from './usage-journal.ts';
 import * as usageRetention from './usage-retention.ts';
@@ -24,6 +26,8 @@ export const operations = {
   ...videoUse,
   ...deliveries,
   ...instances,
+  ...storedResponses,
+  ...storedRetention,
   ...usage,
   ...usageJournal,
   ...usageRetention,

@@ -1,0 +1,248 @@
+/** Stored responses: writes, reads by id, chains and references. */
+
+import type { StoredPart, StoredResponse } from '../../records/stored-response.ts';
+import { addJob, finishJob, type Lease, type NewJob } from '../job-rows.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import {
+  addNamesAndParts,
+  addStored,
+  listsOf,
+  lockTotal,
+  makeRoom,
+  type NewStoredResponse,
+  removeStored,
+  removeUses,
+  STORED_COLUMNS,
+  type StoredLimits,
+  setTotal,
+  storedResponseOf,
+  storedRow,
+} from '../stored-rows.ts';
+
+/** Stores a response and deletes the oldest of an owner that exceeds its limits. `job` is created with it. */
+export const putStoredResponse = writing<NewStoredResponse & { limits: StoredLimits; job?: NewJob }, void>(
+  'state',
+  async (transaction, { limits, job, ...added }) => {
+    const { owner, row } = added.response;
+    const before = await lockTotal(transaction, owner);
+    const bytes = before.bytes + (await addStored(transaction, added));
+    const total = { responses: before.responses + 1, bytes };
+    await setTotal(transaction, owner, await makeRoom(transaction, owner, { total, limits, but: row }));
+    if (job) await addJob(transaction, job);
+  },
+);
+
+/**
+ * Replaces a response that is `queued` or `in_progress`; false, with nothing changed, if it is finished or deleted, or if
+ * the lease of the job that is to be finished with it is lost.
+ */
+export const changeStoredResponse = writing<NewStoredResponse & { limits: StoredLimits; finishes?: Lease }, boolean>(
+  'state',
+  async (transaction, { limits, finishes, ...changed }) => {
+    const { response } = changed;
+    const { owner, row } = response;
+    const before = await lockTotal(transaction, owner);
+    const [known] = await transaction.all(
+      `SELECT bytes FROM stored_response
+       WHERE row_id = :row AND owner = :owner AND status IN ('queued', 'in_progress') ${transaction.forUpdate}`,
+      { row, owner },
+    );
+    if (known && finishes && !(await finishJob(transaction, finishes))) return leftAsItWas(transaction, owner, before);
+    if (!known) return leftAsItWas(transaction, owner, before);
+    const freed = await removeUses(transaction, owner, listsOf([row])[0] as ReturnType<typeof listsOf>[0]);
+    const { row_id, owner: _owner, created_at, ...columns } = storedRow(response);
+    const assignments = Object.keys(columns).map((column) => `${column} = :${column}`);
+    await transaction.run(`UPDATE stored_response SET ${assignments.join(', ')} WHERE row_id = :row`, {
+      ...columns,
+      row,
+    });
+    const added = Number(columns.bytes) + (await addNamesAndParts(transaction, changed));
+    const total = { responses: before.responses, bytes: before.bytes - Number(known.bytes) - freed + added };
+    await setTotal(transaction, owner, await makeRoom(transaction, owner, { total, limits, but: row }));
+    return true;
+  },
+);
+
+async function leftAsItWas(
+  transaction: Transaction,
+  owner: string,
+  total: { responses: number; bytes: number },
+): Promise<false> {
+  await setTotal(transaction, owner, total);
+  return false;
+}
+
+/** Deletes a response by its id; false if the owner has none with it. */
+export const deleteStoredResponse = writing<{ owner: string; id: string; now: number }, boolean>(
+  'state',
+  async (transaction, { owner, id, now }) => {
+    const total = await lockTotal(transaction, owner);
+    const found = await findRow(transaction, { owner, id, now });
+    const bytes = found ? await removeStored(transaction, owner, [String(found.row_id)]) : 0;
+    const responses = total.responses - (found ? 1 : 0);
+    await setTotal(transaction, owner, { responses, bytes: total.bytes - bytes });
+    return found !== undefined;
+  },
+);
+
+/** A response with the parts of its content. */
+export interface ReadStoredResponse {
+  response: StoredResponse;
+  parts: StoredPart[];
+}
+
+/** Undefined for an id that the owner does not have, and for an expired response. */
+export const readStoredResponse = reading<{ owner: string; id: string; now: number }, ReadStoredResponse | undefined>(
+  'state',
+  async (transaction, named) => {
+    const row = await findRow(transaction, named);
+    if (!row) return undefined;
+    return { response: storedResponseOf(row), parts: await partsOf(transaction, named.owner, [String(row.row_id)]) };
+  },
+);
+
+async function findRow(
+  transaction: Transaction,
+  named: { owner: string; id: string; now: number },
+): Promise<Row | undefined> {
+  const [row] = await transaction.all(
+    `SELECT ${columnsOf('response')} FROM stored_name AS known
+     JOIN stored_response AS response ON response.row_id = known.row_id AND response.owner = known.owner
+     WHERE known.owner = :owner AND known.kind = 'response' AND known.name = :id AND response.expires_at > :now`,
+    { ...named },
+  );
+  return row;
+}
+
+export interface StoredChain {
+  /** From the newest to the oldest. The newest alone if its provider keeps it. */
+  responses: StoredResponse[];
+  parts: StoredPart[];
+}
+
+export interface ChainQuery {
+  owner: string;
+  id: string;
+  now: number;
+  maxItems: number;
+  maxBytes: number;
+}
+
+/** A response and all that it continues. `unknown` if any of them is missing, `too-long` if they exceed the limits. */
+export const readStoredChain = reading<ChainQuery, StoredChain | 'unknown' | 'too-long'>(
+  'state',
+  async (transaction, { owner, id, now, maxItems, maxBytes }) => {
+    const newest = await findRow(transaction, { owner, id, now });
+    if (!newest) return 'unknown';
+    if (newest.content === null) return { responses: [storedResponseOf(newest)], parts: [] };
+    const values = { owner, now, row: newest.row_id ?? null, max_items: maxItems, max_bytes: maxBytes };
+    const links = await transaction.all(`${CHAIN_SQL} SELECT previous, all_items, all_bytes, depth FROM chain`, values);
+    const oldest = links.reduce((one, other) => (Number(one.depth) > Number(other.depth) ? one : other));
+    if (Number(oldest.all_items) > maxItems || Number(oldest.all_bytes) > maxBytes) return 'too-long';
+    if (oldest.previous !== null) return Number(oldest.depth) >= maxItems ? 'too-long' : 'unknown';
+    const rows = await transaction.all(
+      `${CHAIN_SQL} SELECT ${columnsOf('response')} FROM chain
+       JOIN stored_response AS response ON response.row_id = chain.row_id ORDER BY chain.depth`,
+      values,
+    );
+    if (rows.length < links.length || rows.some(({ content }) => content === null)) return 'unknown';
+    const parts = await transaction.all(
+      `${CHAIN_SQL} SELECT digest, content FROM stored_part WHERE owner = :owner AND digest IN (
+         SELECT part.digest FROM chain JOIN stored_part_use AS part ON part.row_id = chain.row_id)`,
+      values,
+    );
+    return { responses: rows.map(storedResponseOf), parts: parts.map(partOf) };
+  },
+);
+
+/** Links beyond the limits are not followed. */
+const CHAIN_SQL = `WITH RECURSIVE chain AS (
+    SELECT row_id, previous, items AS all_items, whole_bytes AS all_bytes, 1 AS depth FROM stored_response
+    WHERE row_id = :row AND owner = :owner AND expires_at > :now
+  UNION ALL
+    SELECT earlier.row_id, earlier.previous, chain.all_items + earlier.items, chain.all_bytes + earlier.whole_bytes,
+      chain.depth + 1
+    FROM chain JOIN stored_response AS earlier ON earlier.row_id = chain.previous
+    WHERE earlier.owner = :owner AND earlier.expires_at > :now
+      AND chain.all_items <= :max_items AND chain.all_bytes <= :max_bytes AND chain.depth < :max_items
+  )`;
+
+export interface FoundItem {
+  id: string;
+  /** `row` of the response. */
+  row: string;
+  /** Index in its output. */
+  position: number;
+}
+
+export interface FoundItems {
+  items: FoundItem[];
+  /** Without the content of those whose items exceed the limit. */
+  responses: StoredResponse[];
+  parts: StoredPart[];
+}
+
+/** The output items with these ids, with the responses that they belong to; `too-long` if these exceed the limit. */
+export const findStoredItems = reading<
+  { owner: string; ids: readonly string[]; rows: readonly string[]; now: number; maxBytes: number },
+  FoundItems | 'too-long'
+>('state', async (transaction, { owner, ids, rows, now, maxBytes }) => {
+  const items: FoundItem[] = [];
+  for (const { list, values } of listsOf(ids)) {
+    const named = await transaction.all(
+      `SELECT name, row_id, position FROM stored_name WHERE owner = :owner AND kind = 'item' AND name IN (${list})`,
+      { ...values, owner },
+    );
+    for (const { name, row_id, position } of named)
+      items.push({ id: String(name), row: String(row_id), position: Number(position) });
+  }
+  const wanted = [...new Set([...items.map(({ row }) => row), ...rows])];
+  const found: Row[] = [];
+  let bytes = 0;
+  for (const { list, values } of listsOf(wanted)) {
+    const scope = `owner = :owner AND expires_at > :now AND row_id IN (${list})`;
+    const [sum] = await transaction.all(
+      `SELECT sum(whole_bytes) AS bytes FROM stored_response WHERE content IS NOT NULL AND ${scope}`,
+      { ...values, owner, now },
+    );
+    bytes += Number(sum?.bytes ?? 0);
+    if (bytes > maxBytes) return 'too-long';
+    found.push(
+      ...(await transaction.all(`SELECT ${STORED_COLUMNS} FROM stored_response WHERE ${scope}`, {
+        ...values,
+        owner,
+        now,
+      })),
+    );
+  }
+  const responses = found.map(storedResponseOf);
+  const known = new Set(responses.map(({ row }) => row));
+  return {
+    items: items.filter(({ row }) => known.has(row)),
+    responses,
+    parts: await partsOf(transaction, owner, [...known]),
+  };
+});
+
+async function partsOf(transaction: Transaction, owner: string, rows: readonly string[]): Promise<StoredPart[]> {
+  const parts: Row[] = [];
+  for (const { list, values } of listsOf(rows)) {
+    const found = await transaction.all(
+      `SELECT digest, content FROM stored_part WHERE owner = :owner AND digest IN (
+         SELECT digest FROM stored_part_use WHERE row_id IN (${list}))`,
+      { ...values, owner },
+    );
+    parts.push(...found);
+  }
+  return parts.map(partOf);
+}
+
+function partOf({ digest, content }: Row): StoredPart {
+  return { digest: String(digest), content: content as Uint8Array };
+}
+
+function columnsOf(table: string): string {
+  return STORED_COLUMNS.split(/,\s*/)
+    .map((column) => `${table}.${column}`)
+    .join(', ');
+}
