@@ -38,10 +38,18 @@ beforeEach(() => {
 });
 afterEach(() => kept.close());
 
-/** Resolves when the partial file has so many bytes. */
-async function arrival(bytes: number): Promise<void> {
+/** Resolves when the partial file has so many bytes; rejects if `saving` ends before. */
+async function arrival(bytes: number, saving: Promise<unknown>): Promise<void> {
   const path = join(kept.folder, 'videos', TASK, '0.part');
-  while ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) < bytes) await pause(2);
+  let end: string | undefined;
+  saving.then(
+    () => (end = 'it was saved'),
+    (error: unknown) => (end = String(error)),
+  );
+  while ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) < bytes) {
+    assert.equal(end, undefined, `fewer than ${bytes} bytes arrived`);
+    await pause(2);
+  }
 }
 
 /** Keeps a video whose server goes silent after `bytes`: lets the idle timeout pass then. */
@@ -54,7 +62,7 @@ async function keepUntilSilent(bytes: number, path?: string): Promise<unknown> {
   };
   saving.then(onEnd, onEnd);
   while (origin.seen.length === before) await pause(2);
-  await arrival(bytes);
+  await arrival(bytes, saving);
   // The timeout starts anew shortly after a chunk is in the file.
   while (!hasEnded) {
     clock.advance(IDLE_MS);
@@ -300,7 +308,7 @@ describe('failures that can succeed later', () => {
     };
     const saving = impatient.keep(source());
     const refused = assert.rejects(saving);
-    await arrival(110);
+    await arrival(110, saving);
     clock.advance(300);
     await refused;
     await impatient.close();
@@ -312,7 +320,7 @@ describe('failures that can succeed later', () => {
     listener = serve(video, { until: 200_000 });
     const saving = kept.mirror.save({ id: TASK, owner: 'o' }, 0, source(), stop.signal);
     const refused = assert.rejects(saving, (thrown) => thrown === reason);
-    await arrival(200_000);
+    await arrival(200_000, saving);
     stop.abort(reason);
     await refused;
     listener = serve(video);

@@ -97,6 +97,7 @@ test('what was durable is recovered exactly once after any crash', async (contex
             for (const begin of begins) void append(journal, RECORD_KINDS.begin, begin, 'z'.repeat(30));
             // The group is written as far as the cut, or its segment is still being made.
             await new Promise((resolve) => setTimeout(resolve, 3));
+            await disk.die();
             const last = surveyJournal(folder, SEGMENT_BYTES).segments.at(-1);
             if (last && last.sequence === before.segment) {
               damageTail(join(folder, last.name), before.offset, one);

@@ -12,13 +12,34 @@ export interface BreakableDisk extends JournalDisk {
   /** Called with the fd and the length of each write. */
   onWrite?: (length: number) => void;
   letThrough(): void;
+  /** The process dies: no call begins any more. Resolves once those that run have ended. */
+  die(): Promise<void>;
 }
 
 export function breakableDisk(): BreakableDisk {
   let waiting: (() => void)[] = [];
+  let isDead = false;
+  let running = 0;
+  let onIdle = () => {};
+  /** Counts a call of the file system until it has ended. */
+  function run<A extends unknown[]>(onDone: (...result: A) => void): (...result: A) => void {
+    running += 1;
+    return (...result) => {
+      running -= 1;
+      if (running === 0) onIdle();
+      onDone(...result);
+    };
+  }
   const disk: BreakableDisk = {
-    ...nodeDisk,
+    open: (path, flags, onOpen) => isDead || nodeDisk.open(path, flags, run(onOpen)),
+    sync: (fd, onDone) => isDead || nodeDisk.sync(fd, run(onDone)),
+    close: (fd, onDone) => isDead || nodeDisk.close(fd, run(onDone)),
+    remove: (path, onDone) => isDead || nodeDisk.remove(path, run(onDone)),
     held: false,
+    async die() {
+      isDead = true;
+      if (running > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+    },
     letThrough() {
       disk.held = false;
       const held = waiting;
@@ -28,13 +49,20 @@ export function breakableDisk(): BreakableDisk {
     write(fd, bytes, span, onWritten) {
       disk.onWrite?.(span.length);
       const go = () => {
+        if (isDead) return;
         if (disk.fail !== undefined) {
           const error = Object.assign(new Error(disk.fail), { code: disk.fail });
           setImmediate(() => onWritten(error, 0));
         } else if (disk.cut !== undefined) {
           const length = Math.min(disk.cut, span.length);
-          if (length > 0) nodeDisk.write(fd, bytes, { ...span, length }, () => undefined);
-        } else nodeDisk.write(fd, bytes, span, onWritten);
+          if (length > 0)
+            nodeDisk.write(
+              fd,
+              bytes,
+              { ...span, length },
+              run(() => undefined),
+            );
+        } else nodeDisk.write(fd, bytes, span, run(onWritten));
       };
       if (disk.held) waiting.push(go);
       else go();
