@@ -199,14 +199,14 @@ function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' |
 }
 
 function resolveKeys(entries: KeyEntry[], report: ReportProblem): ConfiguredKey[] {
+  const names = new Set<string>();
   return entries.map((entry, index) => {
     const { name, key, expires } = entry;
     const moment = expires ? parseMoment(expires) : undefined;
     if (expires && moment === undefined) report(`keys[${index}].expires`, 'must be a date that exists');
     checkRanges(entry.cidrs, `keys[${index}].cidrs`, report);
-    if (entries.findIndex((other) => other.name === name) < index) {
-      report(`keys[${index}].name`, `is taken by another key, "${name}"`);
-    }
+    if (names.has(name)) report(`keys[${index}].name`, `is taken by another key, "${name}"`);
+    names.add(name);
     return {
       name,
       key: new Secret(key),

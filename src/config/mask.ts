@@ -1,6 +1,6 @@
 /** Printable configuration: YAML with all defaults written out and all secrets masked. */
 
-import { stringify } from 'yaml';
+import { dump } from 'js-yaml';
 import type { Secret } from '../security/secret.ts';
 import type {
   CallbacksConfig,
@@ -36,7 +36,11 @@ export function describeConfig(config: Config): string {
     ...describeRouting(config.routing),
   };
   const source = config.file === undefined ? '# without a file, from the environment alone' : `# from ${config.file}`;
-  return [source, stringify(settings, { lineWidth: 0 }).trimEnd(), ...describeProviderStates(config)].join('\n');
+  return [
+    source,
+    dump(settings, { lineWidth: -1, noRefs: true, skipInvalid: true }).trimEnd(),
+    ...describeProviderStates(config),
+  ].join('\n');
 }
 
 /** One comment line for each provider. */

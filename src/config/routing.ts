@@ -11,6 +11,7 @@ type Fault = (path: string, message: string) => void;
 export function resolveRouting(file: ConfigFile, providers: readonly ProviderConfig[], report: Fault): RoutingConfig {
   const { sort, fallback_models: fallbackModels, cooldown } = file.routing ?? {};
   const aliases = new Map(Object.entries(file.aliases ?? {}));
+  const providerIds = new Set(providers.map(({ id }) => id));
   for (const [name, target] of aliases) {
     if (aliases.has(target)) report(`aliases.${name}`, `must stand for a model; "${target}" is an alias too`);
   }
@@ -19,7 +20,7 @@ export function resolveRouting(file: ConfigFile, providers: readonly ProviderCon
       Object.entries(file.models ?? {}).map(([name, { endpoints }]) => [
         name,
         endpoints.map((entry, index) => {
-          checkProvider(entry.provider, providers, (message) =>
+          checkProvider(entry.provider, providerIds, (message) =>
             report(`models.${name}.endpoints[${index}].provider`, message),
           );
           return resolveEndpoint(entry);
@@ -36,9 +37,9 @@ export function resolveRouting(file: ConfigFile, providers: readonly ProviderCon
 
 type EndpointFields = NonNullable<ConfigFile['models']>[string]['endpoints'][number];
 
-function checkProvider(id: string, providers: readonly ProviderConfig[], report: (message: string) => void): void {
-  const ids = providers.map((provider) => provider.id);
-  if (ids.includes(id)) return;
+function checkProvider(id: string, known: ReadonlySet<string>, report: (message: string) => void): void {
+  if (known.has(id)) return;
+  const ids = [...known];
   const guess = nearest(id, ids);
   report(
     `"${id}" is not a configured provider${guess ? `; did you mean ${guess}?` : ''}; there are: ${ids.join(', ')}`,

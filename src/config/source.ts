@@ -1,17 +1,7 @@
-/** YAML source of the configuration: environment variables substituted, line numbers by path. */
+/** Source of the configuration: the content of the file with environment variables substituted, line numbers by path. */
 
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type Scalar,
-} from 'yaml';
-import type { Json } from '../core/json/json.ts';
+import { isObject, type Json } from '../core/json/json.ts';
+import { readYaml } from './yaml-document.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -35,62 +25,53 @@ const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 /** Substitutes `${NAME}` and `${NAME:-default}`; `$${` escapes `${`. A default also replaces an empty value. */
 export function readSource(text: string, schema: Json, environment: Environment): Source {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
-  const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => ({
-    path: '',
-    line: lines.linePos(pos[0]).line,
-    message,
-  }));
-  const lineOf = (path: string) => lines.linePos(offsetOf(document, path)).line;
+  const { value, problem, lineOf } = readYaml(text);
+  const problems: SourceProblem[] = problem ? [{ path: '', ...problem }] : [];
   const missing = new Map<string, string[]>();
-  const filling: Substitution = {
+  if (!text.includes('${')) return { value, problems, missing, lineOf };
+  const filled = substitute(value, schema, '', {
     environment,
     missing,
+    done: new Set(),
     report: (path, message) => problems.push({ path, line: lineOf(path), message }),
-  };
-  substitute(document.contents, schema, '', filling);
-  return { value: problems.length === 0 ? contentOf(document, problems) : undefined, problems, missing, lineOf };
+  });
+  return { value: problems.length === 0 ? filled : undefined, problems, missing, lineOf };
 }
 
 /** True for valid YAML with only white space, comments and document markers. */
 export function isEmptyDocument(text: string): boolean {
-  const { contents, errors } = parseDocument(text, { prettyErrors: false });
-  return errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
+  const { value, problem } = readYaml(text);
+  return !problem && (value === undefined || value === null);
 }
 
 interface Substitution {
   environment: Environment;
   missing: Map<string, string[]>;
+  /** Values with several places, by aliases, are filled in once. */
+  done: Set<object>;
   report(path: string, message: string): void;
 }
 
-function contentOf(document: Document, problems: SourceProblem[]): Json {
-  try {
-    return document.toJS();
-  } catch (error) {
-    problems.push({ path: '', line: 1, message: (error as Error).message });
-    return undefined;
-  }
-}
-
-function substitute(node: unknown, schema: Json, path: string, filling: Substitution): void {
-  if (isMap(node)) {
-    for (const { key, value } of node.items) {
-      const name = String(isScalar(key) ? key.value : key);
-      substitute(value, schemaOf(schema, name), path === '' ? name : `${path}.${name}`, filling);
+/** Fills in the texts of a value, in place. */
+function substitute(value: Json, schema: Json, path: string, filling: Substitution): Json {
+  if (typeof value === 'string') return value.includes('${') ? fillIn(value, schema, path, filling) : value;
+  if (typeof value !== 'object' || value === null || filling.done.has(value)) return value;
+  filling.done.add(value);
+  if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      value[name] = substitute(value[name], schemaOf(schema, name), path === '' ? name : `${path}.${name}`, filling);
     }
-  } else if (isSeq(node)) {
-    for (const [index, item] of node.items.entries())
-      substitute(item, schemaOf(schema, index), `${path}[${index}]`, filling);
-  } else if (isScalar(node) && typeof node.value === 'string' && node.value.includes('${')) {
-    substituteScalar(node as Scalar<unknown>, schema, path, filling);
+  } else {
+    for (let index = 0; index < value.length; index++) {
+      value[index] = substitute(value[index], schemaOf(schema, index), `${path}[${index}]`, filling);
+    }
   }
+  return value;
 }
 
-function substituteScalar(node: Scalar<unknown>, schema: Json, path: string, filling: Substitution): void {
+function fillIn(text: string, schema: Json, path: string, filling: Substitution): unknown {
   const unset: string[] = [];
-  const text = String(node.value).replace(REFERENCE, (reference, name?: string, fallback?: string) => {
+  const filled = text.replace(REFERENCE, (reference, name?: string, fallback?: string) => {
     if (reference === '$${') return '${';
     if (name === undefined) {
       filling.report(
@@ -105,7 +86,7 @@ function substituteScalar(node: Scalar<unknown>, schema: Json, path: string, fil
     return value ?? '';
   });
   if (unset.length > 0) filling.missing.set(path, unset);
-  node.value = unset.length > 0 ? undefined : coerce(text, schema);
+  return unset.length > 0 ? undefined : coerce(filled, schema);
 }
 
 /** Converts the text of an environment variable to the type in the schema. */
@@ -118,42 +99,4 @@ function coerce(text: string, schema: Json): unknown {
 function schemaOf(schema: Json, key: string | number): Json {
   const shape = schema?.anyOf?.find((branch: Json) => branch.items) ?? schema;
   return shape?.properties?.[key] ?? shape?.items ?? Object.values(shape?.patternProperties ?? {})[0];
-}
-
-/** Offset of the key or item at `path`, or of its nearest ancestor if there is none. */
-function offsetOf(document: Document, path: string): number {
-  let node: unknown = document.contents;
-  let offset = startOf(node) ?? 0;
-  let rest = path;
-  while (rest !== '') {
-    if (isAlias(node)) node = node.resolve(document);
-    const step = isMap(node) || isSeq(node) ? stepInto(node, rest) : undefined;
-    if (!step) return offset;
-    offset = startOf(step.at) ?? offset;
-    node = step.node;
-    rest = step.rest;
-  }
-  return offset;
-}
-
-/** Keys may contain dots, so the longest key that matches the start of the path wins. */
-function stepInto(node: Node, path: string): { node: unknown; at: unknown; rest: string } | undefined {
-  if (isSeq(node)) {
-    const [whole, index] = /^\[(\d+)\]\.?/.exec(path) ?? [];
-    if (whole === undefined) return undefined;
-    const item = node.items[Number(index)];
-    return { node: item, at: item, rest: path.slice(whole.length) };
-  }
-  if (!isMap(node)) return undefined;
-  const pairs = node.items
-    .map(({ key, value }) => ({ key, value, name: String(isScalar(key) ? key.value : key) }))
-    .filter(({ name }) => path.startsWith(name) && /^([.[]|$)/.test(path.slice(name.length)))
-    .sort((one, other) => other.name.length - one.name.length);
-  const pair = pairs[0];
-  if (!pair) return undefined;
-  return { node: pair.value, at: pair.key, rest: path.slice(pair.name.length).replace(/^\./, '') };
-}
-
-function startOf(node: unknown): number | undefined {
-  return (node as Node | null)?.range?.[0];
 }

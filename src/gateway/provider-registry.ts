@@ -198,8 +198,21 @@ function routedModels(
 
 /** A configured model that is not in the list counts as existing. */
 function modelOf({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
-  const known = models.find((model) => model.upstreamId === upstreamId || model.id === `${config.id}/${upstreamId}`);
-  return known ?? customModel(config.id, { id: upstreamId }, type.catalog);
+  return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog);
+}
+
+/** Models of a list by their ids at the upstream and by their own, without the provider; the first one counts. */
+const modelsByList = new WeakMap<readonly CatalogModel[], Map<string, CatalogModel>>();
+
+function indexOf(models: readonly CatalogModel[], provider: string): ReadonlyMap<string, CatalogModel> {
+  const known = modelsByList.get(models);
+  if (known) return known;
+  const index = new Map<string, CatalogModel>();
+  for (const model of models.toReversed()) {
+    index.set(model.id.slice(provider.length + 1), model).set(model.upstreamId, model);
+  }
+  modelsByList.set(models, index);
+  return index;
 }
 
 function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {

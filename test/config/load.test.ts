@@ -228,7 +228,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
   {
     about: 'text that is no YAML',
     text: 'server:\n  port: 1\n  port: 2',
-    faults: ['3: Map keys must be unique'],
+    faults: ['3: duplicated mapping key'],
   },
   { about: 'a file that is no object', text: '- server', faults: ['1: must be an object, not an array'] },
 ];
@@ -237,6 +237,33 @@ describe('a configuration is refused for', () => {
   for (const { about, text, faults } of REFUSED) {
     test(about, () => assert.deepEqual(faultsOf(text), faults));
   }
+
+  test('a value that contains itself, and a second document', () => {
+    assert.deepEqual(faultsOf('server: &s { deadlines: *s }'), ['1: has aliases that stand for too many values']);
+    assert.deepEqual(faultsOf('server: {}\n---\nserver: {}'), ['1: must be one document']);
+  });
+
+  test('the field that is wrong, behind an alias, a merge and a name with dots', () => {
+    const text = [
+      'providers:',
+      '  sandbox: &local',
+      '    enabled: nope',
+      '  a.b:',
+      '    <<: *local',
+      '    headers:',
+      '      x-one: 1',
+      '  ollama: *local',
+    ].join('\n');
+    assert.deepEqual(
+      faultsOf(text).map((line) => line.slice(0, line.indexOf(' must'))),
+      [
+        '3: providers.sandbox.enabled:',
+        '3: providers.ollama.enabled:',
+        '4: providers.a.b.enabled:',
+        '7: providers.a.b.headers.x-one:',
+      ],
+    );
+  });
 
   test('a bomb of aliases', () => {
     const bomb = `a: &a [1]\n${Array.from({ length: 9 }, (_, level) => `${'bcdefghij'[level]}: &${'bcdefghij'[level]} [${Array(9).fill(`*${'abcdefghij'[level]}`)}]`).join('\n')}`;

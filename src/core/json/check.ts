@@ -87,6 +87,15 @@ function explain(schema: Json, value: unknown, path: string): Problem[] {
   }
 }
 
+/** Expressions by the patterns of schemas. */
+const expressions = new Map<string, RegExp>();
+
+function expressionOf(pattern: string): RegExp {
+  const known = expressions.get(pattern) ?? new RegExp(pattern, 'u');
+  expressions.set(pattern, known);
+  return known;
+}
+
 function explainObject(schema: Json, value: Record<string, Json>, path: string): Problem[] {
   const found: Problem[] = [];
   const properties: Record<string, Json> = schema.properties ?? {};
@@ -112,7 +121,7 @@ function explainObject(schema: Json, value: Record<string, Json>, path: string):
 
 function patternFor(schema: Json, name: string): Json {
   for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
-    if (new RegExp(pattern, 'u').test(name)) return inner;
+    if (expressionOf(pattern).test(name)) return inner;
   }
   return undefined;
 }
@@ -153,7 +162,7 @@ function explainString(schema: Json, value: unknown, path: string): Problem[] {
   if (value.length > (schema.maxLength ?? value.length)) {
     return [{ path, message: `must be at most ${schema.maxLength} characters long` }];
   }
-  if (schema.pattern && !new RegExp(schema.pattern, 'u').test(value)) {
+  if (schema.pattern && !expressionOf(schema.pattern).test(value)) {
     return [{ path, message: schema.errorMessage ?? `must match ${schema.pattern}` }];
   }
   return [];
