@@ -4,7 +4,7 @@ import type { ChatEvent } from '../../src/core/chat.ts';
 import type { EncoderOptions, Target } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { translatedProtocols } from '../../test/translated-protocols.ts';
 import { CHAT_ANSWER, CHAT_FRAMES } from '../programs/answers.ts';
 import { passthrough } from '../workload.ts';
 import type { MicroCase } from './measure.ts';
@@ -14,13 +14,13 @@ const options: EncoderOptions = { model: 'up/m', created: 1, includeUsage: true,
 
 /** Bodies of the other protocols are what the chat ones are encoded to. */
 export function codecCases(): MicroCase[] {
-  const chat = protocols.find(({ id }) => id === 'chat') as Protocol;
+  const chat = translatedProtocols.find(({ id }) => id === 'chat') as Protocol;
   const { complete } = chat.operations;
   const request = complete.decodeRequest(JSON.parse(passthrough.body('m')));
   const response = complete.decodeResponse(JSON.parse(CHAT_ANSWER), target);
   const decoder = complete.streamDecoder(target);
   const events = parseEvents(Buffer.from(CHAT_FRAMES.join(''))).flatMap((event) => decoder.decode(event));
-  return protocols.flatMap((protocol) =>
+  return translatedProtocols.flatMap((protocol) =>
     casesOf(protocol, { request, response, events: [...events, ...decoder.end()] }),
   );
 }

@@ -3,12 +3,16 @@
 import { amount } from '../report/table.ts';
 import { bodyCases, journalCases, streamCases } from './cases.ts';
 import { codecCases } from './codecs.ts';
-import { measureCase } from './measure.ts';
+import { type MicroCase, measureCase } from './measure.ts';
+
+/** All cases, or those with one of the words in their names. */
+export function microCases(words: readonly string[]): MicroCase[] {
+  const all = [...bodyCases(), ...journalCases(), ...streamCases(), ...codecCases()];
+  return all.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+}
 
 export function runMicro(words: readonly string[]): void {
-  const all = [...bodyCases(), ...journalCases(), ...streamCases(), ...codecCases()];
-  const chosen = all.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-  for (const one of chosen) {
+  for (const one of microCases(words)) {
     const { name, nanoseconds, megabytesPerSecond } = measureCase(one);
     const throughput = megabytesPerSecond === undefined ? '' : `${amount(megabytesPerSecond)} MB/s`;
     process.stdout.write(`${name.padEnd(44)}${`${amount(nanoseconds)} ns`.padStart(14)}${throughput.padStart(16)}\n`);
