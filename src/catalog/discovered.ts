@@ -22,8 +22,8 @@ export function discoveredModels(provider: string, body: Json, vendor = provider
     .filter(({ entry }) => isReachable(vendor, entry.id))
     .map((listed) => listedModel(provider, listed, vendor))
     .filter(({ inputModalities, outputModalities }) => {
-      const answers = outputModalities.includes('text') || outputModalities.includes('embeddings');
-      return answers && inputModalities.includes('text');
+      const hasOutput = outputModalities.includes('text') || outputModalities.includes('embeddings');
+      return hasOutput && inputModalities.includes('text');
     });
 }
 

@@ -60,7 +60,7 @@ export interface ErrorDetails {
   /** The upstream's HTTP status. */
   upstreamStatus?: number;
   /** The upstream's error response, passed on to a client of the same protocol. */
-  answer?: { status: number; body: Buffer };
+  upstreamResponse?: { status: number; body: Buffer };
   cause?: unknown;
 }
 
@@ -71,7 +71,7 @@ export class GatewayError extends Error {
   readonly retryAfter: number | undefined;
   readonly allow: string | undefined;
   readonly upstreamStatus: number | undefined;
-  readonly answer: ErrorDetails['answer'];
+  readonly upstreamResponse: ErrorDetails['upstreamResponse'];
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -81,7 +81,7 @@ export class GatewayError extends Error {
     this.retryAfter = details.retryAfter;
     this.allow = details.allow;
     this.upstreamStatus = details.upstreamStatus;
-    this.answer = details.answer;
+    this.upstreamResponse = details.upstreamResponse;
   }
 
   get status(): number {

@@ -66,7 +66,7 @@ export function createFolder(): Folder {
     add,
     parts: (index) => candidate(index).parts,
     response() {
-      if (!ended) throw new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
+      if (!ended) throw new GatewayError('upstream_error', 'The upstream closed its response before the end.');
       candidate(0);
       return response;
     },

@@ -28,7 +28,7 @@ export interface Prefixes {
 export interface RouteMatch {
   model?: string;
   stream?: boolean;
-  /** Stream the answer as one JSON array. */
+  /** Stream the response as one JSON array. */
   array?: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface ClientRoute<Match> {
 
 export interface RouteTemplate {
   path: string;
-  /** The answer is always an event stream. Absent if the body decides, or there are no streams. */
+  /** The response is always an event stream. Absent if the body decides, or there are no streams. */
   streams?: true;
 }
 
@@ -86,18 +86,18 @@ export interface EncoderOptions {
   created: number;
   /** The client requested a usage chunk (chat completions). */
   includeUsage: boolean;
-  /** A streamed answer as one JSON array (generate content). */
+  /** A streamed response as one JSON array (generate content). */
   array: boolean;
   /** Reasoning text is hidden from the client. */
   hideReasoning: boolean;
-  /** Absent if the answer shows no cost. */
+  /** Absent if the response shows no cost. */
   costOf?: CostOf;
 }
 
 /** The upstream's own answer id and finish reason. */
 export interface AnswerFacts {
   id?: string;
-  /** The model name in the upstream's answer. */
+  /** The model name in the upstream's response. */
   model?: string;
   finish?: string;
   /** The number of the frame, in streams that number their frames. */
@@ -176,15 +176,15 @@ interface OperationBase {
   /** Opaque provider state in bodies; absent if they hold none. */
   readonly state?: StateAccess;
 
-  // Watching a relayed answer.
-  /** Members of a whole answer that clients require and some servers omit, with their neutral values. */
+  // Watching a relayed response.
+  /** Members of a whole response that clients require and some servers omit, with their neutral values. */
   readonly requiredMembers?: Readonly<Record<string, Json>>;
   /** Paths of the members with the model name. */
   readonly modelPaths: readonly (readonly string[])[];
   usageOf(body: Json): Partial<Usage> | undefined;
   /** The facts reported in a body or frame. */
   factsOf(body: Json): AnswerFacts;
-  /** Cost members of the usage in an answer: the paths that the usage may have, and the members to set. */
+  /** Cost members of the usage in a response: the paths that the usage may have, and the members to set. */
   readonly cost?: {
     paths: readonly (readonly string[])[];
     members(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[];
@@ -202,7 +202,7 @@ export interface CompleteOperation extends OperationBase {
   streamEncoder(options: EncoderOptions): StreamEncoder;
   /** Name and URL of a part that answers of this protocol cannot carry; undefined for other parts. */
   unshown?(part: OpenPart): { name: string; url?: string } | undefined;
-  /** `Content-Type` of a streamed answer. */
+  /** `Content-Type` of a streamed response. */
   streamType(options: EncoderOptions): string;
   /** The text of an error in a started stream; it ends the stream. `facts`: those of the stream so far. */
   encodeStreamError(error: GatewayError, requestId: string, options: EncoderOptions, facts?: AnswerFacts): string;
@@ -242,7 +242,7 @@ export interface CompleteOperation extends OperationBase {
   };
   /** A frame without these bytes carries no usage and is not parsed. */
   readonly usageMark: Buffer;
-  /** Whether a frame only opens the stream, so that an error may still replace the answer. */
+  /** Whether a frame only opens the stream, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
   /** The same by the first characters of a frame: true for a large preamble, which is not parsed. */
   isUnreadPreamble?(start: string): boolean;
@@ -275,7 +275,7 @@ export interface EmbedOperation extends OperationBase {
   /** Throws `unsupported_*` if the target cannot answer as requested. */
   encodeRequest(request: EmbeddingRequest, target: Target): EncodedRequest;
   decodeResponse(body: Json): EmbeddingResponse;
-  /** Whether the vectors of an answer have the encoding of the client's `request`, so that its bytes can be passed through. */
+  /** Whether the vectors of a response have the encoding of the client's `request`, so that its bytes can be passed through. */
   isAsAsked(response: Json, request: Json): boolean;
   /** Adjusts a client's body for the target, in place; returns whether it changed. Throws `unsupported_*`. */
   adjust(body: Json, target: Target): boolean;

@@ -19,13 +19,13 @@ export interface Platform {
   ): OutgoingRequest | Promise<OutgoingRequest>;
   /** Stream framing, if not server-sent events. */
   readonly framing?: Framing;
-  /** Decodes error answers in the format of the platform; undefined leaves the answer to the protocol. */
-  decodeError?(answer: UpstreamErrorAnswer): GatewayError | undefined;
+  /** Decodes error responses in the format of the platform; undefined leaves the response to the protocol. */
+  decodeError?(response: UpstreamErrorResponse): GatewayError | undefined;
 }
 
 export type Framing = 'aws-event-stream' | 'json-lines';
 
-export interface UpstreamErrorAnswer {
+export interface UpstreamErrorResponse {
   /** Absent for an error inside a stream. */
   readonly status?: number;
   readonly headers: Readonly<Record<string, string | undefined>>;

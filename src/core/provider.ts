@@ -18,7 +18,7 @@ export interface Provider {
   family?(model: string): string;
   /** The provider fetches no URLs; media must be sent inline. */
   readonly inlinesMedia?: boolean;
-  /** The cost reported in answers is the cost billed. */
+  /** The cost reported in responses is the cost billed. */
   readonly billsReportedCost?: boolean;
   /** Video adapter, if any. */
   readonly video?: VideoApi;
@@ -93,11 +93,11 @@ export interface LocalRequest {
   signal: AbortSignal;
 }
 
-export interface LocalAnswer {
+export interface LocalResponse {
   status: number;
   headers: Record<string, string>;
   body: AsyncIterable<Buffer>;
 }
 
 /** In-process upstream: returns the bytes of its protocol like any other upstream; may hang, fail or break off. */
-export type LocalUpstream = (request: LocalRequest) => Promise<LocalAnswer>;
+export type LocalUpstream = (request: LocalRequest) => Promise<LocalResponse>;

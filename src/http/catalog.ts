@@ -7,9 +7,9 @@ import type { Json } from '../core/json/json.ts';
 import type { CatalogQuery } from '../core/protocol.ts';
 import type { RequestContext } from './request-context.ts';
 
-export function answerCatalog(context: RequestContext, asked: CatalogQuery, catalog: Catalog): void {
+export function serveCatalog(context: RequestContext, asked: CatalogQuery, catalog: Catalog): void {
   const { protocol, request } = context;
-  const { body, etag } = cached(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => answerOf(asked));
+  const { body, etag } = cached(catalog, `${protocol.id} ${JSON.stringify(asked)}`, () => listOf(asked));
   const headers = {
     'content-type': 'application/json',
     etag,
@@ -18,7 +18,7 @@ export function answerCatalog(context: RequestContext, asked: CatalogQuery, cata
   if (matches(request.headers['if-none-match'], etag)) context.send({ status: 304, headers });
   else context.send({ headers, body });
 
-  function answerOf(query: CatalogQuery): Json {
+  function listOf(query: CatalogQuery): Json {
     switch (query.type) {
       case 'get-model':
         return getModel(query);
@@ -57,14 +57,14 @@ interface CachedList {
 const cache = new WeakMap<Catalog, Map<string, CachedList>>();
 const MAX_CACHED_LISTS = 100;
 
-function cached(catalog: Catalog, question: string, answer: () => Json): CachedList {
-  const answers = cache.get(catalog) ?? new Map<string, CachedList>();
-  cache.set(catalog, answers);
-  const known = answers.get(question);
+function cached(catalog: Catalog, question: string, list: () => Json): CachedList {
+  const lists = cache.get(catalog) ?? new Map<string, CachedList>();
+  cache.set(catalog, lists);
+  const known = lists.get(question);
   if (known) return known;
-  const body = Buffer.from(JSON.stringify(answer()));
+  const body = Buffer.from(JSON.stringify(list()));
   const entry = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` };
-  if (answers.size < MAX_CACHED_LISTS) answers.set(question, entry);
+  if (lists.size < MAX_CACHED_LISTS) lists.set(question, entry);
   return entry;
 }
 

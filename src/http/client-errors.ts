@@ -21,7 +21,7 @@ export interface LastRequest {
   /** The request was received completely, so its handler will respond. */
   isComplete: boolean;
   /** The response was begun and not ended. */
-  isAnswering: boolean;
+  isResponding: boolean;
   refuse(error: GatewayError): void;
   /** Closes the connection after the response. */
   closeAfterwards(): void;
@@ -33,19 +33,19 @@ interface ClientError extends Error {
   rawPacket?: unknown;
 }
 
-export type AnswerClientError = (error: ClientError, socket: Socket) => void;
+export type RefuseClientError = (error: ClientError, socket: Socket) => void;
 
 /** Bytes of a malformed request that are searched for its path. */
 const MAX_REQUEST_LINE_BYTES = 4096;
 
 export function lastRequestOf(context: HttpContext): LastRequest {
-  const { request, response, path, isAnswered } = context;
+  const { request, response, path, hasResponded } = context;
   const closeAfterwards = (): void => void response.setHeader('connection', 'close');
   return {
     path,
-    isOpen: !isAnswered && !response.headersSent,
+    isOpen: !hasResponded && !response.headersSent,
     isComplete: request.complete,
-    isAnswering: isAnswered && !response.writableFinished,
+    isResponding: hasResponded && !response.writableFinished,
     closeAfterwards,
     refuse(error) {
       closeAfterwards();
@@ -54,14 +54,14 @@ export function lastRequestOf(context: HttpContext): LastRequest {
   };
 }
 
-export function createClientErrorAnswer({
+export function createClientErrorResponder({
   newRequestId,
   protocolOf,
   lastRequest,
-}: ClientErrorOptions): AnswerClientError {
+}: ClientErrorOptions): RefuseClientError {
   return (error, socket) => {
     const last = lastRequest(socket);
-    if (!socket.writable || last?.isAnswering || error.code === 'ECONNRESET') {
+    if (!socket.writable || last?.isResponding || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }

@@ -20,7 +20,7 @@ export function errorResponse(error: GatewayError, protocol: Protocol, requestId
     ...(error.allow && { allow: error.allow }),
     ...retryHeaders(error),
   };
-  if (error.answer) return { ...error.answer, headers };
+  if (error.upstreamResponse) return { ...error.upstreamResponse, headers };
   const { status, body } = protocol.encodeError(truncated(error), requestId);
   return { status, headers, body: Buffer.from(JSON.stringify(body)) };
 }

@@ -18,7 +18,7 @@ import { errorResponse } from './errors.ts';
 import { createReply } from './reply.ts';
 import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
 
-export async function answerInference(
+export async function handleInference(
   context: RequestContext,
   { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
@@ -57,19 +57,19 @@ export async function answerInference(
   const { meter, limitOf } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
-  context.isAnswered = true;
+  context.hasResponded = true;
   if (limitOf) call.limitOf = limitOf;
-  const answer = createReply(response, headers);
+  const reply = createReply(response, headers);
   const outcome = await observation.follow(
     { call, key, route, costOf: (ended) => costOf(meter, ended) },
-    dispatch(call, route, answer, { ...dispatching, meter, onEnded: admitted.discard }),
+    dispatch(call, route, reply, { ...dispatching, meter, onEnded: admitted.discard }),
   );
   if (outcome.status === 'refused' && outcome.error && !response.destroyed) {
     const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(refusal.body.length) };
-    answer.head(refusal.status, { ...refusal.headers, ...explained, ...length });
-    answer.end(refusal.body);
+    reply.head(refusal.status, { ...refusal.headers, ...explained, ...length });
+    reply.end(refusal.body);
   }
 }
 

@@ -12,7 +12,7 @@ import { causeOf, errorResponse } from './errors.ts';
 import { type Observation, type ObservationOptions, observe } from './observation.ts';
 import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { ResponseHeaders } from './response-headers.ts';
-import { writeAnswer } from './write-answer.ts';
+import { writeResponse } from './write-response.ts';
 
 export interface HttpResponse {
   /** 200 if absent. */
@@ -46,7 +46,7 @@ export class HttpContext {
   /** The body of the request; empty where it has none. */
   body: Buffer = NO_BODY;
   /** Whether a response is being written. */
-  isAnswered = false;
+  hasResponded = false;
 
   constructor(
     request: IncomingMessage,
@@ -64,9 +64,9 @@ export class HttpContext {
   }
 
   send({ status = 200, headers, body }: HttpResponse): void {
-    this.isAnswered = true;
+    this.hasResponded = true;
     this.hold.release();
-    writeAnswer(this.response, { status, headers: this.headers.with(headers), body }, (error) => this.refuse(error));
+    writeResponse(this.response, { status, headers: this.headers.with(headers), body }, (error) => this.refuse(error));
   }
 
   /** Sends an error in the format of the protocol; ends the connection where a response has begun. */

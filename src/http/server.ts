@@ -9,7 +9,7 @@ import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
-import { createClientErrorAnswer, lastRequestOf } from './client-errors.ts';
+import { createClientErrorResponder, lastRequestOf } from './client-errors.ts';
 import { HTTP_OPTIONS } from './connection-limits.ts';
 import { connectionEnder } from './connections.ts';
 import type { HttpContext } from './request-context.ts';
@@ -62,7 +62,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
 
   server.on(
     'clientError',
-    createClientErrorAnswer({
+    createClientErrorResponder({
       newRequestId,
       protocolOf,
       lastRequest(socket: ClientSocket) {
@@ -74,10 +74,10 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
   server.on('request', (request, response) => {
     const context = createContext(request, response);
     (request.socket as ClientSocket)[LAST] = context;
-    answer(context).catch((error) => context.refuse(toGatewayError(error)));
+    serve(context).catch((error) => context.refuse(toGatewayError(error)));
   });
 
-  async function answer(context: Context): Promise<void> {
+  async function serve(context: Context): Promise<void> {
     if (closing) throw stopping(context);
     checkHead(context.request);
     const admitted = admit(context);

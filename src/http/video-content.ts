@@ -9,7 +9,7 @@ import type { RequestContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
 
-export async function answerContent(
+export async function serveContent(
   context: RequestContext,
   { owner, id }: { owner: string; id: string },
   options: VideoOptions,
@@ -32,7 +32,7 @@ export async function answerContent(
 }
 
 /** Authorized by the signature, which is checked first. */
-export async function answerFile(
+export async function serveFile(
   context: RequestContext,
   { id, index }: { id: string; index: number },
   options: VideoOptions,
@@ -46,7 +46,7 @@ export async function answerFile(
 }
 
 /** A picture of an answer. Authorized by the signature, which is checked first. */
-export async function answerPicture(context: RequestContext, name: string, options: VideoOptions): Promise<void> {
+export async function servePicture(context: RequestContext, name: string, options: VideoOptions): Promise<void> {
   options.checkPictureUrl(name, signatureOf(context));
   const kept = await options.findPicture(name);
   if (!kept) throw new GatewayError('video_content_expired', 'This picture is no longer kept.');

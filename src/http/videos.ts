@@ -11,8 +11,8 @@ import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
 import { type HttpResponse, keyOf, type RequestContext } from './request-context.ts';
 import { createReadRetry } from './store-retry.ts';
-import { answerContent, answerFile, answerPicture } from './video-content.ts';
-import { answerCreation } from './video-creation.ts';
+import { serveContent, serveFile, servePicture } from './video-content.ts';
+import { handleCreation } from './video-creation.ts';
 import { encodeDeliveries } from './video-deliveries.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readTaskQuery, UUID } from './video-queries.ts';
@@ -63,7 +63,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
       return send(context, encodeVideoModels(options.models().catalog().all()));
     },
     async create(context) {
-      const { task, headers } = await answerCreation(context, keyOf(context), { ...options, admission });
+      const { task, headers } = await handleCreation(context, keyOf(context), { ...options, admission });
       const location = `/v1/videos/${task.id}`;
       return send(context, options.encode(task), {
         status: 202,
@@ -96,10 +96,10 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
       return send(context, { id, object: 'video.deleted', deleted: true });
     },
     async content(context, match) {
-      return answerContent(context, taskOf(context, match), options);
+      return serveContent(context, taskOf(context, match), options);
     },
-    file: (context, match) => answerFile(context, match, options),
-    picture: (context, { id }) => answerPicture(context, id, options),
+    file: (context, match) => serveFile(context, match, options),
+    picture: (context, { id }) => servePicture(context, id, options),
     async deliveries(context, match) {
       const task = taskOf(context, match);
       await videos.get(task.owner, task.id);
@@ -114,7 +114,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
   };
 }
 
-/** A malformed id gets the same answer as the id of another owner's task. */
+/** A malformed id gets the same response as the id of another owner's task. */
 function parseTaskId(text: string): string {
   const id = text.toLowerCase();
   if (UUID.test(id)) return id;

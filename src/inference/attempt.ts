@@ -37,22 +37,22 @@ export interface AttemptOptions {
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
 
-/** One attempt: the body for an endpoint, and the receiver of its answer. */
+/** One attempt: the body for an endpoint, and the receiver of its response. */
 export interface AttemptContext
   extends Pick<ResponseContext, 'call' | 'endpoint' | 'planned' | 'reply' | 'routingHeaders' | 'charge' | 'onLasting'> {
   /** Called for each request sent, also for retries. */
   onSent(): void;
   onStatus(status: number): void;
-  /** Called once, with the first byte of the answer's body. */
+  /** Called once, with the first byte of the response's body. */
   onFirstByte(): void;
-  /** Called when the gateway abandons an answer in progress. */
+  /** Called when the gateway abandons a response in progress. */
   onHangUp(): void;
 }
 
 export interface AttemptBounds {
   /** Cancelled when the client disconnects, which also aborts the upstream request. */
   client: Cancellation;
-  /** Time of the deadline timer by which the answer must be complete. */
+  /** Time of the deadline timer by which the response must be complete. */
   until: number;
 }
 

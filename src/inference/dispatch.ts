@@ -52,7 +52,7 @@ const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupport
 
 /**
  * Never rejects for an upstream failure, which is part of the outcome. Nothing is sent before its accounting is
- * ensured, and the last bytes of an answer wait until it is recorded.
+ * ensured, and the last bytes of a response wait until it is recorded.
  */
 export async function dispatch(
   call: InferenceCall,
@@ -230,7 +230,7 @@ interface Begun {
   isAbandoned(): boolean;
 }
 
-/** Creates the record of an attempt, which the answer completes. */
+/** Creates the record of an attempt, which the response completes. */
 function begin(
   { call, route, reply, options, attempts }: DispatchState,
   place: RunnableCandidate,

@@ -10,7 +10,7 @@ import type { UsageStatus } from '../usage/record.ts';
 
 export interface DispatchOutcome {
   /**
-   * `failed`: after the answer had begun. `refused`: nothing was written yet; the caller sends the error.
+   * `failed`: after the response had begun. `refused`: nothing was written yet; the caller sends the error.
    */
   status: 'complete' | 'failed' | 'refused' | 'client-closed';
   attempts: Attempt[];
@@ -23,7 +23,7 @@ export interface DispatchOutcome {
   firstByte?: number;
   facts?: AnswerFacts;
   usage?: Partial<Usage>;
-  /** The usage covers only the received part of an answer. */
+  /** The usage covers only the received part of a response. */
   partial?: boolean;
   /** The gateway closed a connection after sending the request: the client disconnected, a deadline passed, or the gateway stopped. */
   abandoned?: boolean;

@@ -23,7 +23,7 @@ interface Waiter<Item> {
 }
 
 /** Outdated results after which an item is refused. */
-const MAX_OUTDATED_ANSWERS = 5;
+const MAX_OUTDATED_RESULTS = 5;
 
 export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Item>): FairQueue<Item> {
   let waiters: Waiter<Item>[] = [];
@@ -54,7 +54,7 @@ export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Ite
     const again: Waiter<Item>[] = [];
     for (const waiter of unserved) {
       if (isServed(waiter)) continue;
-      if (isOutdated && waiter.outdated++ < MAX_OUTDATED_ANSWERS) again.push(waiter);
+      if (isOutdated && waiter.outdated++ < MAX_OUTDATED_RESULTS) again.push(waiter);
       else waiter.resolve(false);
     }
     return again;

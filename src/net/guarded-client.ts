@@ -213,10 +213,10 @@ async function exchange(connection: Connection, url: URL, options: Exchange): Pr
   try {
     const { method, body } = request;
     const headers = { 'user-agent': 'polygate', ...request.headers };
-    const answer = await requestOf.call(client, { path: url.pathname + url.search, method, headers, body, signal });
-    answer.body.on('error', () => {});
-    const bytes = limitBody(answer.body, { maxBytes: request.maxBytes, explain, end: finish });
-    return { status: answer.statusCode, headers: answer.headers, address: connection.address, body: bytes, close };
+    const response = await requestOf.call(client, { path: url.pathname + url.search, method, headers, body, signal });
+    response.body.on('error', () => {});
+    const bytes = limitBody(response.body, { maxBytes: request.maxBytes, explain, end: finish });
+    return { status: response.statusCode, headers: response.headers, address: connection.address, body: bytes, close };
   } catch (thrown) {
     // The deadline goes on for another connection.
     end(false);
@@ -255,18 +255,18 @@ async function* limitBody(body: AsyncIterable<Buffer>, { maxBytes, explain, end 
 
 async function fetchBytes(request: GuardedClient['request'], url: string, options: FetchOptions): Promise<Fetched> {
   const { maxBytes, accept = '*/*', deadline = FETCH_TIMEOUT_MS, signal } = options;
-  const answer = await request(url, { method: 'GET', headers: { accept }, deadline, maxBytes, signal });
+  const response = await request(url, { method: 'GET', headers: { accept }, deadline, maxBytes, signal });
   try {
-    checkResponse(answer, maxBytes);
+    checkResponse(response, maxBytes);
     const collector = createByteCollector();
-    for await (const chunk of answer.body) collector.add(chunk);
-    const type = String(answer.headers['content-type'] ?? '')
+    for await (const chunk of response.body) collector.add(chunk);
+    const type = String(response.headers['content-type'] ?? '')
       .replace(/;.*$/s, '')
       .trim()
       .toLowerCase();
     return { bytes: collector.take(), ...(type !== '' && { type }) };
   } finally {
-    answer.close();
+    response.close();
   }
 }
 

@@ -52,11 +52,16 @@ export function createTrustedClient({ clock = systemClock }: { clock?: Clock } =
     try {
       const sent = { 'user-agent': 'polygate', ...headers };
       const path = url.pathname + url.search;
-      const answer = await requestOf.call(agent, { origin: url.origin, path, method, headers: sent, body, signal });
-      answer.body.on('error', () => {});
-      answer.body.once('close', cancel);
-      const close = () => void answer.body.destroy();
-      return { status: answer.statusCode, headers: answer.headers, body: mapBodyErrors(answer.body, signal), close };
+      const response = await requestOf.call(agent, { origin: url.origin, path, method, headers: sent, body, signal });
+      response.body.on('error', () => {});
+      response.body.once('close', cancel);
+      const close = () => void response.body.destroy();
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        body: mapBodyErrors(response.body, signal),
+        close,
+      };
     } catch (thrown) {
       cancel();
       throw signal?.aborted ? signal.reason : toFetchFailure(thrown);

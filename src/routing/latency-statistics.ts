@@ -4,7 +4,7 @@ import { monotonicNow } from '../core/clock.ts';
 import type { Percentile } from './policy.ts';
 
 export interface Sample {
-  /** Milliseconds from the request to the first byte of the answer. */
+  /** Milliseconds from the request to the first byte of the response. */
   firstByte: number;
   /** Milliseconds from the request to the last byte. */
   total: number;

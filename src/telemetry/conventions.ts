@@ -26,7 +26,7 @@ export function requestAttributes(call: CallFacts, { provider, upstreamModel }: 
 }
 
 /** Attributes of the response, as far as known. */
-export function answerAttributes({ usage, finish, responseModel }: CallFacts): Attributes {
+export function responseAttributes({ usage, finish, responseModel }: CallFacts): Attributes {
   return {
     ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
     ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),

@@ -11,7 +11,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { decimalOf } from '../core/money.ts';
-import { answerAttributes, requestAttributes } from './conventions.ts';
+import { requestAttributes, responseAttributes } from './conventions.ts';
 import type { AttemptFacts, CallFacts, RequestFacts, RequestHead, RequestObserver } from './observer.ts';
 import { formatTraceparent, parseTraceparent, tracestateOf } from './trace-context.ts';
 
@@ -79,16 +79,16 @@ function describeCall(server: Span, call: CallFacts): void {
 
 function describeAttempt(span: Span, call: CallFacts, attempt: AttemptFacts): void {
   const { status, error, firstByte, upstreamModel } = attempt;
-  const answers = attempt === call.attempts.at(-1);
+  const isLast = attempt === call.attempts.at(-1);
   span.updateName(`${call.operation} ${upstreamModel}`);
   span.setAttributes({
     ...requestAttributes(call, attempt),
-    ...(answers && answerAttributes(call)),
+    ...(isLast && responseAttributes(call)),
     ...(status !== undefined && { 'http.response.status_code': status }),
     ...(call.stream && firstByte !== undefined && { 'gen_ai.response.time_to_first_chunk': firstByte / 1000 }),
   });
   if (error !== undefined) markFailed(span, error);
-  else if (answers && call.status === 'client-closed') markFailed(span, 'client_closed');
+  else if (isLast && call.status === 'client-closed') markFailed(span, 'client_closed');
 }
 
 function finish(

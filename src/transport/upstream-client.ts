@@ -110,9 +110,9 @@ function supervise(
   }
 
   const progress: Deadline = timer.watch(() =>
-    expire(started ? 'stopped sending in the middle of its answer' : 'did not start its answer in time'),
+    expire(started ? 'stopped sending in the middle of its response' : 'did not start its response in time'),
   );
-  const total = timer.watch(() => expire('did not finish its answer in time'));
+  const total = timer.watch(() => expire('did not finish its response in time'));
   progress.in(deadlines.firstByte);
   total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
 
@@ -161,7 +161,7 @@ function connectionError(cause: unknown, started: boolean): GatewayError {
   if (code === 'UND_ERR_CONNECT_TIMEOUT')
     return new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
   const message = started
-    ? 'The upstream broke off its answer.'
+    ? 'The upstream broke off its response.'
     : 'The upstream could not be reached or closed the connection.';
   return new GatewayError('upstream_error', message, { cause });
 }
@@ -249,9 +249,9 @@ function runLocal(request: UpstreamRequest, local: LocalUpstream, events: Transp
     const { pathname } = new URL(request.url);
     events.sent();
     const { headers, body = Buffer.alloc(0) } = request;
-    const answer = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
-    events.head(answer.status, answer.headers);
-    for await (const chunk of answer.body) {
+    const response = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
+    events.head(response.status, response.headers);
+    for await (const chunk of response.body) {
       if (held) await held;
       if (stop.signal.aborted) return;
       events.data(chunk);

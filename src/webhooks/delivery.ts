@@ -132,7 +132,7 @@ async function send(
   if (!signing) throw new GatewayError('unavailable', `There is no webhook secret for the key ${owner}.`);
   const headers = { ...signatureHeaders({ ...request, body }, signing, standardHeaders), 'user-agent': userAgent };
   try {
-    const answer = await client.request(url, {
+    const response = await client.request(url, {
       method: 'POST',
       headers,
       body,
@@ -143,25 +143,25 @@ async function send(
       maxHeaderBytes: MAX_HEADER_BYTES,
       checksAddresses: !request.isFirst,
     });
-    drain(answer, options.clock).finally(onDrained);
-    const { status, address } = answer;
+    drain(response, options.clock).finally(onDrained);
+    const { status, address } = response;
     const outcome = status >= 200 && status < 300 ? 'ack' : 'http_status';
-    return { outcome, status, address, retryAfter: parseRetryAfter(retryAfterHeader(answer), request.sentAt) };
+    return { outcome, status, address, retryAfter: parseRetryAfter(retryAfterHeader(response), request.sentAt) };
   } catch (error) {
     onDrained();
     return { outcome: outcomeOfError(error) };
   }
 }
 
-async function drain(answer: GuardedResponse, clock: Clock): Promise<void> {
-  const cancelTimer = clock.after(BODY_TIMEOUT_MS, answer.close);
+async function drain(response: GuardedResponse, clock: Clock): Promise<void> {
+  const cancelTimer = clock.after(BODY_TIMEOUT_MS, response.close);
   try {
-    for await (const _chunk of answer.body);
+    for await (const _chunk of response.body);
   } catch {
     // The outcome was already decided by the status code.
   } finally {
     cancelTimer();
-    answer.close();
+    response.close();
   }
 }
 

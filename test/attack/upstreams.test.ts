@@ -308,7 +308,7 @@ for (const [model, attempt] of [
       for (const client of IDS) {
         const told = await tellQuietly(client, `${PROVIDERS.chat}/${model}`, false);
         assert.ok([500, 502, 503].includes(told.status), told.text.slice(0, 200));
-        assert.match(told.text, /The upstream's answer (holds more than|nests deeper)/);
+        assert.match(told.text, /The upstream's response (holds more than|nests deeper)/);
         worst = Math.max(worst, told.milliseconds);
       }
       assert.ok(worst < HOLD_BOUND, `${worst} ms`);

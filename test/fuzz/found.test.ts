@@ -97,7 +97,7 @@ describe('answers of upstreams', () => {
     assert.ok(generate.decodeError(400, { error: { details: [{ reason: odd }] } }) instanceof GatewayError);
   });
 
-  test('an answer that nests too deeply is an error of the upstream', () => {
+  test('a response that nests too deeply is an error of the upstream', () => {
     const deep = `${'[{"a":'.repeat(20_000)}1${'}]'.repeat(20_000)}`;
     const bodies: Record<string, string> = {
       chat: `{"choices":[{"message":{"content":{"a":${deep}}},"finish_reason":"stop"}]}`,

@@ -21,7 +21,7 @@ interface Asked {
 let upstream: Server;
 let gateway: TestGateway;
 let asked: Asked[];
-/** Changes an upstream's answer; the answer itself where absent. */
+/** Changes an upstream's response; the answer itself where absent. */
 let alter: ((answer: Json) => Json) | undefined;
 
 async function bodyOf(request: IncomingMessage): Promise<Json> {

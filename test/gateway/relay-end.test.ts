@@ -60,9 +60,9 @@ test('a last [DONE] without its blank line is kept', async () => {
 });
 
 test('a chat stream without a finish reason for every choice broke off', async () => {
-  assert.match(await relayed('chat', 'a/m', text), /upstream closed its answer/);
+  assert.match(await relayed('chat', 'a/m', text), /upstream closed its response/);
   const half = text.replace('}]}', '},{"index":1,"delta":{},"finish_reason":"stop"}]}');
-  assert.match(await relayed('chat', 'a/m', half), /upstream closed its answer/);
+  assert.match(await relayed('chat', 'a/m', half), /upstream closed its response/);
 });
 
 test('a messages stream may be followed by a [DONE]', async () => {

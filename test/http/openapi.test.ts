@@ -134,7 +134,7 @@ describe('every route of the admin API is in it', () => {
     test(`${method} ${template}`, () => {
       const found = adminTable.find(method, template.replaceAll(/\{\w+\}/g, 'a%2Fb'), new URLSearchParams());
       assert.equal(found.route?.name, name);
-      const { status } = description({ path: template }).answer;
+      const { status } = description({ path: template }).response;
       const operation = document.paths[template]?.[method.toLowerCase()];
       assert.ok(operation?.responses[status]);
       assert.deepEqual(operation.security, [{ adminToken: [] }]);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
-import { relayAnswer } from '../../src/inference/response/whole.ts';
+import { relayResponse } from '../../src/inference/response/whole.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { callOf } from '../fuzz/delivery.ts';
 
@@ -22,7 +22,7 @@ test('the cost in an answer without output counts why it ended', () => {
     body: Buffer.from('{}'),
     dropped: [],
   };
-  const { body } = relayAnswer(Buffer.from(JSON.stringify(json)), json, {
+  const { body } = relayResponse(Buffer.from(JSON.stringify(json)), json, {
     call: callOf(chat, Buffer.from('{}'), {}),
     planned,
     options: { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false },

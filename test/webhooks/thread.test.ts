@@ -218,7 +218,7 @@ function breakable(access: StoreAccess): { access: StoreAccess; breakThread(): v
         if (access.engine === 'sqlite') access.attach(role, port2);
       },
     },
-    breakThread: () => toThread.at(-1)?.postMessage({ type: 'answers', answers: 1 }),
+    breakThread: () => toThread.at(-1)?.postMessage({ type: 'results', results: 1 }),
   };
 }
 

@@ -60,5 +60,5 @@ function notJson(cause: unknown): GatewayError {
 }
 
 function refused(excess: string): GatewayError {
-  return new GatewayError('upstream_error', `The upstream's answer ${excess}.`);
+  return new GatewayError('upstream_error', `The upstream's response ${excess}.`);
 }

@@ -7,7 +7,7 @@ import { createPendingCalls } from '../../store/sqlite/pending-calls.ts';
 /** Structured-cloneable. */
 export interface ChannelMessage {
   calls: OperationCall[];
-  answers: OperationResult[];
+  results: OperationResult[];
 }
 
 export type ChannelHandlers = Record<string, (parameters: never) => unknown>;
@@ -27,14 +27,14 @@ export interface Channel {
 export function createChannel(post: (message: ChannelMessage) => void, handlers: ChannelHandlers): Channel {
   const pending = createPendingCalls();
   const running = new Set<Promise<void>>();
-  let next: ChannelMessage = { calls: [], answers: [] };
+  let next: ChannelMessage = { calls: [], results: [] };
   let isScheduled = false;
   let closedBy: Error | undefined;
 
   function flush(): void {
     isScheduled = false;
     const message = next;
-    next = { calls: [], answers: [] };
+    next = { calls: [], results: [] };
     if (!closedBy) post(message);
   }
 
@@ -44,15 +44,15 @@ export function createChannel(post: (message: ChannelMessage) => void, handlers:
   }
 
   async function handle({ id, name, parameters }: OperationCall): Promise<void> {
-    let answer: OperationResult;
+    let result: OperationResult;
     try {
       const handler = handlers[name];
       if (!handler) throw new Error(`no handler ${name}`);
-      answer = { id, result: await handler(parameters as never) };
+      result = { id, result: await handler(parameters as never) };
     } catch (error) {
-      answer = { id, failure: encodeFailure(error) };
+      result = { id, failure: encodeFailure(error) };
     }
-    next.answers.push(answer);
+    next.results.push(result);
     schedule();
   }
 
@@ -64,8 +64,8 @@ export function createChannel(post: (message: ChannelMessage) => void, handlers:
         schedule();
       });
     },
-    receive({ calls, answers }) {
-      pending.settle(answers);
+    receive({ calls, results }) {
+      pending.settle(results);
       for (const call of calls) {
         const handled = handle(call).finally(() => running.delete(handled));
         running.add(handled);

@@ -39,7 +39,7 @@ const MIN_RESTART_DELAY_MS = 100;
 const MAX_RESTART_DELAY_MS = 15_000;
 /** Running time after which an end counts as the first failure. */
 const STABLE_AFTER_MS = 60_000;
-/** Longest wait for the answer of a worker. */
+/** Longest wait for the result of a worker. */
 const CALL_TIMEOUT_MS = 2_000;
 
 const MAIN_MODULE = fileURLToPath(new URL(`../../main${extname(import.meta.url)}`, import.meta.url));
@@ -164,8 +164,8 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
       const calls = slots.flatMap(({ process: running }) =>
         running?.listens ? [withTimeout(running.channel.call(name, parameters))] : [],
       );
-      const answers = await Promise.allSettled(calls);
-      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+      const results = await Promise.allSettled(calls);
+      return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     },
     tellAll(name, parameters) {
       for (const { process: running } of slots) running?.channel.call(name, parameters).catch(() => undefined);
@@ -179,8 +179,8 @@ function post(worker: Worker, message: ChannelMessage): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }
 
-function withTimeout(answer: Promise<unknown>): Promise<unknown> {
+function withTimeout(result: Promise<unknown>): Promise<unknown> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error('a worker does not answer')), CALL_TIMEOUT_MS);
-  return Promise.race([answer, promise]).finally(() => clearTimeout(timer));
+  return Promise.race([result, promise]).finally(() => clearTimeout(timer));
 }

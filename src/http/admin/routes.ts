@@ -131,6 +131,6 @@ function describe(
     summary,
     ...(parameters && { query: parameters }),
     ...(body && { body: { types: [JSON_TYPE], schema: { name: `Admin${name}`, schema: body }, optional } }),
-    answer: { status, description: 'As it then is.', type: JSON_TYPE, schema: anyObject },
+    response: { status, description: 'As it then is.', type: JSON_TYPE, schema: anyObject },
   };
 }

@@ -60,8 +60,8 @@ function pathsOf(operations: readonly ApiOperation[]): Json {
 }
 
 function encode(operation: ApiOperation): Json {
-  const { id, summary, tag, access, body, answer, streamType } = operation;
-  const content: Json = { [answer.type]: { schema: reference(answer.schema) } };
+  const { id, summary, tag, access, body, response, streamType } = operation;
+  const content: Json = { [response.type]: { schema: reference(response.schema) } };
   if (streamType) content[streamType] = { schema: { type: 'string' } };
   return {
     operationId: id,
@@ -75,7 +75,7 @@ function encode(operation: ApiOperation): Json {
         content: Object.fromEntries(body.types.map((type) => [type, { schema: reference(body.schema) }])),
       },
     }),
-    responses: { [answer.status]: { description: answer.description, content }, default: FAILURE },
+    responses: { [response.status]: { description: response.description, content }, default: FAILURE },
   };
 }
 
@@ -96,8 +96,8 @@ function parametersOf({ path, query = [], headers = [] }: ApiOperation): Json {
   return parameters.length > 0 ? { parameters } : {};
 }
 
-function namedOf({ body, answer }: ApiOperation): Named[] {
-  return [...(body ? [body.schema] : []), ...(isNamed(answer.schema) ? [answer.schema] : [])];
+function namedOf({ body, response }: ApiOperation): Named[] {
+  return [...(body ? [body.schema] : []), ...(isNamed(response.schema) ? [response.schema] : [])];
 }
 
 function reference(schema: Named | TSchema): Json {

@@ -15,7 +15,7 @@ export interface ApiOperation {
   query?: readonly Parameter[];
   headers?: readonly Parameter[];
   body?: { types: readonly string[]; schema: Named; optional?: true };
-  answer: { status: number; description: string; type: string; schema: Named | TSchema };
+  response: { status: number; description: string; type: string; schema: Named | TSchema };
   /** Media type of the response if it can also be a stream. */
   streamType?: string;
 }
@@ -39,7 +39,7 @@ export const EVENTS = 'text/event-stream';
 export const anyObject: TSchema = Type.Object({});
 
 /** JSON response of a route that reports a current state. */
-export const CURRENT_STATE: ApiOperation['answer'] = {
+export const CURRENT_STATE: ApiOperation['response'] = {
   status: 200,
   description: 'As it is now.',
   type: JSON_TYPE,

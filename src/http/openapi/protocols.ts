@@ -23,7 +23,7 @@ export function describeOperation(
     summary: `${summary} (${protocol.id})`,
     body: { types: [JSON_TYPE], schema: { name, schema } },
     headers: CALL_HEADERS,
-    answer: {
+    response: {
       status: 200,
       description: 'As the protocol has it.',
       schema: anyObject,
@@ -39,7 +39,7 @@ export function describeCatalog(protocol: Protocol, { method, path }: Template):
     id: idOf(method, path),
     tag: protocol.id,
     summary: `${summary} (${protocol.id})`,
-    answer: { status: 200, description: 'As the protocol has it.', schema: anyObject, type: JSON_TYPE },
+    response: { status: 200, description: 'As the protocol has it.', schema: anyObject, type: JSON_TYPE },
   };
 }
 

@@ -6,18 +6,18 @@ import { CURRENT_STATE } from './operation.ts';
 
 /** By the name of the route. */
 export const SYSTEM_DESCRIPTIONS = {
-  health: { id: 'health', tag: 'operation', summary: 'Whether the gateway lives', answer: CURRENT_STATE },
+  health: { id: 'health', tag: 'operation', summary: 'Whether the gateway lives', response: CURRENT_STATE },
   readiness: {
     id: 'readiness',
     tag: 'operation',
     summary: 'Whether requests should be sent here',
-    answer: CURRENT_STATE,
+    response: CURRENT_STATE,
   },
   metrics: {
     id: 'metrics',
     tag: 'operation',
     summary: 'Figures in the format of Prometheus; without an admin token only on a gateway that listens on loopback',
-    answer: { status: 200, description: 'The figures.', type: 'text/plain', schema: Type.String() },
+    response: { status: 200, description: 'The figures.', type: 'text/plain', schema: Type.String() },
   },
-  openapi: { id: 'openapi', tag: 'operation', summary: 'This description', answer: CURRENT_STATE },
+  openapi: { id: 'openapi', tag: 'operation', summary: 'This description', response: CURRENT_STATE },
 } satisfies Record<string, RouteDescription>;

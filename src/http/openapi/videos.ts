@@ -59,7 +59,7 @@ const DELIVERIES: Named = {
 const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 const INDEX = query('index', Type.Integer({ minimum: 0 }), 'Which video of the task.');
 
-function json(description: string, schema: Named | TSchema, status = 200): ApiOperation['answer'] {
+function json(description: string, schema: Named | TSchema, status = 200): ApiOperation['response'] {
   return { status, description, type: JSON_TYPE, schema };
 }
 
@@ -74,7 +74,7 @@ export const VIDEO_DESCRIPTIONS = {
     summary: 'Create a video task',
     body: { types: [JSON_TYPE, 'multipart/form-data'], schema: { name: 'VideoRequest', schema: videoSchema } },
     headers: [query('Idempotency-Key', Type.String({ maxLength: 255 }), 'Makes one task of requests that repeat it.')],
-    answer: json('The task, queued.', VIDEO, 202),
+    response: json('The task, queued.', VIDEO, 202),
   },
   list: {
     summary: 'List tasks',
@@ -85,14 +85,17 @@ export const VIDEO_DESCRIPTIONS = {
       query('status', Type.Enum(STATUSES), 'Only tasks of this status.'),
       query('model', Type.String(), 'Only tasks of this model.'),
     ],
-    answer: json(
+    response: json(
       'A page of tasks.',
       Type.Object({ object: Type.Literal('list'), data: Type.Array(anyObject), has_more: Type.Boolean() }),
     ),
   },
-  models: { summary: 'List video models with their capabilities', answer: json('The models.', anyObject) },
-  get: { summary: 'Get a task', answer: json('The task.', VIDEO) },
-  delete: { summary: 'Delete a finished task and its videos', answer: json('The id of the deleted task.', anyObject) },
+  models: { summary: 'List video models with their capabilities', response: json('The models.', anyObject) },
+  get: { summary: 'Get a task', response: json('The task.', VIDEO) },
+  delete: {
+    summary: 'Delete a finished task and its videos',
+    response: json('The id of the deleted task.', anyObject),
+  },
   cancel: {
     summary: 'Cancel a task',
     body: {
@@ -100,16 +103,16 @@ export const VIDEO_DESCRIPTIONS = {
       schema: { name: 'VideoCancellation', schema: Type.Object({ abandon: optional(Type.Boolean()) }) },
       optional: true,
     },
-    answer: json('The task.', VIDEO),
+    response: json('The task.', VIDEO),
   },
-  content: { summary: 'Get a finished video', query: [INDEX], answer: FILM },
-  file: { summary: 'Get a finished video by its signed address', query: SIGNATURE, answer: FILM },
-  picture: { summary: 'Get a picture of an answer by its signed address', query: SIGNATURE, answer: PICTURE },
+  content: { summary: 'Get a finished video', query: [INDEX], response: FILM },
+  file: { summary: 'Get a finished video by its signed address', query: SIGNATURE, response: FILM },
+  picture: { summary: 'Get a picture of an answer by its signed address', query: SIGNATURE, response: PICTURE },
   deliveries: {
     summary: 'Get the delivery log of the webhook of a task',
-    answer: json('The delivery log.', DELIVERIES),
+    response: json('The delivery log.', DELIVERIES),
   },
-  replay: { summary: 'Send the webhook of a task again', answer: json('The delivery log.', DELIVERIES, 202) },
+  replay: { summary: 'Send the webhook of a task again', response: json('The delivery log.', DELIVERIES, 202) },
 } satisfies Record<string, Omit<RouteDescription, 'id' | 'tag'>>;
 
 export type VideoAction = keyof typeof VIDEO_DESCRIPTIONS;

@@ -3,7 +3,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Prefixes } from '../../core/operation.ts';
 import type { CatalogQuery, Protocol } from '../../core/protocol.ts';
-import { answerCatalog } from '../catalog.ts';
+import { serveCatalog } from '../catalog.ts';
 import { describeCatalog } from '../openapi/protocols.ts';
 import type { RequestContext } from '../request-context.ts';
 import { type Route, segmentsBelow } from '../route-table.ts';
@@ -30,7 +30,7 @@ export function catalogRoutes(
         changes: false,
         limited: false,
         describe: (template) => describeCatalog(protocol, { ...template, method }),
-        handle: (context, query) => answerCatalog(context, query, catalog()),
+        handle: (context, query) => serveCatalog(context, query, catalog()),
       }),
     ),
   );

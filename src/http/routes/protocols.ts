@@ -3,7 +3,7 @@
 import { operationsOf, type Prefixes, type RouteMatch } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { AppOptions } from '../app-options.ts';
-import { answerInference } from '../inference.ts';
+import { handleInference } from '../inference.ts';
 import { describeOperation } from '../openapi/protocols.ts';
 import type { RequestContext } from '../request-context.ts';
 import { type Route, segmentsBelow } from '../route-table.ts';
@@ -32,7 +32,7 @@ export function protocolRoutes(
           changes: true,
           limited: true,
           describe: (template) => describeOperation(protocol, operation, { ...template, method }),
-          handle: (context, found) => answerInference(context, { operation, match: found }, options),
+          handle: (context, found) => handleInference(context, { operation, match: found }, options),
         }),
       ),
     ),

@@ -35,13 +35,13 @@ export function systemRoutes(
   const checkReadiness = createReadiness(store, log, recorder, clock);
   let document: Buffer | undefined;
 
-  function answerDescription(context: RequestContext): void {
+  function serveDescription(context: RequestContext): void {
     document ??= Buffer.from(JSON.stringify(describeApi()));
     const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' };
     context.send({ headers, body: document });
   }
 
-  async function answerMetrics(context: RequestContext): Promise<void> {
+  async function serveMetrics(context: RequestContext): Promise<void> {
     const text = await metrics.text();
     context.send({ headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' }, body: text });
   }
@@ -59,8 +59,8 @@ export function systemRoutes(
       access: 'anyone',
       handle: async (context) => context.send(await checkReadiness()),
     },
-    { name: 'metrics', path: '/metrics', access: 'admin', handle: answerMetrics },
-    { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: answerDescription },
+    { name: 'metrics', path: '/metrics', access: 'admin', handle: serveMetrics },
+    { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: serveDescription },
   ];
   return routes.map(({ name, path, access, handle }) => ({
     name,

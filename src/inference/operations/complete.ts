@@ -9,7 +9,7 @@ import { createResponseAssembler } from '../response/assembler.ts';
 import { costOf } from '../response/cost.ts';
 import { learnState, rememberState } from '../response/state.ts';
 import { streamWhole } from '../response/translate-stream.ts';
-import { encodeAnswer, relayAnswer } from '../response/whole.ts';
+import { encodeResponse, relayResponse } from '../response/whole.ts';
 import { expectedUsageOf } from '../tokens/expected-usage.ts';
 import { reservationOf } from '../tokens/reservation.ts';
 import type { OperationHandler } from './handler.ts';
@@ -23,7 +23,7 @@ export const complete: OperationHandler = {
     const { call, planned } = context;
     if (planned.path !== 'translated' && !call.stream) {
       if (holdsState(bytes, call)) learnState(context, json);
-      return relayAnswer(bytes, json, context);
+      return relayResponse(bytes, json, context);
     }
     const assembler = context.assembler ?? createResponseAssembler(planned);
     for (const event of unfold(planned.upstream.operations.complete.decodeResponse(json, planned.target)))
@@ -40,7 +40,7 @@ export const complete: OperationHandler = {
     const options = { ...context.options, costOf: charged };
     const body = call.stream
       ? Buffer.from(streamWhole(response, call.protocol, options))
-      : encodeAnswer(response, call.protocol, options);
+      : encodeResponse(response, call.protocol, options);
     return { body, usage: response.usage, facts };
   },
 };

@@ -9,7 +9,7 @@ import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext } from '../response/context.ts';
-import type { WholeAnswer } from '../response/whole.ts';
+import type { WholeResponse } from '../response/whole.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import type { Reservation } from '../tokens/reservation.ts';
 
@@ -22,8 +22,8 @@ export interface OperationHandler {
   reservation(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>, expected: ExpectedUsage): Reservation;
   /** The request for an upstream of another protocol. Throws `unsupported_*` and `invalid_request` in the client's terms. */
   translate(call: InferenceCall, endpoint: Endpoint, translation: Translation): Promise<Plan>;
-  /** A whole answer for the client; undefined if the upstream paused and a continuation was requested. */
-  readWhole(answer: ReadAnswer, context: ResponseContext): WholeAnswer | undefined;
+  /** A whole response for the client; undefined if the upstream paused and a continuation was requested. */
+  readWhole(response: ParsedResponse, context: ResponseContext): WholeResponse | undefined;
 }
 
 export interface Translation {
@@ -33,8 +33,8 @@ export interface Translation {
   complete(request: ChatRequest): Promise<void>;
 }
 
-export interface ReadAnswer {
+export interface ParsedResponse {
   bytes: Buffer;
-  /** Parses an answer; throws if it is an error or not an object. */
+  /** The parsed body; reading it throws if it is an error or not an object. */
   json: Json;
 }

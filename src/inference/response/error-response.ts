@@ -64,7 +64,7 @@ function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorRes
     param: decoded.param,
     retryAfter: retryAfterOf(headers) ?? decoded.retryAfter,
     upstreamStatus: status,
-    answer: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
+    upstreamResponse: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
   });
 }
 

@@ -10,7 +10,7 @@ const MAX_HEADER_CHARACTERS = 2000;
 const VISIBLE = /^[\x21-\x7e]{1,200}$/;
 
 /** Headers of a 200 response. Of the upstream's headers only the request id is passed on. */
-export function answerHeaders(
+export function responseHeaders(
   context: ResponseContext,
   upstream: UpstreamHeaders,
   type: string,

@@ -356,5 +356,5 @@ function neverBegins(): GatewayError {
 }
 
 function brokenOff(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
+  return new GatewayError('upstream_error', 'The upstream closed its response before the end.');
 }

@@ -1,6 +1,6 @@
 /**
  * Response of one attempt: an upstream's events in, the client's response out. Status, headers, frames, last bytes and
- * trailers are written here and nowhere else, for streams and whole answers. The converters only turn bytes into bytes.
+ * trailers are written here and nowhere else, for streams and whole responses. The converters only turn bytes into bytes.
  */
 
 import { createByteCollector } from '../../core/byte-collector.ts';
@@ -16,10 +16,10 @@ import type { AttemptResult, ResponseContext, UpstreamHeaders } from './context.
 import { joined, type Output } from './converter.ts';
 import { createStreamConverter } from './create-stream-converter.ts';
 import { readErrorResponse } from './error-response.ts';
-import { answerHeaders, costHeader, costTrailer, unshownHeaders } from './headers.ts';
+import { costHeader, costTrailer, responseHeaders, unshownHeaders } from './headers.ts';
 import { hold, MAX_STREAM_BYTES } from './response-budget.ts';
 import { rememberState } from './state.ts';
-import { checkAnswer } from './whole.ts';
+import { checkResponse } from './whole.ts';
 
 /** Time that an upstream gets to close its stream after the end of its answer. */
 const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
@@ -111,7 +111,7 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
 
   function writeHead(): Deadline {
     const type = client.streamType(options);
-    reply.head(200, { ...answerHeaders(context, headers, type), ...costTrailer(context) });
+    reply.head(200, { ...responseHeaders(context, headers, type), ...costTrailer(context) });
     const deadline = timer.watch(() => {
       if (!reply.full) reply.write(options.array ? '\n' : client.keepAlive);
       deadline.in(context.keepAlive);
@@ -138,7 +138,7 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
     if (phase === 'open' || (closing && phase === 'ended')) return;
     closing ??= timer.watch(() => {
       context.abortUpstream();
-      fail(new GatewayError('timeout', 'The upstream did not close its answer.'));
+      fail(new GatewayError('timeout', 'The upstream did not close its response.'));
     });
     closing.in(UPSTREAM_CLOSE_TIMEOUT_MS);
   }
@@ -212,7 +212,7 @@ function writeStream(context: ResponseContext, headers: UpstreamHeaders, createF
 
 type StreamResult = Omit<AttemptResult, 'finish' | 'facts'>;
 
-/** A whole answer: collected, converted by the handler of its operation, and written at once. */
+/** A whole response: collected, converted by the handler of its operation, and written at once. */
 function writeWhole(context: ResponseContext, headers: UpstreamHeaders): BodyReader {
   const { call, planned, options, share } = context;
   const collector = createByteCollector();
@@ -224,25 +224,25 @@ function writeWhole(context: ResponseContext, headers: UpstreamHeaders): BodyRea
     context.reject(error);
   }
 
-  /** A large answer is parsed in slices; meanwhile the client may have left. */
-  async function answerLater(bytes: Buffer, parsing: Promise<Json>): Promise<void> {
+  /** A large response is parsed in slices; meanwhile the client may have left. */
+  async function respondLater(bytes: Buffer, parsing: Promise<Json>): Promise<void> {
     try {
       const json = await parsing;
-      if (!over) answer(bytes, json);
+      if (!over) respond(bytes, json);
     } catch (error) {
       fail(toGatewayError(error));
     }
   }
 
-  function answer(bytes: Buffer, json: Json): void {
-    checkAnswer(json, planned.upstream);
-    const answered = handlerOf(call.operation).readWhole({ bytes, json }, context);
+  function respond(bytes: Buffer, json: Json): void {
+    checkResponse(json, planned.upstream);
+    const converted = handlerOf(call.operation).readWhole({ bytes, json }, context);
     over = true;
-    if (!answered) return;
+    if (!converted) return;
     const type = call.stream ? call.protocol.operations.complete.streamType(options) : 'application/json';
-    const { body, usage, facts } = answered;
+    const { body, usage, facts } = converted;
     const head = {
-      ...answerHeaders(context, headers, type),
+      ...responseHeaders(context, headers, type),
       ...(call.operation.name === 'complete' && unshownHeaders(context, planned.dropped)),
       ...costHeader(context, { usage, finish: facts?.finish }),
       'content-length': String(body.length),
@@ -258,8 +258,8 @@ function writeWhole(context: ResponseContext, headers: UpstreamHeaders): BodyRea
     end() {
       const bytes = collector.take();
       const json = readResponseJson(bytes);
-      if (json instanceof Promise) void answerLater(bytes, json);
-      else answer(bytes, json);
+      if (json instanceof Promise) void respondLater(bytes, json);
+      else respond(bytes, json);
     },
     fail,
   };
@@ -267,7 +267,7 @@ function writeWhole(context: ResponseContext, headers: UpstreamHeaders): BodyRea
 
 interface Ending {
   result: Omit<AttemptResult, 'finish'>;
-  /** Headers of a whole answer. */
+  /** Headers of a whole response. */
   head?: Record<string, string>;
   /** The last bytes. */
   body: Output;
@@ -285,9 +285,9 @@ function finishWhenRecorded({ reply, resolve }: ResponseContext, { result, head,
   });
 }
 
-/** The stack overflows on such an answer; requests are limited before. */
+/** The stack overflows on such a response; requests are limited before. */
 function nestsTooDeeply(cause: RangeError): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream sent an answer that nests too deeply.', { cause });
+  return new GatewayError('upstream_error', 'The upstream sent a response that nests too deeply.', { cause });
 }
 
 function isJson(headers: UpstreamHeaders): boolean {

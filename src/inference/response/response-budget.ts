@@ -22,6 +22,6 @@ export function hold(share: ByteShare, bytes: number, most = MAX_RESPONSE_BYTES)
   if (bytes > most)
     throw new GatewayError('upstream_error', 'The upstream answered with more than the gateway accepts.');
   if (share.resize(bytes)) return;
-  const message = 'The answers under way fill the memory that the gateway has for them; try again.';
+  const message = 'The responses under way fill the memory that the gateway has for them; try again.';
   throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
 }

@@ -17,14 +17,14 @@ import { addMissing } from './missing-members.ts';
 import { nameModel } from './model-name.ts';
 import { createTextMeter } from './text-meter.ts';
 
-export interface WholeAnswer {
+export interface WholeResponse {
   body: Buffer;
   usage?: Partial<Usage>;
   facts?: AnswerFacts;
 }
 
 /** Throws the error in the body of a 200 response, and `upstream_error` for anything that is not an object. */
-export function checkAnswer(body: Json, protocol: Protocol): void {
+export function checkResponse(body: Json, protocol: Protocol): void {
   const error = isObject(body) ? protocol.errorIn(body) : undefined;
   if (error) throw error;
   if (!isObject(body))
@@ -32,11 +32,11 @@ export function checkAnswer(body: Json, protocol: Protocol): void {
 }
 
 /** The upstream's bytes, from which `body` was parsed, with the gateway's model name and the cost. */
-export function relayAnswer(
+export function relayResponse(
   bytes: Buffer,
   body: Json,
   context: Pick<ResponseContext, 'call' | 'planned' | 'options' | 'charge'>,
-): WholeAnswer {
+): WholeResponse {
   const { call, planned, options } = context;
   const { operation } = call;
   const reported = operation.usageOf(body);
@@ -83,6 +83,6 @@ function outputOf(body: Json, { upstream, target }: Plan): number {
   }
 }
 
-export function encodeAnswer(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
+export function encodeResponse(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
   return Buffer.from(JSON.stringify(client.operations.complete.encodeResponse(response, options)));
 }

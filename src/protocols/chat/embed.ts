@@ -27,7 +27,7 @@ import { addCost, usageOf } from './usage.ts';
 const PATH = '/v1/embeddings';
 /** OpenAI's own limit. */
 const MAX_INPUTS = 2048;
-/** Floats of an answer that are converted from base64; an answer of numbers has a bound of its own. */
+/** Floats of a response that are converted from base64; a response of numbers has a bound of its own. */
 const MAX_BASE64_FLOATS = 1_000_000;
 
 const optional = (schema: TSchema) => Type.Optional(schema);

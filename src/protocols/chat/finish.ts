@@ -32,7 +32,7 @@ const NAMES: Record<Exclude<FinishReason, 'malformed' | 'calls'>, string> = {
 /** Reasons after which all calls are complete. */
 const NATURAL: readonly FinishReason[] = ['stop', 'stop-sequence', 'calls', 'other'];
 
-/** Undefined while the choice continues; a whole answer without a reason has ended. Throws for failure reasons. */
+/** Undefined while the choice continues; a whole response without a reason has ended. Throws for failure reasons. */
 export function decodeFinish(choice: Json, whole: boolean): Finish | undefined {
   const reported = choice.finish_reason || undefined;
   const raw = reported ?? (whole ? 'stop' : undefined);

@@ -1,4 +1,4 @@
-/** Whole answers of chat completions. */
+/** Whole responses of chat completions. */
 
 import type { ChatCandidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
 import { fold } from '../../core/fold.ts';

@@ -1,4 +1,4 @@
-/** Stream decoder: converts upstream chunks to hub events; a whole answer is decoded as one chunk. */
+/** Stream decoder: converts upstream chunks to hub events; a whole response is decoded as one chunk. */
 
 import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -6,7 +6,6 @@ import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import type { StreamDecoder, Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
-import { answer, MAX_CANDIDATES } from './answer-shape.ts';
 import { type CallSlots, callDelta, createCallSlots, generatedCallId } from './call-slots.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
 import { errorIn } from './errors.ts';
@@ -14,6 +13,7 @@ import { decodeFinish, settleFinish } from './finish.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { mediaAt, thinkingText } from './media.ts';
 import { callSignature, decodeDetail } from './reasoning.ts';
+import { MAX_CANDIDATES, responseShape } from './response-shape.ts';
 import { usageOf } from './usage.ts';
 
 /** State of one candidate. */
@@ -74,7 +74,7 @@ function parse(data: string): Json {
   return isObject(body) ? body : {};
 }
 
-/** Throws for an error inside a chunk. `whole` means that the one chunk is a whole answer; some servers send both forms at once. */
+/** Throws for an error inside a chunk. `whole` means that the one chunk is a whole response; some servers send both forms at once. */
 export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDecoder {
   const writer = createPartWriter();
   const candidates: CandidateState[] = [];
@@ -105,7 +105,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const error = errorIn(given);
     if (error) throw error;
     usage = usageOf(given) ?? usage;
-    const body = answer(given);
+    const body = responseShape(given);
     const listed = decodeSources(body);
     if (listed.length > 0) sources = listed;
     const events = start(body);
@@ -243,7 +243,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
       throw new GatewayError('upstream_error', 'The upstream answered without any choice.');
     }
     if (candidates.length === 0 || (unfinished && !complete)) {
-      throw new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
+      throw new GatewayError('upstream_error', 'The upstream closed its response before the end.');
     }
     const events = [...candidates].flatMap((_, candidate) => endCandidate(stateOf(candidate), candidate));
     return [...events, { type: 'message-end', usage }];

@@ -4,7 +4,7 @@ import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { CostOf, Member } from '../../core/operation.ts';
 import { reportedCost } from '../reported-cost.ts';
-import { counts } from './answer-shape.ts';
+import { counts } from './response-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */
 export function usageOf(body: Json): Usage | undefined {
@@ -111,7 +111,7 @@ export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): M
   return members;
 }
 
-/** `service_tier` of an answer; the other protocols' `standard` is `default` here. */
+/** `service_tier` of a response; the other protocols' `standard` is `default` here. */
 export function encodeTier(usage: Usage | undefined): { service_tier?: string } {
   if (!usage?.tier) return {};
   return { service_tier: usage.tier === 'standard' ? 'default' : usage.tier };

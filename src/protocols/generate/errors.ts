@@ -62,8 +62,8 @@ function details(error: GatewayError, requestId: string): Json[] {
 const CONTEXT_LENGTH_PATTERN = /token count|maximum number of tokens|context (length|window)|too many tokens/i;
 
 export function decodeError(status: number, body: unknown): GatewayError {
-  const answer: Json = Array.isArray(body) ? body[0] : body;
-  const error: Json = isObject(answer) && isObject(answer.error) ? answer.error : {};
+  const first: Json = Array.isArray(body) ? body[0] : body;
+  const error: Json = isObject(first) && isObject(first.error) ? first.error : {};
   const text = typeof error.message === 'string' && error.message !== '' ? upstreamMessage(error.message) : undefined;
   const found = { upstreamStatus: status, retryAfter: retryDelay(error) };
   const decided = codeOfDecisiveStatus(status);
@@ -97,8 +97,8 @@ function retryDelay(error: Json): number | undefined {
 
 /** The error in a 200 body or a frame, if any. */
 export function errorIn(body: Json): GatewayError | undefined {
-  const answer = Array.isArray(body) ? body[0] : body;
-  if (!isObject(answer) || !isObject(answer.error)) return undefined;
-  const { code } = answer.error;
-  return decodeError(Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502, answer);
+  const first = Array.isArray(body) ? body[0] : body;
+  if (!isObject(first) || !isObject(first.error)) return undefined;
+  const { code } = first.error;
+  return decodeError(Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502, first);
 }

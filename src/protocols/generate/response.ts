@@ -1,4 +1,4 @@
-/** Whole answers: decoded as a stream of one chunk, encoded part by part. */
+/** Whole responses: decoded as a stream of one chunk, encoded part by part. */
 
 import type { ChatCandidate, ChatResponse, Finish, MediaPart, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Stream decoder of generateContent: converts upstream chunks to events. A whole answer is a stream of one chunk. */
+/** Stream decoder of generateContent: converts upstream chunks to events. A whole response is a stream of one chunk. */
 
 import { createHash } from 'node:crypto';
 import type { CallPart, ChatEvent, Opaque, Usage } from '../../core/chat.ts';
@@ -6,13 +6,13 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Json, read } from '../../core/json/json.ts';
 import type { StreamDecoder, Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
-import { answer } from './answer-shape.ts';
 import { decodeCitations } from './citations.ts';
 import { decodeBlob, decodeFile } from './content-decoder.ts';
 import { errorIn } from './errors.ts';
 import { decodeBlock, decodeFinish } from './finish.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { createPartialCall, type PartialCall } from './partial-call.ts';
+import { responseShape } from './response-shape.ts';
 import { decodeUsage } from './usage.ts';
 
 const NATIVE = [
@@ -106,7 +106,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     if (failed) return [];
     const error = errorIn(given);
     if (error) return fail(error);
-    const chunk = answer(given);
+    const chunk = responseShape(given);
     if (!chunk) return fail(new GatewayError('upstream_error', 'The upstream sent an event of another kind.'));
     const events = start(chunk);
     usage = decodeUsage(chunk.usageMetadata) ?? usage;
@@ -221,7 +221,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const known = states.filter((state) => state !== undefined);
     const finished = known.length > 0 && known.every(({ last }) => last.finishReason !== undefined);
     if (!finished && !blocked) {
-      return fail(new GatewayError('upstream_error', 'The upstream closed its answer before the end.'));
+      return fail(new GatewayError('upstream_error', 'The upstream closed its response before the end.'));
     }
     const events: ChatEvent[] = finished
       ? [...states].flatMap((state, index) => (state ? endCandidate(state, index) : [absent(index)]))

@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
-import { counts as countsShape } from './answer-shape.ts';
+import { counts as countsShape } from './response-shape.ts';
 
 /** Undefined for metadata without counts, as in the first chunks of some streams. */
 export function decodeUsage(given: Json): Usage | undefined {
@@ -52,7 +52,7 @@ export function encodeUsage(usage: Usage): Json {
   };
 }
 
-/** Only the modalities that occur, as the protocol's own answers have it. */
+/** Only the modalities that occur, as the protocol's own responses have it. */
 function details(name: string, counts: Record<string, number | undefined>): Json {
   const known = Object.entries(counts).filter(([, tokenCount]) => tokenCount);
   return known.length > 0 ? { [name]: known.map(([modality, tokenCount]) => ({ modality, tokenCount })) } : {};

@@ -75,7 +75,7 @@ const CONTEXT_LENGTH_PATTERN = /prompt is too long|context (window|limit|length)
 const ACCOUNT_PATTERN = /credit balance|spend limit|billing|api key/i;
 const ACCOUNT_STATUSES = [401, 402, 403];
 
-/** The error in an upstream's answer; errors of the gateway's own account omit the upstream's message. */
+/** The error in an upstream's response; errors of the gateway's own account omit the upstream's message. */
 export function decodeError(status: number, body: unknown): GatewayError {
   const error = isObject(body) ? errorObject(body) : undefined;
   const text = error?.message ?? (typeof body === 'string' && !body.includes('<') ? body.trim().slice(0, 500) : '');

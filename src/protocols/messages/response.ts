@@ -1,18 +1,18 @@
-/** Whole answers of the messages protocol, from upstreams and for clients. */
+/** Whole responses of the messages protocol, from upstreams and for clients. */
 
 import type { ChatResponse, Citation, Opaque, OpenPart } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/operation.ts';
-import { answer } from './answer-shape.ts';
 import { decodeAnswerBlock } from './block-decoder.ts';
 import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
 import { decodeFinish, encodeFinish, nothingSeen, see } from './finish.ts';
+import { responseShape } from './response-shape.ts';
 import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
 
 export function decodeResponse(given: Json, target: Target): ChatResponse {
-  const body = answer(given);
+  const body = responseShape(given);
   const blocks: Json[] = body.content ?? [];
   const parts = blocks.map((block) => decodeAnswerBlock(block, target.origin));
   const usage = mergeUsage(undefined, decodeUsage(body.usage));

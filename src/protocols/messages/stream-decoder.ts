@@ -5,11 +5,11 @@ import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import type { StreamDecoder, Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
-import { event as eventShape } from './answer-shape.ts';
 import { decodeAnswerBlock, decodeState } from './block-decoder.ts';
 import { decodeCitation } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish } from './finish.ts';
+import { event as eventShape } from './response-shape.ts';
 import { decodeUsage, mergeUsage } from './usage.ts';
 
 /** The open block; `native` blocks are buffered until they end. */
@@ -138,7 +138,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   return {
     decode,
     end: () =>
-      ended ? [] : fail(new GatewayError('upstream_error', 'The upstream closed its answer before the end.')),
+      ended ? [] : fail(new GatewayError('upstream_error', 'The upstream closed its response before the end.')),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
-import { counts } from './answer-shape.ts';
+import { counts } from './response-shape.ts';
 
 /** Iterations within one response that are charged but not included in the totals. */
 const EXTRA_ROUNDS = ['compaction', 'advisor_message'];
@@ -60,7 +60,7 @@ export function encodeUsage(usage: Usage | undefined): Json {
   return wire;
 }
 
-/** The counts in a whole answer, a `message_start` or a `message_delta`. */
+/** The counts in a whole response, a `message_start` or a `message_delta`. */
 export function usageOf(body: Json): Partial<Usage> | undefined {
   return decodeUsage(body?.usage ?? body?.message?.usage);
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { normalized, type Vector, vectorToBase64, vectorToNumbers } from '../../core/embedding.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { readBody } from '../../core/json/body.ts';
-import type { LocalAnswer } from '../../core/provider.ts';
+import type { LocalResponse } from '../../core/provider.ts';
 import { countTokens } from './tokens.ts';
 
 export const EMBED_MODEL = 'embed';
@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 1024 * 1024;
 const MAX_NUMBERS = 65_536;
 
 /** Throws `model_not_found` and `invalid_request`. */
-export async function embed(bytes: Buffer): Promise<LocalAnswer> {
+export async function embed(bytes: Buffer): Promise<LocalResponse> {
   const { model, input, dimensions = EMBED_DIMENSIONS, encoding_format } = await readBody(bytes);
   if (model !== EMBED_MODEL) {
     throw new GatewayError('model_not_found', `The sandbox has no embedding model ${model}, only ${EMBED_MODEL}.`, {
@@ -47,9 +47,9 @@ export async function embed(bytes: Buffer): Promise<LocalAnswer> {
     embedding: encode(vectorOf(text, dimensions)),
   }));
   const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
-  const answer = { object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
+  const reply = { object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
   async function* body(): AsyncGenerator<Buffer> {
-    yield Buffer.from(JSON.stringify(answer));
+    yield Buffer.from(JSON.stringify(reply));
   }
   return { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
 }

@@ -2,7 +2,7 @@
 
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { GatewayError } from '../../core/errors.ts';
-import type { LocalAnswer } from '../../core/provider.ts';
+import type { LocalResponse } from '../../core/provider.ts';
 import type { FaultScript, StreamBreak } from './faulty.ts';
 import { errorBody, frame } from './wire.ts';
 
@@ -34,19 +34,19 @@ const FAILURE_MESSAGE = 'The sandbox fails, as asked.';
 const HTML_BODY = '<!doctype html><title>Sandbox</title><p>This is not JSON, as asked.</p>\n';
 
 /** Rejects only when aborted. */
-export async function sendReply(delivery: SandboxReply): Promise<LocalAnswer> {
+export async function sendReply(delivery: SandboxReply): Promise<LocalResponse> {
   const { script, clock, signal, stream } = delivery;
   signal.throwIfAborted();
   if (script.slow > 0) await clock.wait(script.slow, signal);
   const { fault } = script;
   switch (fault.type) {
     case 'none':
-      return localAnswer(delivery, 200, send(delivery, delivery.chunks));
+      return localResponse(delivery, 200, send(delivery, delivery.chunks));
     case 'break':
       if (fault.how === 'error' && !stream) return errorIn200(delivery);
-      return localAnswer(delivery, 200, sendBroken(delivery, fault.after, fault.how));
+      return localResponse(delivery, 200, sendBroken(delivery, fault.after, fault.how));
     case 'status':
-      return localAnswer(
+      return localResponse(
         delivery,
         fault.status,
         send(delivery, [JSON.stringify(errorBody(fault.status, FAILURE_MESSAGE))]),
@@ -54,25 +54,25 @@ export async function sendReply(delivery: SandboxReply): Promise<LocalAnswer> {
     case 'hang':
       return hangUntilAborted(signal);
     case 'garbage':
-      return localAnswer(delivery, 200, send(delivery, [HTML_BODY]), 'text/html');
+      return localResponse(delivery, 200, send(delivery, [HTML_BODY]), 'text/html');
     case 'empty':
-      return localAnswer(delivery, 200, send(delivery, []));
+      return localResponse(delivery, 200, send(delivery, []));
     case 'error-in-200':
       return errorIn200(delivery);
   }
 }
 
-function errorIn200(delivery: SandboxReply): LocalAnswer {
+function errorIn200(delivery: SandboxReply): LocalResponse {
   const body = errorBody(500, FAILURE_MESSAGE);
-  return localAnswer(delivery, 200, send(delivery, [delivery.stream ? frame(body) : JSON.stringify(body)]));
+  return localResponse(delivery, 200, send(delivery, [delivery.stream ? frame(body) : JSON.stringify(body)]));
 }
 
-function localAnswer(
+function localResponse(
   { id, stream }: SandboxReply,
   status: number,
   body: AsyncIterable<Buffer>,
   type?: string,
-): LocalAnswer {
+): LocalResponse {
   const usual = stream && status === 200 ? 'text/event-stream' : 'application/json';
   const retry: Record<string, string> = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
   return { status, headers: { 'content-type': type ?? usual, 'x-request-id': `req_${id}`, ...retry }, body };
@@ -95,7 +95,7 @@ async function* sendBroken(delivery: SandboxReply, after: number, how: StreamBre
   yield* send(delivery, all.slice(0, after));
   switch (how) {
     case 'cut':
-      throw new GatewayError('upstream_error', 'The sandbox broke off its answer, as asked.');
+      throw new GatewayError('upstream_error', 'The sandbox broke off its response, as asked.');
     case 'hang':
       return hangUntilAborted(delivery.signal);
     case 'error':

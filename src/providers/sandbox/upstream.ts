@@ -1,7 +1,7 @@
 /** Sandbox upstream: handles requests in the process, as a remote provider would. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { LocalAnswer, LocalRequest, LocalUpstream } from '../../core/provider.ts';
+import type { LocalRequest, LocalResponse, LocalUpstream } from '../../core/provider.ts';
 import { lookUp } from '../../core/table.ts';
 import { type SandboxAnswer, truncate } from './answer.ts';
 import { echo } from './echo.ts';
@@ -26,12 +26,12 @@ export function createSandboxUpstream(clock: SandboxClock): LocalUpstream {
       return VIDEO_PATH.test(request.path) ? videos(request) : await respond(request, clock);
     } catch (thrown) {
       if (request.signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
-      return errorAnswer(thrown);
+      return errorResponse(thrown);
     }
   };
 }
 
-async function respond({ path, body, signal }: LocalRequest, clock: SandboxClock): Promise<LocalAnswer> {
+async function respond({ path, body, signal }: LocalRequest, clock: SandboxClock): Promise<LocalResponse> {
   if (path.endsWith('/embeddings')) return embed(body);
   if (!path.endsWith('/chat/completions')) throw new GatewayError('not_found', `The sandbox has no ${path}.`);
   const request = await decodeRequest(body, { context: CONTEXT_TOKENS, output: MAX_OUTPUT_TOKENS });
@@ -51,7 +51,7 @@ async function respond({ path, body, signal }: LocalRequest, clock: SandboxClock
   return sendReply({ id: request.id, stream: request.stream, chunks, script, clock, signal });
 }
 
-function errorAnswer(error: GatewayError): LocalAnswer {
+function errorResponse(error: GatewayError): LocalResponse {
   async function* body(): AsyncGenerator<Buffer> {
     yield Buffer.from(JSON.stringify(encodeError(error)));
   }

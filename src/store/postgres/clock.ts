@@ -2,9 +2,9 @@
  * The clock of the database server, which all gateways on it share. Between two readings a monotonic clock continues it, so
  * that setting this machine's clock moves no lease, window or heartbeat.
  *
- * A reading was taken somewhere between the question and the answer. The clock counts it as taken at the answer, and keeps
- * the reading that was answered fastest: so it is never ahead of the server, and behind it by one round trip at most. No
- * gateway does anything early, however long its answers take.
+ * A reading was taken somewhere between the query and its result. The clock counts it as taken at the result, and keeps
+ * the reading that came fastest: so it is never ahead of the server, and behind it by one round trip at most. No
+ * gateway does anything early, however long its queries take.
  */
 
 import { type Clock, systemClock } from '../../core/clock.ts';

@@ -9,7 +9,7 @@ export interface PendingCalls {
   readonly since: number;
   /** Sends a call; resolves with its result. */
   send(name: string, parameters: unknown, post: (call: OperationCall) => void): Promise<unknown>;
-  settle(answers: readonly OperationResult[]): void;
+  settle(results: readonly OperationResult[]): void;
   /** Rejects all calls: the thread has ended. */
   reject(problem: Error): void;
 }
@@ -39,13 +39,13 @@ export function createPendingCalls(): PendingCalls {
         callers.set(id, { resolve, reject });
       });
     },
-    settle(answers) {
+    settle(results) {
       since = performance.now();
-      for (const answer of answers) {
-        const caller = callers.get(answer.id);
-        callers.delete(answer.id);
-        if ('failure' in answer) caller?.reject(decodeFailure(answer.failure));
-        else caller?.resolve(answer.result);
+      for (const result of results) {
+        const caller = callers.get(result.id);
+        callers.delete(result.id);
+        if ('failure' in result) caller?.reject(decodeFailure(result.failure));
+        else caller?.resolve(result.result);
       }
     },
     reject(problem) {

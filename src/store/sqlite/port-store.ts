@@ -28,7 +28,7 @@ export function createPortStore({ operations, attach }: PortStoreOptions): Store
     const { port1: port, port2 } = new MessageChannel();
     const line = { port, pending: createPendingCalls() };
     port.on('message', (message: ThreadMessage) => {
-      if (message.type === 'answers') line.pending.settle(message.answers);
+      if (message.type === 'results') line.pending.settle(message.results);
     });
     port.on('close', () => {
       if (lines.get(role) === line) lines.delete(role);

@@ -21,7 +21,7 @@ export type ThreadRequest =
 export type ThreadMessage =
   | { type: 'ready' }
   | { type: 'unusable'; failure: ThreadFailure }
-  | { type: 'answers'; answers: OperationResult[] };
+  | { type: 'results'; results: OperationResult[] };
 
 type Reply = (message: ThreadMessage) => void;
 
@@ -79,10 +79,10 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
       const group = nextGroup();
       const calls = group.map(({ call }) => call);
       const runGroup = group.every(isRead) ? runReads : commitGroup;
-      const answers = await runGroup(calls, { connection, session, findOperation });
-      const answered = group.map(({ reply }, index) => ({ reply, answer: answers[index] }));
-      for (const [reply, own] of Map.groupBy(answered, ({ reply }) => reply)) {
-        reply({ type: 'answers', answers: own.flatMap(({ answer }) => answer ?? []) });
+      const results = await runGroup(calls, { connection, session, findOperation });
+      const replies = group.map(({ reply }, index) => ({ reply, result: results[index] }));
+      for (const [reply, own] of Map.groupBy(replies, ({ reply }) => reply)) {
+        reply({ type: 'results', results: own.flatMap(({ result }) => result ?? []) });
       }
     }
     running = false;

@@ -140,8 +140,8 @@ function startThread(options: ThreadOptions, onEnd: (hasServed: boolean) => void
         case 'unusable':
           problem = decodeFailure(message.failure);
           return;
-        case 'answers':
-          pending.settle(message.answers);
+        case 'results':
+          pending.settle(message.results);
           unrefIdle();
       }
     });

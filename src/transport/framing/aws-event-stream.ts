@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { createByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError, upstreamMessage } from '../../core/errors.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
-import type { UpstreamErrorAnswer } from '../../core/platform.ts';
+import type { UpstreamErrorResponse } from '../../core/platform.ts';
 import type { Framer } from '../../core/sse.ts';
 
 /** Total length, length of the headers, checksum of both. */
@@ -34,7 +34,7 @@ export interface AwsMessage {
 
 /** `onException` says what an exception in the stream means; undefined leaves it at an error of the upstream. */
 export function createAwsEventStreamFramer(
-  onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined,
+  onException?: (response: UpstreamErrorResponse) => GatewayError | undefined,
 ): Framer {
   const more = createByteCollector();
   let pending: Buffer = EMPTY;
@@ -136,7 +136,7 @@ function readHeaders(bytes: Buffer): Record<string, string> {
 
 function frameOf(
   { headers, payload }: AwsMessage,
-  onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined,
+  onException?: (response: UpstreamErrorResponse) => GatewayError | undefined,
 ): Buffer {
   const kind = headers[':message-type'] ?? 'event';
   if (kind !== 'event') throw exceptionOf(headers, payload, onException);
@@ -163,14 +163,14 @@ function eventFrame(name: string, data: string): Buffer {
 function exceptionOf(
   headers: AwsMessage['headers'],
   payload: Buffer,
-  onException?: (answer: UpstreamErrorAnswer) => GatewayError | undefined,
+  onException?: (response: UpstreamErrorResponse) => GatewayError | undefined,
 ): GatewayError {
   const type = headers[':exception-type'] ?? headers[':error-code'] ?? '';
   const said = parseObject(payload.toString('utf8'));
   const body: Json = isObject(said) ? said : { message: headers[':error-message'] };
   const decoded = onException?.({ headers: { 'x-amzn-errortype': type }, body });
   if (decoded) return decoded;
-  const message = typeof body.message === 'string' ? body.message : 'The upstream broke off its answer.';
+  const message = typeof body.message === 'string' ? body.message : 'The upstream broke off its response.';
   return new GatewayError('upstream_error', upstreamMessage(message));
 }
 

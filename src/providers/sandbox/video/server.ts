@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox';
 import { GatewayError } from '../../../core/errors.ts';
 import { assertValid } from '../../../core/json/check.ts';
 import type { Json } from '../../../core/json/json.ts';
-import type { LocalAnswer, LocalRequest } from '../../../core/provider.ts';
+import type { LocalRequest, LocalResponse } from '../../../core/provider.ts';
 import type { SandboxClock } from '../send.ts';
 import { film } from './film.ts';
 import { ASPECT_RATIOS, RESOLUTIONS, SIZES, sizeOf } from './sizes.ts';
@@ -30,10 +30,10 @@ const FAILED = 'The sandbox fails, as asked.';
 /** Maximum number of remembered cancellations; the oldest are forgotten. */
 const MAX_CANCELLED = 10_000;
 
-export function createVideoServer(clock: SandboxClock): (request: LocalRequest) => LocalAnswer {
+export function createVideoServer(clock: SandboxClock): (request: LocalRequest) => LocalResponse {
   const cancelled = new Set<string>();
 
-  function cancel(id: string, task: SandboxVideoTask): LocalAnswer {
+  function cancel(id: string, task: SandboxVideoTask): LocalResponse {
     const { status } = stateOf(task, clock.now());
     if (status !== 'queued' && status !== 'in_progress') {
       throw new GatewayError('cancel_not_possible', `The task is ${status}.`);
@@ -44,7 +44,7 @@ export function createVideoServer(clock: SandboxClock): (request: LocalRequest) 
     return show(id, task);
   }
 
-  function show(id: string, task: SandboxVideoTask): LocalAnswer {
+  function show(id: string, task: SandboxVideoTask): LocalResponse {
     const state = cancelled.has(id) ? { status: 'cancelled' } : stateOf(task, clock.now());
     return json({
       id,
@@ -54,13 +54,13 @@ export function createVideoServer(clock: SandboxClock): (request: LocalRequest) 
     });
   }
 
-  function content(id: string, task: SandboxVideoTask, index: number): LocalAnswer {
+  function content(id: string, task: SandboxVideoTask, index: number): LocalResponse {
     if (index >= task.count) throw missing();
     if (cancelled.has(id) || stateOf(task, clock.now()).status !== 'completed') {
       throw new GatewayError('video_not_ready', 'The task has no video.');
     }
     const { width, height, seconds, shade } = task;
-    return answer(film({ size: { width, height }, seconds, shade: shade + index }), 'video/mp4');
+    return respond(film({ size: { width, height }, seconds, shade: shade + index }), 'video/mp4');
   }
 
   return ({ method, path, body }) => {
@@ -110,11 +110,11 @@ function parse(bytes: Buffer): Static<typeof Creation> {
   return body as Static<typeof Creation>;
 }
 
-function json(value: Json): LocalAnswer {
-  return answer(Buffer.from(JSON.stringify(value)), 'application/json');
+function json(value: Json): LocalResponse {
+  return respond(Buffer.from(JSON.stringify(value)), 'application/json');
 }
 
-function answer(bytes: Buffer, type: string): LocalAnswer {
+function respond(bytes: Buffer, type: string): LocalResponse {
   async function* body(): AsyncGenerator<Buffer> {
     yield bytes;
   }

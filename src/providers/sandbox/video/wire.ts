@@ -18,14 +18,14 @@ export const sandboxVideo: VideoApi = {
 
   submit: (request, { attemptId }) => ({
     ...creation(request, attemptId),
-    read(answer) {
-      if (answer.status >= 400) return { type: 'rejected', error: refusal(answer), retryable: false };
-      const ref = refOf(answer);
+    read(response) {
+      if (response.status >= 400) return { type: 'rejected', error: refusal(response), retryable: false };
+      const ref = refOf(response);
       return ref === undefined ? { type: 'unreadable' } : { type: 'accepted', ref };
     },
   }),
 
-  poll: (ref) => ({ method: 'GET', path: pathOf(ref), read: (answer) => readState(answer, ref) }),
+  poll: (ref) => ({ method: 'GET', path: pathOf(ref), read: (response) => readState(response, ref) }),
 
   cancel: (ref) => ({
     method: 'POST',
@@ -36,8 +36,8 @@ export const sandboxVideo: VideoApi = {
   /** Creation is free and stateless, so a lost task is found by creating it again. */
   find: ({ attemptId, request }) => ({
     ...creation(request, attemptId),
-    read(answer): FindResult {
-      const ref = refOf(answer);
+    read(response): FindResult {
+      const ref = refOf(response);
       return ref === undefined ? { type: 'unclear' } : { type: 'found', ref };
     },
   }),

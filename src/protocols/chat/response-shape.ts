@@ -1,4 +1,4 @@
-/** Expected types of the members read from an upstream's answer or chunk. */
+/** Expected types of the members read from an upstream's response or chunk. */
 
 import { below, count, either, list, number, object, record, text, word } from '../../core/json/shape.ts';
 
@@ -69,7 +69,7 @@ const choice = record({
   logprobs: record({ content: list(token) }),
 });
 
-export const answer = record({
+export const responseShape = record({
   id: word,
   model: text,
   created: count,

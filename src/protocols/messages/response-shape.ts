@@ -1,4 +1,4 @@
-/** Expected types of the members read from an upstream's answer or event. */
+/** Expected types of the members read from an upstream's response or event. */
 
 import { count, list, object, record, text } from '../../core/json/shape.ts';
 
@@ -20,7 +20,7 @@ export const block = record(
 
 const end = { stop_reason: text, stop_sequence: text, stop_details: object };
 
-export const answer = record({ id: text, model: text, content: list(block), ...end });
+export const responseShape = record({ id: text, model: text, content: list(block), ...end });
 
 const delta = record({
   type: text,

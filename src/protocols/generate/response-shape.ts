@@ -1,4 +1,4 @@
-/** Expected types of the members read from an upstream's answer or chunk. */
+/** Expected types of the members read from an upstream's response or chunk. */
 
 import { below, count, either, flag, list, number, object, record, text } from '../../core/json/shape.ts';
 
@@ -53,7 +53,7 @@ const candidate = record({
   }),
 });
 
-export const answer = record({
+export const responseShape = record({
   responseId: text,
   modelVersion: text,
   createTime: text,

@@ -1,19 +1,23 @@
-/** Answer of the gateway itself: written whole with its length, or streamed. */
+/** Response of the gateway itself: written whole with its length, or streamed. */
 
 import type { ServerResponse } from 'node:http';
 import { finished, Readable } from 'node:stream';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 
-export interface Answer {
+export interface GatewayResponse {
   status: number;
   headers: Record<string, string>;
   body: Json | string | Buffer | Readable;
 }
 
 /** `onFailed` is called when a stream fails before its first byte, with nothing written. */
-export function writeAnswer(response: ServerResponse, answer: Answer, onFailed: (error: GatewayError) => void): void {
-  const { status, headers, body } = answer;
+export function writeResponse(
+  response: ServerResponse,
+  whole: GatewayResponse,
+  onFailed: (error: GatewayError) => void,
+): void {
+  const { status, headers, body } = whole;
   if (body instanceof Readable) writeStream(response, { status, headers, body }, onFailed);
   else if (body === undefined) {
     if (status !== 204 && status !== 304) headers['content-length'] ??= '0';
@@ -29,7 +33,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer, onFailed: 
 /** The head is written with the first byte, so that a stream that cannot be opened is still an error. */
 function writeStream(
   response: ServerResponse,
-  { status, headers, body }: Answer & { body: Readable },
+  { status, headers, body }: GatewayResponse & { body: Readable },
   onFailed: (error: GatewayError) => void,
 ): void {
   response.statusCode = status;
