@@ -115,8 +115,8 @@ async function visited(server) {
 
 async function chat(url, headers) {
   const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
-  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
-  assert.equal(answer.status, 200, await answer.text());
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  assert.equal(response.status, 200, await response.text());
 }
 
 /** Prints what a start costs, and fails above the bounds. */

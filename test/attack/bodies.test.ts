@@ -42,11 +42,11 @@ after(async () => {
 });
 
 async function askSmall(key: string): Promise<number> {
-  const answer = await post(victim.url + CHAT, question('chat', 'sandbox/echo', 'Hi'), {
+  const response = await post(victim.url + CHAT, question('chat', 'sandbox/echo', 'Hi'), {
     authorization: `Bearer ${key}`,
   });
-  await answer.text();
-  return answer.status;
+  await response.text();
+  return response.status;
 }
 
 /** Begins a request for a model, or for a video; the body is up to the caller. */

@@ -117,9 +117,9 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
       const body = mediaBody(protocol, 'a/m', `audio/x${';'.repeat(100_000)}\n`);
       const { holdMs } = await gateway.measure(
         async () => {
-          const answer = await post(gateway.url + PATHS[protocol]('a/m', false), body, HEADERS[protocol]);
-          const text = await answer.text();
-          assert.equal(answer.status, 400, text);
+          const response = await post(gateway.url + PATHS[protocol]('a/m', false), body, HEADERS[protocol]);
+          const text = await response.text();
+          assert.equal(response.status, 400, text);
           assert.match(text, FIELDS[protocol]);
           assert.match(text, new RegExp(`${MAX_MEDIA_TYPE_CHARACTERS} characters`));
         },
@@ -141,9 +141,9 @@ attack(
   async () => {
     const { holdMs } = await gateway.measure(
       async () => {
-        const answer = await fetch(`${gateway.url}/v1/usage?from=${'T'.repeat(12_000)}`, { headers: HEADERS.chat });
-        const text = await answer.text();
-        assert.equal(answer.status, 400, text);
+        const response = await fetch(`${gateway.url}/v1/usage?from=${'T'.repeat(12_000)}`, { headers: HEADERS.chat });
+        const text = await response.text();
+        assert.equal(response.status, 400, text);
         assert.match(text, /from must be an ISO date/);
       },
       (measured) => measured.holdMs < HOLD_MS,

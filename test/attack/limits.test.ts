@@ -54,9 +54,9 @@ after(async () => {
 async function burst(count: number, key: string, tokens: number): Promise<number[]> {
   const body = { ...question('chat', 'a/m', 'Hi'), max_tokens: tokens };
   const send = () => post(`${gateway.url}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
-  const answers = await Promise.all(Array.from({ length: count }, send));
-  await Promise.all(answers.map((answer) => answer.text()));
-  return answers.map(({ status }) => status);
+  const responses = await Promise.all(Array.from({ length: count }, send));
+  await Promise.all(responses.map((response) => response.text()));
+  return responses.map(({ status }) => status);
 }
 
 attack(

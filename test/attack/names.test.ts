@@ -155,9 +155,9 @@ async function refusedAll(crafted: readonly Crafted[]): Promise<string> {
   const before = callsOf();
   for (const { protocol, more, names } of crafted) {
     for (const text of [`{${more},${members(protocol)}}`, `{${members(protocol)},${more}}`]) {
-      const answer = await send(protocol, text);
-      const said = await answer.text();
-      assert.equal(answer.status, 400, `${text}: ${said}`);
+      const response = await send(protocol, text);
+      const said = await response.text();
+      assert.equal(response.status, 400, `${text}: ${said}`);
       assert.ok(JSON.parse(said).error.message.includes(names), `${text}: ${said}`);
     }
   }
@@ -223,15 +223,15 @@ attack(
     const before = callsOf();
     for (const { protocol, more, names } of MODEL_MEMBERS) {
       const text = `{${more},${members(protocol)}}`;
-      const answer = await send(protocol, text);
-      const said = await answer.text();
-      assert.equal(answer.status, 403, `${text}: ${said}`);
+      const response = await send(protocol, text);
+      const said = await response.text();
+      assert.equal(response.status, 403, `${text}: ${said}`);
       assert.ok(JSON.parse(said).error.message.includes(names), `${text}: ${said}`);
     }
     assert.equal(callsOf(), before);
     const free = `{"model":"chat/cheap","fallbacks":["dear"],${members('chat')}}`;
-    const answer = await post(gateway.url + PATHS.chat(), free, headersWith('chat', KEY));
-    assert.equal(answer.status, 200);
+    const response = await post(gateway.url + PATHS.chat(), free, headersWith('chat', KEY));
+    assert.equal(response.status, 200);
     assert.deepEqual(upstreams.chat?.calls.at(-1)?.body.fallbacks, ['dear']);
     return `403 for ${MODEL_MEMBERS.length} of ${MODEL_MEMBERS.length}`;
   },
@@ -246,8 +246,8 @@ attack(
   },
   async () => {
     for (const model of ['models/dear', 'dear', null]) {
-      const answer = await send('generate', `{"model":${JSON.stringify(model)},${members('generate')}}`);
-      assert.equal(answer.status, 200);
+      const response = await send('generate', `{"model":${JSON.stringify(model)},${members('generate')}}`);
+      assert.equal(response.status, 200);
       const call = upstreams.generate?.calls.at(-1);
       assert.match(call?.path ?? '', /models\/cheap:/);
       assert.equal(call?.body.model, 'models/cheap');
@@ -274,9 +274,9 @@ attack(
       [`{${VIDEO},"provider":{"options":{"sandbox":{"a":1,"a":2}}}}`, 'provider.options.sandbox.a'],
     ];
     for (const [text, name] of texts) {
-      const answer = await post(url, text, headers);
-      assert.equal(answer.status, 400);
-      assert.ok((await answer.text()).includes(name), text);
+      const response = await post(url, text, headers);
+      assert.equal(response.status, 400);
+      assert.ok((await response.text()).includes(name), text);
     }
     const forms: [string, string][][] = [
       [
@@ -305,8 +305,8 @@ attack(
       const form = new FormData();
       for (const [name, value] of fields) form.append(name, value);
       const { authorization = '' } = headers;
-      const answer = await fetch(url, { method: 'POST', headers: { authorization }, body: form });
-      assert.equal(answer.status, 400, JSON.stringify(fields));
+      const response = await fetch(url, { method: 'POST', headers: { authorization }, body: form });
+      assert.equal(response.status, 400, JSON.stringify(fields));
     }
     return `400 for ${texts.length + forms.length} of ${texts.length + forms.length}`;
   },

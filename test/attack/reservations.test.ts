@@ -110,11 +110,11 @@ async function send(text: string, { from, to, model = 'cheap', key = POOR_KEY, h
   const { calls = [] } = upstreams[to] ?? {};
   const before = calls.length;
   const path = PATHS[from](`${to}/${model}`, false);
-  const answer = await post(gateway.url + path, text, { ...headersWith(from, key), ...headers });
-  const said = await answer.text();
+  const response = await post(gateway.url + path, text, { ...headersWith(from, key), ...headers });
+  const said = await response.text();
   assert.ok(calls.length - before <= 1);
-  assert.ok(answer.status < 500, said);
-  return { status: answer.status, said, ...(calls.length > before && { call: calls.at(-1) }) };
+  assert.ok(response.status < 500, said);
+  return { status: response.status, said, ...(calls.length > before && { call: calls.at(-1) }) };
 }
 
 const withModel = (from: ProtocolId, name: string, more = ''): string =>
@@ -204,10 +204,10 @@ attack(
     while (ended + calls.length - before < wishes.length) await new Promise(setImmediate);
     const limits = calls.slice(before).map(({ body }) => body.max_tokens);
     held.resolve();
-    const answers = await Promise.all(wishes);
-    await Promise.all(answers.map((answer) => answer.text()));
-    const refused = answers.filter(({ status }) => status === 402).length;
-    assert.equal(refused + limits.length, answers.length);
+    const responses = await Promise.all(wishes);
+    await Promise.all(responses.map((response) => response.text()));
+    const refused = responses.filter(({ status }) => status === 402).length;
+    assert.equal(refused + limits.length, responses.length);
     const cost = limits.reduce((sum, limit) => sum + limit * PRICE, 0);
     assert.ok(cost <= BUDGET, `${cost} USD`);
     assert.ok(limits.length >= 3, `${limits}`);

@@ -56,11 +56,11 @@ export function startLoad(stage: Stage, options: LoadOptions): Load {
 
   async function question(number: number): Promise<void> {
     const { path, body, isWhole } = shapeOf(number);
-    const answer = await ask(url + path, body, { headers: VERSION, patience }).catch(() => undefined);
-    const status = answer?.status ?? 0;
+    const response = await ask(url + path, body, { headers: VERSION, patience }).catch(() => undefined);
+    const status = response?.status ?? 0;
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    const id = /made-\d+/.exec(answer?.text ?? '')?.[0];
-    if (status === 200 && id !== undefined && isWhole(answer?.text ?? '')) whole.add(id);
+    const id = /made-\d+/.exec(response?.text ?? '')?.[0];
+    if (status === 200 && id !== undefined && isWhole(response?.text ?? '')) whole.add(id);
     else await pause(50);
     if (rest > 0) await pause(rest);
   }
@@ -69,8 +69,8 @@ export function startLoad(stage: Stage, options: LoadOptions): Load {
     const headers = { 'idempotency-key': randomUUID() };
     const body = { model: 'film/film', prompt, duration: 4, callback_url: receiver };
     for (;;) {
-      const answer = await ask(`${url}/v1/videos`, body, { headers, patience }).catch(() => undefined);
-      if (answer?.status === 202) return void created.set(JSON.parse(answer.text).id, prompt);
+      const response = await ask(`${url}/v1/videos`, body, { headers, patience }).catch(() => undefined);
+      if (response?.status === 202) return void created.set(JSON.parse(response.text).id, prompt);
       if (over) return;
       await pause(100);
     }

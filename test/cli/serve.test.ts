@@ -202,7 +202,7 @@ async function openStream(gateway: Running, words: string): Promise<IncomingMess
   });
   const messages = [{ role: 'user', content: words }];
   request.end(JSON.stringify({ model: 'sandbox/faulty', stream: true, messages }));
-  const [answer] = (await once(request, 'response')) as [IncomingMessage];
-  assert.equal(answer.statusCode, 200);
-  return answer;
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  assert.equal(response.statusCode, 200);
+  return response;
 }

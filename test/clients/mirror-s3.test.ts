@@ -100,10 +100,10 @@ describe('an object store', () => {
   test('gives it to anyone with the signed address', async () => {
     const kept = await keep();
     const url = home.mirror.publicUrl('https://gateway.example', { id: TASK }, 0, kept);
-    const answer = await fetch(url);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get('content-type'), 'video/mp4');
-    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), video);
+    const response = await fetch(url);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'video/mp4');
+    assert.deepEqual(Buffer.from(await response.arrayBuffer()), video);
   });
 
   test('forgets it with its task', async () => {

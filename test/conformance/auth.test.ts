@@ -95,11 +95,11 @@ describe('credentials', () => {
       test(`checklist 4, 14: a ${name} key on ${protocol}`, async () => {
         const headers = { ...VERSION, ...(key !== undefined && bearer(key)) };
         const path = PATHS[protocol](MODELS[protocol], false);
-        const answer = await sendRaw(rig.gateway.url, { method: 'POST', path, headers, body: '{}' });
-        assert.equal(answer.status, 401);
-        assert.match(String(answer.headers['content-type']), /^application\/json/);
-        const body = JSON.parse(answer.text);
-        const id = answer.headers[protocol === 'messages' ? 'request-id' : 'x-request-id'];
+        const response = await sendRaw(rig.gateway.url, { method: 'POST', path, headers, body: '{}' });
+        assert.equal(response.status, 401);
+        assert.match(String(response.headers['content-type']), /^application\/json/);
+        const body = JSON.parse(response.text);
+        const id = response.headers[protocol === 'messages' ? 'request-id' : 'x-request-id'];
         assert.match(String(id), /^req_\w/);
         switch (protocol) {
           case 'chat':
@@ -204,7 +204,7 @@ describe('paths', () => {
       }
     }
 
-    test(`checklist 14: a request id on every answer of ${protocol}`, async () => {
+    test(`checklist 14: a request id on every response of ${protocol}`, async () => {
       const name = protocol === 'messages' ? 'request-id' : 'x-request-id';
       const seen = new Set<string | null>();
       for (const model of [...Object.values(MODELS), 'a/unknown']) {

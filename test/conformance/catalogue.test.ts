@@ -22,9 +22,9 @@ const idOf = (model: Json): string => model.id ?? model.name.replace(/^models\//
 const listOf = (body: Json): Json[] => body.data ?? body.models;
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; body: Json }> {
-  const answer = await sendRaw(rig.gateway.url, { method: 'GET', path, headers });
-  assert.match(String(answer.headers['content-type']), /^application\/json/);
-  return { status: answer.status, body: JSON.parse(answer.text) };
+  const response = await sendRaw(rig.gateway.url, { method: 'GET', path, headers });
+  assert.match(String(response.headers['content-type']), /^application\/json/);
+  return { status: response.status, body: JSON.parse(response.text) };
 }
 
 async function ok(path: string, headers: Record<string, string> = {}): Promise<Json> {

@@ -1,4 +1,4 @@
-/** Conformance: whole answers of chat completions. */
+/** Conformance: whole responses of chat completions. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Conformance: whole answers of the messages protocol. */
+/** Conformance: whole responses of the messages protocol. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -27,7 +27,7 @@ const PROMPT = 1000;
 interface Phase {
   stream: boolean;
   answer(response: ServerResponse, wire: Wire): void;
-  /** The client leaves after its answer began. */
+  /** The client leaves after its response began. */
   begun?: boolean;
 }
 
@@ -42,8 +42,8 @@ const PHASES: Record<string, Phase> = {
     answer: (response, wire) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head),
     begun: true,
   },
-  'waiting for a whole answer': { stream: false, answer: () => {} },
-  'in the middle of a whole answer': {
+  'waiting for a whole response': { stream: false, answer: () => {} },
+  'in the middle of a whole response': {
     stream: false,
     answer: (response, wire) =>
       void response

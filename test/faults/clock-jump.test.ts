@@ -54,9 +54,9 @@ models:
   context.after(() => Promise.all([gateway.close(), upstream.close(), spare.close()]));
   const ask = async (content: string) => {
     const body = JSON.stringify({ model: 'house/m', messages: [{ role: 'user', content }] });
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body });
-    await answer.text();
-    return answer.headers.get('x-polygate-endpoint');
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body });
+    await response.text();
+    return response.headers.get('x-polygate-endpoint');
   };
   for (let time = 0; time < 4; time++) assert.equal(await ask(`Question ${time}`), 'spare/m');
   assert.equal(upstream.calls.length, 1, 'the endpoint does not rest');

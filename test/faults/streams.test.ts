@@ -27,7 +27,7 @@ const TOTAL = 1500;
 const TICK = 50;
 
 interface Fault {
-  /** `begun` settles when the client has got the first bytes of its answer. */
+  /** `begun` settles when the client has got the first bytes of its response. */
   answer(response: ServerResponse, wire: Wire, begun: Promise<void>): void | Promise<void>;
   /** The answer is an error of this kind with its proper status. */
   refused?: Kind;
@@ -35,7 +35,7 @@ interface Fault {
   broken?: Kind;
   /** Seconds that the client is told to wait. */
   retryAfter?: [number, number];
-  /** The same can happen to an answer in one piece. */
+  /** The same can happen to a response in one piece. */
   whole?: boolean;
 }
 
@@ -69,7 +69,7 @@ const FAULTS: Record<string, Fault> = {
       open(response).end(wire.head + wire.text('lo') + wire.tail);
     },
   },
-  'closes without an answer': { answer: (response) => void response.destroy(), refused: 'upstream', whole: true },
+  'closes without a response': { answer: (response) => void response.destroy(), refused: 'upstream', whole: true },
   'resets the connection in the middle': {
     async answer(response, wire, begun) {
       await begin(response, wire, begun);
@@ -376,7 +376,7 @@ describe('upstreams fail', { concurrency: true }, () => {
         });
 
         if (!fault.whole || array) continue;
-        test(`a whole answer whose upstream ${name}`, async () => {
+        test(`a whole response whose upstream ${name}`, async () => {
           const response = await ask({ ...request, stream: false });
           if (fault.retryAfter) assertWait(response, fault.retryAfter);
           if (fault.refused) return assertRefused(response, protocol, fault.refused);
@@ -429,7 +429,7 @@ describe('upstreams are too slow', () => {
         });
 
         if (!fault.whole || array) continue;
-        test(`a whole answer whose upstream ${name}`, async () => {
+        test(`a whole response whose upstream ${name}`, async () => {
           await assertRefused(await askTooLate({ ...request, stream: false }), protocol, 'timeout');
         });
       }

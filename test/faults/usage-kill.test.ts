@@ -89,7 +89,7 @@ interface Answer {
   complete: boolean;
 }
 
-/** One request; its id is known as soon as its answer begins. */
+/** One request; its id is known as soon as its response begins. */
 async function send(url: string, index: number, text: string, onBegun?: (id: string) => void): Promise<Answer> {
   const protocol = PROTOCOLS[index % PROTOCOLS.length] as ProtocolId;
   const stream = text === 'hang' || index % 2 === 0;

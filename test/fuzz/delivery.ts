@@ -99,7 +99,7 @@ interface Delivered {
 }
 
 /** An upstream's bytes on their way to a client, through everything that the gateway does with them. */
-export function deliver(asked: Asked, answer: Answer): Delivered {
+export function deliver(asked: Asked, response: Answer): Delivered {
   const { client, upstream, stream, array = false, hideReasoning = false } = asked;
   const endpoint = endpointAt(bareProvider(upstream.id), {});
   const written: string[] = [];
@@ -177,8 +177,8 @@ export function deliver(asked: Asked, answer: Answer): Delivered {
   do {
     again = false;
     receiver.attach(exchange);
-    receiver.head(answer.status ?? 200, { 'content-type': answer.type });
-    for (const chunk of answer.chunks) if (running) receiver.data(chunk);
+    receiver.head(response.status ?? 200, { 'content-type': response.type });
+    for (const chunk of response.chunks) if (running) receiver.data(chunk);
     if (running) receiver.end();
   } while (again && rounds++ < 20);
   assert.deepEqual(ends, begun ? ['resolve', 'end'] : ['reject'], 'the answer does not end once');

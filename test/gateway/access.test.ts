@@ -79,8 +79,8 @@ describe('who may do what', () => {
       const status = UNKNOWN.includes(holder) ? 401 : route.open.includes(holder) ? route.allowed : 403;
       // Each from an address of its own, so that wrong keys don't add up.
       test(`${route.method} ${route.path} with ${holder} is ${status}`, async () => {
-        const answer = await send(route, KEYS[holder], { 'x-forwarded-for': '192.0.2.1' });
-        assert.equal(answer.status, status, answer.text);
+        const response = await send(route, KEYS[holder], { 'x-forwarded-for': '192.0.2.1' });
+        assert.equal(response.status, status, response.text);
       });
     }
   }

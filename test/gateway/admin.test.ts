@@ -26,8 +26,8 @@ interface Answer {
 async function admin(method: string, path: string, body?: Json, token: string | undefined = TOKEN): Promise<Answer> {
   const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
-  const answer = await sendRaw(gateway.adminUrl, { method, path: `/admin/v1${path}`, headers, body: text });
-  return { status: answer.status, body: answer.text === '' ? undefined : JSON.parse(answer.text) };
+  const response = await sendRaw(gateway.adminUrl, { method, path: `/admin/v1${path}`, headers, body: text });
+  return { status: response.status, body: response.text === '' ? undefined : JSON.parse(response.text) };
 }
 
 async function made(fields: Json): Promise<Json> {
@@ -173,9 +173,9 @@ describe('a key', () => {
       ['POST', '/rotate', {}],
       ['GET', '/webhook-secret', undefined],
     ] as const) {
-      const answer = await admin(method, `/keys/config:test${path}`, fields);
-      assert.equal(answer.status, 400);
-      assert.match(answer.body.error.message, /configuration/);
+      const response = await admin(method, `/keys/config:test${path}`, fields);
+      assert.equal(response.status, 400);
+      assert.match(response.body.error.message, /configuration/);
     }
     assert.equal(await chat(KEY), 200);
   });
@@ -208,10 +208,10 @@ describe('a request that makes no sense', () => {
   ];
   for (const [name, body, param, message] of cases) {
     test(`is refused for ${name}`, async () => {
-      const answer = await admin('POST', '/keys', body);
-      assert.equal(answer.status, 400, JSON.stringify(answer.body));
-      assert.equal(answer.body.error.param, param);
-      assert.match(answer.body.error.message, message);
+      const response = await admin('POST', '/keys', body);
+      assert.equal(response.status, 400, JSON.stringify(response.body));
+      assert.equal(response.body.error.param, param);
+      assert.match(response.body.error.message, message);
     });
   }
 
@@ -262,12 +262,12 @@ describe('without the admin token', () => {
         },
         ...{ 'x-api-key': TOKEN, 'x-admin-token': TOKEN },
       };
-      const answer = await sendRaw(gateway.adminUrl, {
+      const response = await sendRaw(gateway.adminUrl, {
         method,
         path: `/admin/v1${path}?token=${TOKEN}`,
         headers: forged,
       });
-      assert.equal(answer.status, 401);
+      assert.equal(response.status, 401);
       // The token opens nothing on the listener of clients.
       const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
       const body = method.startsWith('P') ? '{}' : undefined;

@@ -12,8 +12,8 @@ import {
   PATHS,
   type ProtocolId,
   question,
-  type RawAnswer,
   type RawRequest,
+  type RawResponse,
   sendRaw,
   startTestGateway,
   startUpstream,
@@ -73,18 +73,18 @@ beforeEach(() => {
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A good request, but for what is changed in it. */
-function send(protocol: ProtocolId, change: Partial<RawRequest> = {}): Promise<RawAnswer> {
+function send(protocol: ProtocolId, change: Partial<RawRequest> = {}): Promise<RawResponse> {
   const body = JSON.stringify(question(protocol, MODELS[protocol], 'hi'));
   const path = PATHS[protocol](MODELS[protocol], false);
   const headers = { ...JSON_TYPE, ...HEADERS[protocol] };
   return sendRaw(gateway.url, { method: 'POST', path, headers, body, ...change });
 }
 
-function assertRefused(protocol: ProtocolId, answer: RawAnswer, expected: Expected): Json {
-  const body = JSON.parse(answer.text);
-  assert.deepEqual([answer.status, errorName(protocol, body)], expected[protocol], answer.text);
-  assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
-  assert.match(String(answer.headers[protocol === 'messages' ? 'request-id' : 'x-request-id']), /^req_/);
+function assertRefused(protocol: ProtocolId, response: RawResponse, expected: Expected): Json {
+  const body = JSON.parse(response.text);
+  assert.deepEqual([response.status, errorName(protocol, body)], expected[protocol], response.text);
+  assert.match(response.headers['content-type'] ?? '', /^application\/json/);
+  assert.match(String(response.headers[protocol === 'messages' ? 'request-id' : 'x-request-id']), /^req_/);
   assert.equal(upstream.calls.length, 0, 'the upstream was asked');
   return body;
 }
@@ -130,8 +130,8 @@ for (const protocol of IDS) {
       const headers = { ...JSON_TYPE, ...HEADERS[protocol] };
       const lengths = { 'content-length': String(body.length), 'transfer-encoding': 'chunked' };
       for (const [name, value] of Object.entries(lengths)) {
-        const answer = await send(protocol, { body, headers: { ...headers, [name]: value } });
-        assert.match(assertRefused(protocol, answer, expected).error.message, /larger than 262144 bytes/);
+        const response = await send(protocol, { body, headers: { ...headers, [name]: value } });
+        assert.match(assertRefused(protocol, response, expected).error.message, /larger than 262144 bytes/);
       }
     });
 
@@ -142,43 +142,43 @@ for (const protocol of IDS) {
     };
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
       test(`content type ${type}`, async () => {
-        const answer = await send(protocol, { headers: { ...HEADERS[protocol], 'content-type': type } });
-        assert.match(assertRefused(protocol, answer, media).error.message, /application\/json/);
+        const response = await send(protocol, { headers: { ...HEADERS[protocol], 'content-type': type } });
+        assert.match(assertRefused(protocol, response, media).error.message, /application\/json/);
       });
     }
 
     test('a compressed body', async () => {
       const headers = { ...JSON_TYPE, ...HEADERS[protocol], 'content-encoding': 'gzip' };
-      const answer = await send(protocol, { headers, body: gzipSync('{}') });
-      assert.match(assertRefused(protocol, answer, media).error.message, /uncompressed/);
+      const response = await send(protocol, { headers, body: gzipSync('{}') });
+      assert.match(assertRefused(protocol, response, media).error.message, /uncompressed/);
     });
 
     for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/vnd.api+json']) {
       test(`content type ${type} is taken`, async () => {
-        const answer = await send(protocol, { headers: { ...HEADERS[protocol], 'content-type': type } });
-        assert.equal(answer.status, 200, answer.text);
+        const response = await send(protocol, { headers: { ...HEADERS[protocol], 'content-type': type } });
+        assert.equal(response.status, 200, response.text);
       });
     }
 
     test('a method that is not served (405)', async () => {
       // A name that ends like a method could be a model's, so that GET is a look into the catalog.
       for (const method of protocol === 'generate' ? ['PUT', 'DELETE'] : ['GET', 'PUT', 'DELETE', 'PATCH']) {
-        const answer = await send(protocol, { method, body: undefined });
-        assert.equal(answer.status, 405);
-        assert.match(answer.headers.allow ?? '', /POST/);
-        errorName(protocol, JSON.parse(answer.text));
+        const response = await send(protocol, { method, body: undefined });
+        assert.equal(response.status, 405);
+        assert.match(response.headers.allow ?? '', /POST/);
+        errorName(protocol, JSON.parse(response.text));
       }
     });
 
-    test('14: every answer carries a request id, a good one too', async () => {
-      const answer = await send(protocol);
-      assert.equal(answer.status, 200);
-      assert.match(String(answer.headers[protocol === 'messages' ? 'request-id' : 'x-request-id']), /^req_/);
+    test('14: every response carries a request id, a good one too', async () => {
+      const response = await send(protocol);
+      assert.equal(response.status, 200);
+      assert.match(String(response.headers[protocol === 'messages' ? 'request-id' : 'x-request-id']), /^req_/);
     });
   });
 }
 
-/** What is wrong with a field, where the protocol has it: the body's change, the path that the answer names, its words. */
+/** What is wrong with a field, where the protocol has it: the body's change, the path that the response names, its words. */
 type Fields = [change: Json, param: string, words: RegExp][];
 
 const user = (content: Json): Json => ({ messages: [{ role: 'user', content }] });
@@ -319,8 +319,8 @@ for (const protocol of IDS) {
       const body = (model: string) => JSON.stringify({ ...question(protocol, model, 'hi'), ...change });
 
       test(`${param} is its upstream's affair: ${JSON.stringify(change)}`, async () => {
-        const answer = await send(protocol, { body: body(MODELS[protocol]) });
-        assert.equal(answer.status, 200, answer.text);
+        const response = await send(protocol, { body: body(MODELS[protocol]) });
+        assert.equal(response.status, 200, response.text);
         for (const [name, value] of Object.entries(change)) assert.deepEqual(upstream.calls[0]?.body[name], value);
       });
 
@@ -368,8 +368,8 @@ for (const protocol of IDS) {
     test('13: an unknown model or provider gives 404', async () => {
       for (const model of protocol === 'generate' ? ['nobody/m', 'a/none', 'm'] : unknown) {
         const body = JSON.stringify(question(protocol, model, 'hi'));
-        const answer = await send(protocol, { path: PATHS[protocol](model, false), body });
-        const refused = assertRefused(protocol, answer, UNKNOWN_MODEL);
+        const response = await send(protocol, { path: PATHS[protocol](model, false), body });
+        const refused = assertRefused(protocol, response, UNKNOWN_MODEL);
         assert.ok(refused.error.message.includes(model.split('/')[0]), refused.error.message);
       }
     });
@@ -396,8 +396,8 @@ describe('credentials', () => {
   for (const [protocol, name, credential, query = ''] of accepted) {
     test(`${protocol} takes ${name}`, async () => {
       const path = PATHS[protocol](MODELS[protocol], false) + query;
-      const answer = await send(protocol, { path, headers: { ...JSON_TYPE, ...VERSION, ...credential } });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(protocol, { path, headers: { ...JSON_TYPE, ...VERSION, ...credential } });
+      assert.equal(response.status, 200, response.text);
     });
   }
 
@@ -412,8 +412,8 @@ describe('credentials', () => {
   for (const [protocol, name, credential, query = ''] of refused) {
     test(`${protocol} does not take ${name}`, async () => {
       const path = PATHS[protocol](MODELS[protocol], false) + query;
-      const answer = await send(protocol, { path, headers: { ...JSON_TYPE, ...VERSION, ...credential } });
-      assertRefused(protocol, answer, NO_KEY);
+      const response = await send(protocol, { path, headers: { ...JSON_TYPE, ...VERSION, ...credential } });
+      assertRefused(protocol, response, NO_KEY);
     });
   }
 
@@ -463,15 +463,15 @@ describe('paths of generate content', () => {
   ];
   for (const path of good) {
     test(`7, 8: ${path}`, async () => {
-      const answer = await send('generate', { path });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send('generate', { path });
+      assert.equal(response.status, 200, response.text);
       assert.equal(upstream.calls[0]?.path, '/v1beta/models/m:generateContent');
     });
   }
 
   test('9: the method stands after the last colon', async () => {
-    const answer = await send('generate', { path: '/gemini/v1beta/models/c/m:free:generateContent' });
-    assert.equal(answer.status, 200, answer.text);
+    const response = await send('generate', { path: '/gemini/v1beta/models/c/m:free:generateContent' });
+    assert.equal(response.status, 200, response.text);
     assert.match(upstream.calls[0]?.path ?? '', /\/models\/m(:|%3A)free:generateContent$/);
   });
 
@@ -481,25 +481,25 @@ describe('paths of generate content', () => {
     }
     for (const protocol of ['chat', 'messages'] as const) {
       const model = MODELS[protocol].replace('/m', '/org/sub/m');
-      const answer = await send(protocol, { body: JSON.stringify(question(protocol, model, 'hi')) });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await send(protocol, { body: JSON.stringify(question(protocol, model, 'hi')) });
+      assert.equal(response.status, 200, response.text);
     }
   });
 
   test('a method that is not there is named, with those that are', async () => {
-    const answer = await send('generate', { path: '/gemini/v1beta/models/c/m:predict' });
-    assertRefused('generate', answer, { ...NOTHING_THERE, generate: [404, 'NOT_FOUND'] });
+    const response = await send('generate', { path: '/gemini/v1beta/models/c/m:predict' });
+    assertRefused('generate', response, { ...NOTHING_THERE, generate: [404, 'NOT_FOUND'] });
     assert.match(
-      answer.text,
+      response.text,
       /\\"predict\\"; there are generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents/,
     );
   });
 
   for (const path of ['/gemini/v1beta/models', '/gemini/v1beta/models/c/m']) {
     test(`${path} is only there to be looked at`, async () => {
-      const answer = await send('generate', { path });
-      assertRefused('generate', answer, { ...NOTHING_THERE, generate: [405, 'INVALID_ARGUMENT'] });
-      assert.equal(answer.headers.allow, 'GET, HEAD');
+      const response = await send('generate', { path });
+      assertRefused('generate', response, { ...NOTHING_THERE, generate: [405, 'INVALID_ARGUMENT'] });
+      assert.equal(response.headers.allow, 'GET, HEAD');
     });
   }
 

@@ -15,7 +15,7 @@ import {
   PATHS,
   type ProtocolId,
   question,
-  type RawAnswer,
+  type RawResponse,
   sendRaw,
   startTestGateway,
   startUpstream,
@@ -75,7 +75,7 @@ let upstream: TestUpstream;
 let collector: Collector;
 let receiver: Receiver;
 let gateway: TestGateway;
-const seen: { what: string; answer: RawAnswer }[] = [];
+const seen: { what: string; response: RawResponse }[] = [];
 
 before(async () => {
   upstream = await startUpstream((call, response) => BEHAVIOURS[call.body.model]?.(call, response));
@@ -100,10 +100,10 @@ after(async () => {
   await receiver.close();
 });
 
-async function send(what: string, request: Parameters<typeof sendRaw>[1]): Promise<RawAnswer | undefined> {
-  const answer = await sendRaw(gateway.url, request).catch(() => undefined);
-  if (answer) seen.push({ what, answer });
-  return answer;
+async function send(what: string, request: Parameters<typeof sendRaw>[1]): Promise<RawResponse | undefined> {
+  const response = await sendRaw(gateway.url, request).catch(() => undefined);
+  if (response) seen.push({ what, response });
+  return response;
 }
 
 async function askEverything(): Promise<void> {
@@ -168,7 +168,7 @@ function assertWithout(text: string, canaries: Record<string, string>): void {
 test('the canaries were there to be seen', () => {
   assert.ok(upstream.calls.some(({ headers }) => headers.authorization === `Bearer ${HIDDEN.upstreamKey}`));
   assert.ok(upstream.calls.some(({ bytes }) => bytes.includes(PRIVATE.prompt)));
-  assert.ok(seen.some(({ answer }) => answer.text.includes(PRIVATE.answer)));
+  assert.ok(seen.some(({ response }) => response.text.includes(PRIVATE.answer)));
   assert.ok(receiver.received.length > 0);
 });
 
@@ -179,29 +179,29 @@ test('the log has none', () => {
 
 describe('answers have none but what is the client’s own', () => {
   test('headers and trailers', () => {
-    assert.ok(seen.some(({ answer }) => Object.keys(answer.trailers).length > 0));
-    for (const { answer } of seen)
-      assertWithout(JSON.stringify([answer.headers, answer.trailers]), { ...HIDDEN, ...PRIVATE });
+    assert.ok(seen.some(({ response }) => Object.keys(response.trailers).length > 0));
+    for (const { response } of seen)
+      assertWithout(JSON.stringify([response.headers, response.trailers]), { ...HIDDEN, ...PRIVATE });
   });
 
   test('bodies', () => {
-    for (const { answer } of seen) assertWithout(answer.text, HIDDEN);
+    for (const { response } of seen) assertWithout(response.text, HIDDEN);
   });
 
   test('errors', () => {
-    const errors = seen.filter(({ answer }) => answer.status >= 400);
+    const errors = seen.filter(({ response }) => response.status >= 400);
     assert.ok(errors.length >= 24);
     const { key, wrongKey, prompt, answer: spoken } = PRIVATE;
-    for (const { what, answer } of errors) {
+    for (const { what, response } of errors) {
       // The path is the client's own word.
       const canaries: Record<string, string> =
         what === 'key in the path' ? { key, prompt } : { key, wrongKey, prompt, spoken };
-      assertWithout(answer.text, canaries);
+      assertWithout(response.text, canaries);
     }
   });
 
   test('traces of decisions', () => {
-    const traces = seen.flatMap(({ answer }) => answer.headers['x-polygate-trace'] ?? []);
+    const traces = seen.flatMap(({ response }) => response.headers['x-polygate-trace'] ?? []);
     assert.ok(traces.length > 0);
     for (const trace of traces) {
       const text = Buffer.from(String(trace), 'base64').toString() + String(trace);
@@ -212,10 +212,10 @@ describe('answers have none but what is the client’s own', () => {
 
 test('figures have none', () => {
   const figures = seen.find(({ what }) => what === 'figures');
-  assert.equal(figures?.answer.status, 200);
-  assert.match(figures.answer.text, /^polygate_webhook_attempts_total\{outcome="ack"\} 1$/m);
-  assert.match(figures.answer.text, /^polygate_webhook_attempts_total\{outcome="connect"\} [1-9]/m);
-  assertWithout(figures.answer.text, { ...HIDDEN, ...PRIVATE });
+  assert.equal(figures?.response.status, 200);
+  assert.match(figures.response.text, /^polygate_webhook_attempts_total\{outcome="ack"\} 1$/m);
+  assert.match(figures.response.text, /^polygate_webhook_attempts_total\{outcome="connect"\} [1-9]/m);
+  assertWithout(figures.response.text, { ...HIDDEN, ...PRIVATE });
 });
 
 test('webhooks have none', () => {

@@ -45,8 +45,8 @@ function answersIn(text: string): Answer[] {
   return text
     .split(/(?=HTTP\/1\.1 )/)
     .filter(Boolean)
-    .map((answer) => {
-      const [headers = '', body = ''] = answer.split('\r\n\r\n');
+    .map((response) => {
+      const [headers = '', body = ''] = response.split('\r\n\r\n');
       return { status: Number(headers.slice(9, 12)), headers, body: body && JSON.parse(body) };
     });
 }
@@ -88,12 +88,12 @@ for (const protocol of IDS) {
   const json = ['content-type: application/json', ...credentialsOf(protocol)];
 
   async function expectRefusal(text: string, kind: keyof typeof CODES): Promise<Answer> {
-    const [answer, ...more] = await send(gateway.url, text);
-    assert.ok(answer);
+    const [response, ...more] = await send(gateway.url, text);
+    assert.ok(response);
     assert.deepEqual(more, []);
-    assert.deepEqual([answer.status, errorName(protocol, answer.body)], CODES[kind]?.[protocol]);
-    assert.match(answer.headers, /\r\nx-polygate-request-id: req_/i);
-    return answer;
+    assert.deepEqual([response.status, errorName(protocol, response.body)], CODES[kind]?.[protocol]);
+    assert.match(response.headers, /\r\nx-polygate-request-id: req_/i);
+    return response;
   }
 
   describe(`${protocol} refuses in its own shape`, () => {
@@ -160,39 +160,39 @@ test('a key that is sent twice is one key', async () => {
   for (const protocol of IDS) {
     const path = PATHS[protocol]('sandbox/echo', false);
     const twice = [...credentialsOf(protocol), ...credentialsOf(protocol), 'content-type: application/json'];
-    const [answer] = await send(gateway.url, `${head('POST', path, [...twice, 'content-length: 2'])}{}`);
+    const [response] = await send(gateway.url, `${head('POST', path, [...twice, 'content-length: 2'])}{}`);
     // The key is accepted and the body is not.
-    assert.ok(answer && ![401, 403].includes(answer.status), `${protocol} ${answer?.status}`);
+    assert.ok(response && ![401, 403].includes(response.status), `${protocol} ${response?.status}`);
   }
 });
 
 test('two different keys in a query are refused', async () => {
   const path = `${PATHS.generate('sandbox/echo', false)}?key=${KEY}&key=${OTHER}`;
-  const [answer] = await send(gateway.url, head('POST', path, ['content-length: 0']));
-  assert.equal(answer?.status, 401);
+  const [response] = await send(gateway.url, head('POST', path, ['content-length: 0']));
+  assert.equal(response?.status, 401);
 });
 
 test('an expectation that is not known is ignored', async () => {
-  const [answer] = await send(gateway.url, head('GET', '/healthz', ['expect: coffee']));
-  assert.equal(answer?.status, 200);
+  const [response] = await send(gateway.url, head('GET', '/healthz', ['expect: coffee']));
+  assert.equal(response?.status, 200);
 });
 
-test('garbage behind a request ends the connection and does not touch the answer to the request', async () => {
-  const [answer, ...more] = await send(
+test('garbage behind a request ends the connection and does not touch the response to the request', async () => {
+  const [response, ...more] = await send(
     gateway.url,
     'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nno request at all\r\n\r\n',
   );
-  assert.deepEqual([answer?.status, answer?.body], [200, { status: 'ok' }]);
+  assert.deepEqual([response?.status, response?.body], [200, { status: 'ok' }]);
   assert.ok(more.every(({ status }) => status === 400));
 });
 
-test('garbage behind a request with a body does not touch its answer either', async () => {
+test('garbage behind a request with a body does not touch its response either', async () => {
   const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] });
   const lines = ['host: x', `authorization: Bearer ${KEY}`, 'content-type: application/json'];
   const request = ['POST /v1/chat/completions HTTP/1.1', ...lines, `content-length: ${body.length}`].join('\r\n');
-  const [answer] = await send(gateway.url, `${request}\r\n\r\n${body}no request at all\r\n\r\n`);
-  assert.equal(answer?.status, 200);
-  assert.match(answer.headers, /connection: close/i);
+  const [response] = await send(gateway.url, `${request}\r\n\r\n${body}no request at all\r\n\r\n`);
+  assert.equal(response?.status, 200);
+  assert.match(response.headers, /connection: close/i);
 });
 
 describe('the admin API', () => {
@@ -208,16 +208,16 @@ describe('the admin API', () => {
   for (const method of ['GET', 'POST', 'PROPFIND', 'OPTIONS', 'DELETE']) {
     test(`says 401 first: ${method}`, async () => {
       for (const path of paths) {
-        const [answer] = await send(gateway.adminUrl, head(method, path, []));
-        assert.equal(answer?.status, 401, `${method} ${path.slice(0, 30)}`);
+        const [response] = await send(gateway.adminUrl, head(method, path, []));
+        assert.equal(response?.status, 401, `${method} ${path.slice(0, 30)}`);
       }
     });
   }
 
   test('says what is wrong to who has the token', async () => {
     const token = `authorization: Bearer ${TOKEN}`;
-    const [answer] = await send(gateway.adminUrl, head('GET', '/%', [token]));
-    assert.equal(answer?.status, 404);
+    const [response] = await send(gateway.adminUrl, head('GET', '/%', [token]));
+    assert.equal(response?.status, 404);
     const [two] = await send(gateway.adminUrl, head('GET', '/admin/v1/keys', [token, 'authorization: Bearer wrong']));
     assert.equal(two?.status, 401);
   });

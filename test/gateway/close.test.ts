@@ -15,9 +15,9 @@ test('closing waits for no connection on which nothing was asked', { timeout: 10
   await once(spare, 'connect');
   const ended = once(spare, 'close');
   // An answer to a later connection shows that the gateway has taken the spare one.
-  const answer = await ask(gateway, { protocol: 'chat', model: 'sandbox/echo', text: 'hi' });
-  assert.equal(answer.status, 200);
-  await answer.text();
+  const response = await ask(gateway, { protocol: 'chat', model: 'sandbox/echo', text: 'hi' });
+  assert.equal(response.status, 200);
+  await response.text();
   await gateway.close();
   await ended;
 });
@@ -62,8 +62,8 @@ test('closing ends what runs longer than its grace, in words that the client und
   const gateway = await startTestGateway();
   const errors = { chat: /"error":\{[^}]*"code":/, messages: /event: error\n/, generate: /"status":"UNAVAILABLE"/ };
   const asked = (['chat', 'messages', 'generate'] as const).map(async (protocol) => {
-    const answer = await ask(gateway, { protocol, model: 'sandbox/faulty', text: 'hang after 2', stream: true });
-    const reader = answer.body?.getReader();
+    const response = await ask(gateway, { protocol, model: 'sandbox/faulty', text: 'hang after 2', stream: true });
+    const reader = response.body?.getReader();
     const first = await reader?.read();
     return { protocol, reader, text: Buffer.from(first?.value ?? '').toString() };
   });

@@ -66,7 +66,7 @@ async function assertCount(response: Response, expected: Json): Promise<void> {
 }
 
 describe('47: messages', () => {
-  test('a messages upstream counts itself; its answer comes as it is', async () => {
+  test('a messages upstream counts itself; its response comes as it is', async () => {
     await assertCount(await count('messages', 'b/m'), { input_tokens: 42, future: 1 });
     assert.equal(upstream.calls[0]?.body.model, 'm');
     assert.equal(upstream.calls[0]?.body.max_tokens, undefined);

@@ -226,7 +226,7 @@ describe('OpenAI clients', () => {
     assert.deepEqual([status, body.error.param], [400, 'input']);
   });
 
-  test('an answer with a hole is an error of the upstream, whole', async () => {
+  test('a response with a hole is an error of the upstream, whole', async () => {
     alter = (answer) => ({ ...answer, data: answer.data.slice(1) });
     const { status } = await post('/v1/embeddings', { model: 'up/e', input: ['one', 'two'] });
     assert.equal(status, 502);

@@ -15,8 +15,8 @@ ${yaml}`);
   context.after(gateway.close);
   const post = async (path: string, body: Json) => {
     const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return { status: answer.status, text: await answer.text() };
+    const response = await fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: response.status, text: await response.text() };
   };
   return { names, post };
 }
@@ -28,17 +28,17 @@ test('an image that the gateway fetches for a chat', async (context) => {
   );
   const image_url = { url: 'https://pictures.example.org/a' };
   const messages = [{ role: 'user', content: [{ type: 'image_url', image_url }] }];
-  const answer = await post('/v1/chat/completions', { model: 'g/m', messages });
-  assert.equal(answer.status, 400, answer.text);
-  assert.match(answer.text, /did not answer properly over the public internet/);
+  const response = await post('/v1/chat/completions', { model: 'g/m', messages });
+  assert.equal(response.status, 400, response.text);
+  assert.match(response.text, /did not answer properly over the public internet/);
   assert.ok(names.asked.includes('pictures.example.org'));
 });
 
 test('the callback of a video', async (context) => {
   const { names, post } = await started(context, '');
   const callback_url = 'https://hooks.example.org/done';
-  const answer = await post('/v1/videos', { model: 'sandbox/video', prompt: 'a cat', callback_url });
-  assert.equal(answer.status, 400, answer.text);
-  assert.equal(JSON.parse(answer.text).error.code, 'invalid_callback_url');
+  const response = await post('/v1/videos', { model: 'sandbox/video', prompt: 'a cat', callback_url });
+  assert.equal(response.status, 400, response.text);
+  assert.equal(JSON.parse(response.text).error.code, 'invalid_callback_url');
   assert.ok(names.asked.includes('hooks.example.org'));
 });

@@ -118,7 +118,7 @@ export interface UpstreamCall {
   headers: IncomingHttpHeaders;
   bytes: Buffer;
   body: Json;
-  /** Settles when the gateway closed the connection or the answer was finished. */
+  /** Settles when the gateway closed the connection or the response was finished. */
   closed: Promise<'finished' | 'aborted'>;
 }
 
@@ -263,7 +263,7 @@ export interface RawRequest {
   body?: string | Buffer;
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   headers: IncomingHttpHeaders;
   trailers: NodeJS.Dict<string>;
@@ -271,7 +271,7 @@ export interface RawAnswer {
 }
 
 /** A request that no client library has tidied up. */
-export function sendRaw(url: string, { method, path, headers, body }: RawRequest): Promise<RawAnswer> {
+export function sendRaw(url: string, { method, path, headers, body }: RawRequest): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const request = openRequest(url, { method, path, headers }, async (response) => {
       const chunks: Buffer[] = [];

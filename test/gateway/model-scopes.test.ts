@@ -65,15 +65,15 @@ for (const [model, more] of NAMES) {
 }
 
 test('without a model the default is as little allowed', async () => {
-  const answer = await send('chat', 'cheap/m', { model: undefined });
-  assert.equal(answer.status, 403);
+  const response = await send('chat', 'cheap/m', { model: undefined });
+  assert.equal(response.status, 403);
   assert.equal(dear.calls.length, 0);
 });
 
 test('counting tokens is as little allowed', async () => {
   const body = question('messages', 'plain', 'hi');
-  const answer = await post(`${gateway.url}${PATHS.messages()}/count_tokens`, body, headersWith('messages', SCOPED));
-  assert.equal(answer.status, 403);
+  const response = await post(`${gateway.url}${PATHS.messages()}/count_tokens`, body, headersWith('messages', SCOPED));
+  assert.equal(response.status, 403);
 });
 
 const FALLBACKS: Json[] = [

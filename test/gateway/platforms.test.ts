@@ -302,7 +302,7 @@ describe('a platform that frames streams as AWS does', () => {
     });
   }
 
-  test('an exception before the answer begins has the status that it means', async () => {
+  test('an exception before the response begins has the status that it means', async () => {
     const { gateway } = await start((_, response) => hello(response, [awsException('throttlingException', 'Slow.')]));
     assert.equal((await ask(gateway, { protocol: 'messages', model, text: 'Hi', stream: true })).status, 429);
   });

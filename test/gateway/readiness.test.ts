@@ -27,8 +27,8 @@ test('a gateway without its store is not ready; only its log says why, and once'
   const store = await openTestSqlite(context);
   const { check, log } = checkOf(store);
   await store.close();
-  const answers = await Promise.all([1, 2, 3].map(() => check()));
-  for (const { status, headers, body } of answers) {
+  const responses = await Promise.all([1, 2, 3].map(() => check()));
+  for (const { status, headers, body } of responses) {
     assert.equal(status, 503);
     assert.equal(headers?.['cache-control'], 'no-store');
     assert.deepEqual(body, { status: 'unavailable', reason: 'The store cannot be written to.' });
@@ -47,7 +47,7 @@ test('many who ask at once cost one look into the store', async (context) => {
     },
   };
   const { check } = checkOf(counting);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => check()));
-  assert.ok(answers.every(({ status = 200 }) => status === 200));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => check()));
+  assert.ok(responses.every(({ status = 200 }) => status === 200));
   assert.equal(looks, 1);
 });

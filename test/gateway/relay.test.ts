@@ -92,7 +92,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
   describe(`${protocol} relayed to ${protocol}`, () => {
     const model = MODELS[protocol];
 
-    test('a whole answer is the upstream’s bytes but for the model', async () => {
+    test('a whole response is the upstream’s bytes but for the model', async () => {
       const response = await ask(gateway, { protocol, model, text: 'hi' });
       assert.equal(response.status, 200);
       assert.equal(await response.text(), renamed(protocol, WHOLE[protocol]));
@@ -171,7 +171,7 @@ test('the gateway’s own field never goes upstream', async () => {
   assert.equal(upstream.calls.at(-1)?.body.provider, undefined);
 });
 
-test('an upstream’s own error answer reaches a client of the same protocol as it is', async () => {
+test('an upstream’s own error response reaches a client of the same protocol as it is', async () => {
   const words = { error: { message: 'Too many stops.', type: 'invalid_request_error', param: 'stop', code: 'x' } };
   const other = await startUpstream((_call, response) => answerJson(response, words, 400));
   const second = await startTestGateway(

@@ -108,7 +108,7 @@ describe('bytes', () => {
     assert.equal(one.calls[0]?.headers.authorization, 'Bearer upstream-key');
   });
 
-  test('a whole answer passes but for the model and the cost', async () => {
+  test('a whole response passes but for the model and the cost', async () => {
     const text = (model: string, cost: string) =>
       `{"id": "resp_1",\n "object":"response", "status":"completed", "model" : "${model}", "instructions":"\\"model\\":\\"m-2026\\"", "output":[{"type":"new_item","model":"m-2026","n":1.50}], "usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5${cost}}, "odd":12345678901234567890}`;
     answer = (_call, response) =>
@@ -192,7 +192,7 @@ describe('bytes', () => {
 
 describe('what is counted', () => {
   for (const stream of [false, true]) {
-    test(`usage and cost of ${stream ? 'a stream' : 'a whole answer'} are recorded`, async () => {
+    test(`usage and cost of ${stream ? 'a stream' : 'a whole response'} are recorded`, async () => {
       if (stream) answer = events(streamOf('Hello'));
       const response = await send({ model: 'one/m-2026', input: 'Hi', stream });
       await response.text();

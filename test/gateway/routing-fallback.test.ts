@@ -99,7 +99,7 @@ describe('several models', () => {
     for (const name of names) if (fleet.upstreams[name]) fleet.upstreams[name].behaves = 500;
   }
 
-  test('models of the request come after its own, and the answer names the one that was used', async () => {
+  test('models of the request come after its own, and the response names the one that was used', async () => {
     fail('one');
     for (const protocol of ['chat', 'messages'] as const) {
       const { endpoint, json } = await send(protocol, { models: ['two/m'] });

@@ -59,11 +59,11 @@ const JSON_TYPE = 'content-type: application/json';
 describe('log', () => {
   const said = JSON.stringify({ error: { message: `Wrong key ${UPSTREAM_KEY} at https://internal.example/?key=1` } });
   for (const [name, reply] of Object.entries({
-    'an answer': () => answerWith('200 OK', [JSON_TYPE], COMPLETION),
-    'an answer that is no JSON': () => answerWith('200 OK', [JSON_TYPE], `${UPSTREAM_KEY} private words`),
+    'a response': () => answerWith('200 OK', [JSON_TYPE], COMPLETION),
+    'a response that is no JSON': () => answerWith('200 OK', [JSON_TYPE], `${UPSTREAM_KEY} private words`),
     'an error that repeats the key': () => answerWith('400 Bad Request', [JSON_TYPE], said),
     'a refused key': () => answerWith('401 Unauthorized', [JSON_TYPE], said),
-    'an answer that is no HTTP': () => {
+    'a response that is no HTTP': () => {
       answer = `private words ${UPSTREAM_KEY}\r\n\r\n`;
     },
   })) {

@@ -61,19 +61,19 @@ function askAt(index: number, key: string): Promise<Response> {
   return post(`${url}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
 }
 
-async function statuses(answers: Promise<Response>[]): Promise<Record<number, number>> {
+async function statuses(responses: Promise<Response>[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
-  for (const answer of await Promise.all(answers)) {
-    await answer.text();
-    counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+  for (const response of await Promise.all(responses)) {
+    await response.text();
+    counts[response.status] = (counts[response.status] ?? 0) + 1;
   }
   return counts;
 }
 
 describe('three gateways on one database', () => {
   test('let a key ask as often as one gateway would', async () => {
-    const answers = Array.from({ length: 90 }, (_, index) => askAt(index, KEYS.often));
-    assert.deepEqual(await statuses(answers), { 200: 30, 429: 60 });
+    const responses = Array.from({ length: 90 }, (_, index) => askAt(index, KEYS.often));
+    assert.deepEqual(await statuses(responses), { 200: 30, 429: 60 });
   });
 
   test('let a key spend its budget once, and all know what it used', async () => {
@@ -88,8 +88,8 @@ describe('three gateways on one database', () => {
     }
     const costs = await Promise.all(
       gateways.map(async ({ url }) => {
-        const answer = await fetch(`${url}/v1/usage`, { headers: { authorization: `Bearer ${KEYS.rich}` } });
-        const use = (await answer.json()) as Json;
+        const response = await fetch(`${url}/v1/usage`, { headers: { authorization: `Bearer ${KEYS.rich}` } });
+        const use = (await response.json()) as Json;
         return Number(use.total.cost);
       }),
     );

@@ -189,9 +189,9 @@ describe('traces', () => {
     const gateway = await startTestGateway(configOf(upstream, otlp));
     upstream.calls.length = 0;
     const headers = { ...HEADERS.chat, traceparent: `00-${TRACE}-00f067aa0ba902b7-01` };
-    const answer = await post(gateway.url + PATHS.chat(), question('chat', 'both/m', 'hi', stream), headers);
-    assert.equal(answer.status, 200);
-    await answer.text();
+    const response = await post(gateway.url + PATHS.chat(), question('chat', 'both/m', 'hi', stream), headers);
+    assert.equal(response.status, 200);
+    await response.text();
     await gateway.close();
     await collector.close();
     return { spans: collector.spans(), metrics: collector.metrics(), sent: upstream.calls.map((call) => call.headers) };

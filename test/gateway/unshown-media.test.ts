@@ -76,7 +76,7 @@ function ask(model: string, stream: boolean, url = gateway.url) {
   return sendRaw(url, { method: 'POST', path: PATHS.messages(), headers, body });
 }
 
-test('are named in the header of a whole answer, and nothing is put into the model’s mouth', async () => {
+test('are named in the header of a whole response, and nothing is put into the model’s mouth', async () => {
   const { status, headers, text } = await ask('c/m', false);
   assert.equal(status, 200, text);
   assert.deepEqual(JSON.parse(text).content, [{ type: 'text', text: 'A cat.' }]);

@@ -136,7 +136,7 @@ describe('strict', () => {
       });
     }
 
-    test(`${protocol}: an answer in one piece waits for its record`, async () => {
+    test(`${protocol}: a response in one piece waits for its record`, async () => {
       gate.state.closed = true;
       const arrival = gate.arrival();
       let begun = false;

@@ -198,7 +198,7 @@ for (const protocol of IDS) {
         assert.ok(record.tokens_prompt > 0);
       });
 
-      test('an upstream that never closes its answer is not waited for', async () => {
+      test('an upstream that never closes its response is not waited for', async () => {
         const begun = performance.now();
         const { text, id } = await hear(gateway.url, { ...ours, text: 'scene:open', stream: true });
         assert.ok(performance.now() - begun < 10_000);

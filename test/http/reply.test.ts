@@ -1,4 +1,4 @@
-/** How an answer is written to a socket. */
+/** How a response is written to a socket. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { createReply } from '../../src/http/reply.ts';
 import { ResponseHeaders } from '../../src/http/response-headers.ts';
 import type { Reply } from '../../src/inference/response/reply.ts';
 
-test('an answer has one listener for its drain, however many attempts it takes, and the last one hears it', async () => {
+test('a response has one listener for its drain, however many attempts it takes, and the last one hears it', async () => {
   const server = createServer();
   const asked = once(server, 'request');
   server.listen(0, '127.0.0.1');

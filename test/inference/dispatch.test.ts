@@ -123,7 +123,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
         assert.equal(outcome.usage?.output, 5);
       });
 
-      test('a call without an answer is recorded', async () => {
+      test('a call without a response is recorded', async () => {
         one.behaves = 'closes';
         two.behaves = 529;
         const { outcome, written } = await send(protocol, stream);

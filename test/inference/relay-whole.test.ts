@@ -1,4 +1,4 @@
-/** A relayed whole answer: the cost in its usage. */
+/** A relayed whole response: the cost in its usage. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

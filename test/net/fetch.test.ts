@@ -53,10 +53,10 @@ describe('a well-behaved server', () => {
 
   test('gets a POST with its bytes and headers, and no others', async () => {
     const body = Buffer.from('{"ü":1}');
-    const answer = await clientWith().request(at('/echo'), { ...get, method: 'POST', headers: { 'x-a': 'b' }, body });
-    assert.equal(answer.status, 202);
-    assert.equal(answer.address, '127.0.0.1');
-    const [method, headers] = JSON.parse(String(answer.headers['x-seen']));
+    const response = await clientWith().request(at('/echo'), { ...get, method: 'POST', headers: { 'x-a': 'b' }, body });
+    assert.equal(response.status, 202);
+    assert.equal(response.address, '127.0.0.1');
+    const [method, headers] = JSON.parse(String(response.headers['x-seen']));
     assert.equal(method, 'POST');
     const host = `media.example.com:${server.port}`;
     assert.deepEqual(headers, {
@@ -66,14 +66,14 @@ describe('a well-behaved server', () => {
       'x-a': 'b',
       'content-length': '8',
     });
-    assert.deepEqual(Buffer.concat(await Array.fromAsync(answer.body)), body);
+    assert.deepEqual(Buffer.concat(await Array.fromAsync(response.body)), body);
   });
 
   test('cannot redirect', async () => {
     const connections = server.connections();
-    const answer = await clientWith().request(at('/redirect'), get);
-    answer.close();
-    assert.equal(answer.status, 302);
+    const response = await clientWith().request(at('/redirect'), get);
+    response.close();
+    assert.equal(response.status, 302);
     await assert.rejects(clientWith().fetchBytes(at('/redirect'), limits), { outcome: 'status', message: /redirect/ });
     assert.equal(server.connections(), connections + 2);
   });
@@ -109,7 +109,7 @@ describe('a well-behaved server', () => {
     const connections = server.connections();
     const closed = clientWith({ policy: createAddressPolicy() });
     await assert.rejects(closed.fetchBytes(at('/', '127.0.0.1'), limits), { code: 'invalid_request' });
-    const answers = [
+    const resolved = [
       ['127.0.0.1'],
       ['8.8.8.8', '127.0.0.1'],
       ['8.8.8.8', '::1'],
@@ -117,7 +117,7 @@ describe('a well-behaved server', () => {
       ['64:ff9b::7f00:1'],
       ['junk'],
     ];
-    for (const addresses of answers) {
+    for (const addresses of resolved) {
       const client = clientWith({ policy: createAddressPolicy(), lookup: async () => addresses });
       await assert.rejects(client.fetchBytes(at('/'), limits), (error: Error) => {
         assert.equal((error as { outcome?: string }).outcome, 'blocked');
@@ -133,11 +133,11 @@ describe('a name with changing addresses', () => {
   test('keeps the checked address during a request and is checked again for the next', async () => {
     const inner = await startHttps((_request, response) => response.end('inner'), '127.0.0.1');
     const outer = await startHttps((_request, response) => response.end('outer'), '127.0.0.2', inner.port);
-    const answers = [['127.0.0.2'], ['127.0.0.1']];
+    const resolved = [['127.0.0.2'], ['127.0.0.1']];
     let asked = 0;
     const client = clientWith({
       policy: createAddressPolicy({ allowCidrs: ['127.0.0.2/32'] }),
-      lookup: async () => answers[Math.min(asked++, 1)] ?? [],
+      lookup: async () => resolved[Math.min(asked++, 1)] ?? [],
     });
     const url = `https://media.example.com:${inner.port}/`;
     assert.equal((await client.fetchBytes(url, limits)).bytes.toString(), 'outer');
@@ -209,9 +209,9 @@ describe('limits', () => {
   test('an abort is not reported as a failure of the address', async () => {
     const server = await startTls(() => {});
     const controller = new AbortController();
-    const answer = clientWith().fetchBytes(url(server), { ...limits, signal: controller.signal });
+    const response = clientWith().fetchBytes(url(server), { ...limits, signal: controller.signal });
     setImmediate(() => controller.abort());
-    await assert.rejects(answer, { code: 'client_closed' });
+    await assert.rejects(response, { code: 'client_closed' });
     await assert.rejects(clientWith().fetchBytes(url(server), { ...limits, signal: AbortSignal.abort() }), {
       code: 'client_closed',
     });
@@ -224,20 +224,20 @@ describe('limits', () => {
       request.socket.on('close', () => closed.resolve());
       response.writeHead(200).write('x');
     });
-    const answer = await clientWith().request(url(server), get);
-    answer.close();
+    const response = await clientWith().request(url(server), get);
+    response.close();
     await closed.promise;
     await server.close();
   });
 });
 
 describe('servers that do not speak HTTP', () => {
-  const answers: Record<string, string> = {
+  const responses: Record<string, string> = {
     'an SSH banner': 'SSH-2.0-OpenSSH_9.6\r\n',
     'HTTP/0.9': '<html></html>',
     'both lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   };
-  for (const [name, bytes] of Object.entries(answers)) {
+  for (const [name, bytes] of Object.entries(responses)) {
     test(name, async () => {
       const server = await startTls((socket) => socket.end(bytes));
       await assert.rejects(clientWith().fetchBytes(`https://media.example.com:${server.port}/`, limits), {

@@ -155,7 +155,7 @@ test('list entries have a unique index, by which official SDKs merge them', () =
   assert.equal(lists.images.length, 2);
 });
 
-test('all state is restored from the next client request, after a whole answer and after a stream', () => {
+test('all state is restored from the next client request, after a whole response and after a stream', () => {
   const whole = chat.operations.complete.encodeResponse(response(FULL), options).choices[0].message;
   const streamed: Json = { role: 'assistant', content: '', reasoning_details: [], tool_calls: [] };
   for (const { content = '', reasoning_details = [], tool_calls = [] } of deltas(text(unfold(response(FULL))))) {

@@ -222,7 +222,7 @@ describe('decoding a stream', () => {
     responseId: 'r1',
   });
 
-  test('is the same as decoding the whole answer', () => {
+  test('is the same as decoding the whole response', () => {
     const parts = [
       { text: 'Hm.', thought: true },
       { text: 'Hello' },

@@ -126,7 +126,7 @@ const ANSWERS: Record<string, OpenPart[]> = {
   "another protocol's part": [{ type: 'native', protocol: 'generate', value: { executableCode: {} } }],
 };
 
-describe('a stream and a whole answer hold the same blocks', () => {
+describe('a stream and a whole response hold the same blocks', () => {
   for (const [name, parts] of Object.entries(ANSWERS)) {
     test(name, () => {
       assert.deepEqual(accumulated(stream(unfold(response(parts)))), whole(parts).content);

@@ -250,7 +250,7 @@ describe('names and counts', () => {
     );
   });
 
-  test('usage of whole answers, starts and later deltas', () => {
+  test('usage of whole responses, starts and later deltas', () => {
     const usage = { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 5 };
     const counted = { input: 123, output: 5, cached: 100, cacheWrite: 20 };
     assert.deepEqual(messages.operations.complete.usageOf({ type: 'message', usage }), counted);

@@ -17,7 +17,7 @@ const options: EncoderOptions = { model: 'a/m', created: 1, includeUsage: true, 
 describe('usage', () => {
   const counted = { input: 30, output: 12, cached: 10, cacheWrite: 4, reasoning: 5 };
   const usages: [name: string, body: Json, expected: Json][] = [
-    ['of a whole answer', WHOLE, counted],
+    ['of a whole response', WHOLE, counted],
     ['of the last event', COMPLETED, counted],
     ['of a failed response', FAILED, counted],
     ['none before the end', preambleOf()[0], undefined],

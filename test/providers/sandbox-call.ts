@@ -34,7 +34,7 @@ export async function call(
   signal = new AbortController().signal,
 ): Promise<Reply> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
-  const answer = await createSandboxUpstream(clock)({
+  const response = await createSandboxUpstream(clock)({
     method: 'POST',
     path: '/v1/chat/completions',
     headers: {},
@@ -43,18 +43,18 @@ export async function call(
   });
   const chunks: Buffer[] = [];
   try {
-    for await (const chunk of answer.body) chunks.push(chunk);
+    for await (const chunk of response.body) chunks.push(chunk);
   } catch (broken) {
-    return { ...answer, bytes: Buffer.concat(chunks), broken };
+    return { ...response, bytes: Buffer.concat(chunks), broken };
   }
-  return { ...answer, bytes: Buffer.concat(chunks) };
+  return { ...response, bytes: Buffer.concat(chunks) };
 }
 
 export function user(model: string, content: Json, more: Json = {}): Json {
   return { model, messages: [{ role: 'user', content }], ...more };
 }
 
-/** The parsed whole answer. */
+/** The parsed whole response. */
 export async function whole(body: Json): Promise<Json> {
   return JSON.parse((await call(body)).bytes.toString());
 }

@@ -44,7 +44,7 @@ describe('faulty', () => {
     }
   });
 
-  test('breaks whole answers too', async () => {
+  test('breaks whole responses too', async () => {
     const cut = await call(user('faulty', 'cut after 1'));
     assert.throws(() => JSON.parse(cut.bytes.toString()), SyntaxError);
     assert.ok(cut.bytes.length > 0 && cut.broken);
@@ -100,10 +100,16 @@ describe('an abort', () => {
   test('ends a stream at once', async () => {
     const client = new AbortController();
     const local = createSandboxUpstream(systemClock);
-    const answer = await local({ method: 'POST', path: '/chat/completions', headers: {}, body, signal: client.signal });
+    const response = await local({
+      method: 'POST',
+      path: '/chat/completions',
+      headers: {},
+      body,
+      signal: client.signal,
+    });
     let received = 0;
     await assert.rejects(async () => {
-      for await (const _ of answer.body) if (++received === 3) client.abort();
+      for await (const _ of response.body) if (++received === 3) client.abort();
     }, /abort/i);
     assert.equal(received, 3);
   });

@@ -86,7 +86,7 @@ test('the number of model labels is bounded', async () => {
   assert.ok(counted.includes('polygate_upstream_attempts_total{provider="p",model="other",outcome="ok"} 800'));
 });
 
-test('a client that left before an answer has no status', async () => {
+test('a client that left before a response has no status', async () => {
   const metrics = createMetrics(WELL);
   metrics.observer.begin(HEAD).requestEnded({ ...END, status: undefined, outcome: 'client-closed' });
   assert.deepEqual(await lines(metrics, 'requests_total'), [

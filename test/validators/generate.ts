@@ -72,7 +72,7 @@ function arrayOf(text: string): Json[] {
   return list;
 }
 
-/** Holds for a whole answer too, which is a single chunk that is the first. */
+/** Holds for a whole response too, which is a single chunk that is the first. */
 export function assertChunk(chunk: Json, first: boolean): void {
   assertKeys(chunk, CHUNK, 'a chunk');
   assert.equal(typeof chunk.modelVersion, 'string');

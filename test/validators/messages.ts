@@ -173,7 +173,7 @@ function checkDelta({ delta, usage }: Json, seen: Seen): void {
   for (const input of seen.calls) assertArguments(input, 'input of a call');
 }
 
-/** Holds for whole answers too; `calls` is how many blocks of type `tool_use` there are. */
+/** Holds for whole responses too; `calls` is how many blocks of type `tool_use` there are. */
 export function assertStop({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): void {
   assert.ok(STOP_REASONS.includes(reason), `unknown stop_reason ${reason}`);
   if (reason === 'stop_sequence') assert.equal(typeof sequence, 'string', 'no stop_sequence is named');

@@ -119,9 +119,9 @@ interface Seen {
 }
 
 async function create(gateway: Gateway, seen: Seen): Promise<void> {
-  const answer = await ask(`${gateway.url}/v1/videos`, TASK).catch(() => undefined);
-  if (answer?.status === 202) seen.ids.push(JSON.parse(answer.text).id);
-  else if (answer?.status === 503 && Number(answer.headers.get('retry-after')) > 0) seen.refused += 1;
+  const response = await ask(`${gateway.url}/v1/videos`, TASK).catch(() => undefined);
+  if (response?.status === 202) seen.ids.push(JSON.parse(response.text).id);
+  else if (response?.status === 503 && Number(response.headers.get('retry-after')) > 0) seen.refused += 1;
   else seen.wrong += 1;
 }
 
@@ -241,11 +241,11 @@ async function slow(stage: Stage): Promise<Figure[]> {
   if (spawnSync('strace', ['-V']).status !== 0) return [notRun('slow disk', 'strace is not installed')];
   const gateway = await startGateway(stage, { folder: stage.folder(), under });
   const began = performance.now();
-  const answers = await Promise.all(Array.from({ length: 100 }, () => ask(`${gateway.url}/v1/videos`, TASK)));
+  const responses = await Promise.all(Array.from({ length: 100 }, () => ask(`${gateway.url}/v1/videos`, TASK)));
   const seconds = (performance.now() - began) / 1000;
   await gateway.kill();
   return [
-    exactly('slow disk: creations accepted', answers.filter(({ status }) => status === 202).length, 100),
+    exactly('slow disk: creations accepted', responses.filter(({ status }) => status === 202).length, 100),
     atMost('slow disk: 100 creations at once', seconds, 5, 's'),
   ];
 }

@@ -67,8 +67,8 @@ async function fullAtCheckpoint(stage: Stage): Promise<Figure[]> {
   const create = async (count: number) => {
     let refused = 0;
     await inTurns(Array.from({ length: count }), 16, async () => {
-      const answer = await ask(`${gateway.url}/v1/videos`, TASK).catch(() => undefined);
-      if (answer?.status === 202) ids.push(JSON.parse(answer.text).id);
+      const response = await ask(`${gateway.url}/v1/videos`, TASK).catch(() => undefined);
+      if (response?.status === 202) ids.push(JSON.parse(response.text).id);
       else refused += 1;
     });
     return refused;

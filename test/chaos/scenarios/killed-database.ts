@@ -41,7 +41,7 @@ async function killed(stage: Stage): Promise<Figure[]> {
     await server.kill();
     await pause(between(0, 1500));
     await server.start();
-    stage.say(`kill ${kill} of ${KILLS}: ${rig.load.whole.size} answers, ${rig.load.created.size} tasks`);
+    stage.say(`kill ${kill} of ${KILLS}: ${rig.load.whole.size} responses, ${rig.load.created.size} tasks`);
   }
   return prefixed('killed', await conclude(stage, rig, server.url));
 }
@@ -56,7 +56,7 @@ async function failedOver(stage: Stage): Promise<Figure[]> {
   await query(standby.url, 'SELECT pg_promote()');
   proxy.redirect(standby.port);
   await proxy.mend();
-  stage.say(`failed over: ${rig.load.whole.size} answers, ${rig.load.created.size} tasks`);
+  stage.say(`failed over: ${rig.load.whole.size} responses, ${rig.load.created.size} tasks`);
   return prefixed('failed over', await conclude(stage, rig, standby.url));
 }
 
@@ -79,8 +79,10 @@ async function startRig(stage: Stage, postgres: string): Promise<Rig> {
   const load = startLoad(stage, { url: gateway.url, askers: ASKERS, creators: CREATORS, hooks: hooks.urls, rest: 20 });
   let missed = 0;
   const timer = setInterval(async () => {
-    const answer = await ask(`${gateway.url}/healthz`, undefined, { patience: SIGN_TIMEOUT_MS }).catch(() => undefined);
-    if (answer?.status !== 200) missed += 1;
+    const response = await ask(`${gateway.url}/healthz`, undefined, { patience: SIGN_TIMEOUT_MS }).catch(
+      () => undefined,
+    );
+    if (response?.status !== 200) missed += 1;
   }, 500);
   stage.atEnd(() => clearInterval(timer));
   return { chats, films, hooks, gateway, load, silent: () => missed };

@@ -74,9 +74,9 @@ function create(stage: Stage, url: string, hooks: Hooks): Work {
       const body = { model: 'up/film', prompt, duration: 4, callback_url: hooks.urls[index] };
       const headers = { 'idempotency-key': randomUUID() };
       for (;;) {
-        const answer = await ask(`${url}/v1/videos`, body, { headers, patience: 5000 }).catch(() => undefined);
-        if (answer?.status === 202) {
-          created.set(JSON.parse(answer.text).id, prompt);
+        const response = await ask(`${url}/v1/videos`, body, { headers, patience: 5000 }).catch(() => undefined);
+        if (response?.status === 202) {
+          created.set(JSON.parse(response.text).id, prompt);
           break;
         }
         if (over) return;

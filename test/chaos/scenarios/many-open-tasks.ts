@@ -26,7 +26,7 @@ export const manyOpenTasks: Scenario = {
     await fill(folder);
     stage.say('the tasks are there');
     const gateway = await startGateway(stage, { folder, yaml: upstream.yaml });
-    const answer = await ask(`${gateway.url}/v1/videos?limit=1`);
+    const response = await ask(`${gateway.url}/v1/videos?limit=1`);
     await within(5000, () => upstream.polls() > 0);
     const before = threadUsageOf(gateway.pid);
     const began = performance.now();
@@ -45,7 +45,7 @@ export const manyOpenTasks: Scenario = {
     await gateway.kill();
     return [
       noted('until it listened', gateway.startedIn / 1000, 's'),
-      noted('status of a list at once', answer.status),
+      noted('status of a list at once', response.status),
       atMost('polls in the busiest second', Math.max(...seconds), BURST + RATE + 1),
       noted('in the median second', percentile(seconds, 0.5)),
       atMost('polls in all', upstream.polls(), BURST + RATE * (SECONDS + 2)),

@@ -25,8 +25,8 @@ export const powerLoss: Scenario = {
     const creators = Array.from({ length: CREATORS }, async () => {
       while (!over) {
         const body = { model: 'sandbox/video', prompt: 'hang', duration: 1, resolution: '480p' };
-        const answer = await ask(`${gateway.url}/v1/videos`, body).catch(() => undefined);
-        if (answer?.status === 202) acknowledged.push(JSON.parse(answer.text).id);
+        const response = await ask(`${gateway.url}/v1/videos`, body).catch(() => undefined);
+        if (response?.status === 202) acknowledged.push(JSON.parse(response.text).id);
         else await pause(20);
       }
     });
