@@ -58,7 +58,7 @@ export interface MissedRoute {
 export interface RouteTable<Context> {
   routes: readonly Route<Context>[];
   find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> | MissedRoute;
-  /** Protocol whose routes have the longest common prefix with a path. */
+  /** Protocol whose routes have the longest common prefix with a path; the default one where it is among several. */
   protocolOf(path: string): Protocol;
 }
 
@@ -89,7 +89,8 @@ export function createRouteTable<Context>(
     let [best, most] = [defaultProtocol, 0];
     for (const route of routes) {
       const count = commonSegments(route.path, path);
-      if (count > most) [best, most] = [route.protocol, count];
+      const isDefault = route.protocol === defaultProtocol;
+      if (count > most || (count === most && count > 0 && isDefault)) [best, most] = [route.protocol, count];
     }
     return best;
   }
