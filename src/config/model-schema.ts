@@ -4,11 +4,13 @@ import { type TInteger, type TSchema, Type } from 'typebox';
 import { EFFORTS } from '../core/effort.ts';
 import type { ModelRules } from '../core/model.ts';
 import type { VideoAbilities } from '../core/video.ts';
+import { protocols } from '../protocols/index.ts';
 
 type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
   : Name;
 
+const PROTOCOLS = protocols.map(({ id }) => id);
 const MODALITIES = ['text', 'image', 'file', 'audio', 'video', 'embeddings'];
 
 function flag(description: string): TSchema {
@@ -28,6 +30,10 @@ function modalities(description: string): TSchema {
 }
 
 const rules = {
+  protocols: Type.Array(oneOf(PROTOCOLS, 'A protocol.'), {
+    minItems: 1,
+    description: 'Protocols of the provider that serve the model, in order of preference; absent means all.',
+  }),
   token_field: oneOf(['max_tokens', 'max_completion_tokens'], 'Name of the output limit on chat completions.'),
   max_output: count('Largest output in tokens.'),
   sampling: oneOf(['always', 'never', 'without-reasoning'], 'When temperature, top_p and top_k are accepted.'),
@@ -40,6 +46,9 @@ const rules = {
   prefill: flag('A last assistant turn is continued.'),
   mid_system: flag('System turns are accepted after the first user turn.'),
   system_role: oneOf(['system', 'developer'], 'Role of system turns on chat completions.'),
+  custom_tools: flag('Free-text tools are accepted on the Responses protocol.'),
+  phases: flag('Texts of earlier answers are marked as commentary or final answer on the Responses protocol.'),
+  summaries: flag('Summaries of the reasoning can be asked for on the Responses protocol.'),
   reasoning: oneOf(['effort', 'adaptive', 'budget', 'level', 'always', 'none'], 'How reasoning is asked for.'),
   efforts: Type.Array(oneOf(EFFORTS, 'An effort.'), { description: 'Reasoning efforts the model knows.' }),
   reasoning_off: flag('Reasoning can be switched off.'),

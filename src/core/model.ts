@@ -49,6 +49,8 @@ export interface CatalogModel {
  * catalog doesn't list gets the newest rules of its provider.
  */
 export interface ModelRules {
+  /** Protocols of its provider that serve the model, in order of preference; if absent, all. */
+  protocols?: readonly string[];
   /** Name of the output limit in chat completions. */
   tokenField?: 'max_tokens' | 'max_completion_tokens';
   /** Maximum output in tokens; also the `max_tokens` sent if the target requires one and the client gave none. */
@@ -69,6 +71,12 @@ export interface ModelRules {
   midSystem?: boolean;
   /** Role of system turns in chat completions. */
   systemRole?: 'system' | 'developer';
+  /** Free-text tools are accepted; else they are functions with one text. */
+  customTools?: boolean;
+  /** Texts of earlier answers say whether they were said on the way or were the answer. */
+  phases?: boolean;
+  /** Summaries of the reasoning can be requested. */
+  summaries?: boolean;
   /** How reasoning is requested. `always` cannot be configured; `none` cannot reason. */
   reasoning?: 'effort' | 'adaptive' | 'budget' | 'level' | 'always' | 'none';
   efforts?: Effort[];

@@ -1,4 +1,4 @@
-/** Any other server of the Responses protocol, such as one that follows Open Responses. Requests are relayed unchanged. */
+/** Any other server of the Responses protocol, such as one that follows Open Responses, which has only function tools. */
 
 import { providerType } from './type.ts';
 
@@ -7,6 +7,6 @@ export const openResponses = providerType({
   name: 'Open Responses server',
   environment: [],
   keyless: true,
-  dialects: [{ protocol: 'responses' }],
+  dialects: [{ protocol: 'responses', rules: { systemRole: 'system', customTools: false } }],
   modelsPath: '/models',
 });

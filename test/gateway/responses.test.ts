@@ -312,16 +312,6 @@ describe('what is refused', () => {
     assert.deepEqual([answered.id, answered.model], ['resp_two', 'house/mixed']);
   });
 
-  test('a client of another protocol, where the provider speaks only this one', async () => {
-    for (const client of ['chat', 'messages', 'generate'] as const) {
-      const model = 'one/m-2026';
-      const response = await ask(gateway, { protocol: client, model, text: 'Hi' });
-      assert.equal(response.status, 400);
-      assert.match((await errorOf(response)).message, /speaks only the Responses protocol.*\/v1\/responses/);
-    }
-    assert.equal(one.calls.length, 0);
-  });
-
   test('keys of other surfaces, wrong keys, other methods and paths, in its own shape', async () => {
     const body = { model: 'one/m-2026', input: 'Hi' };
     assert.equal((await send(body, withKey(KEYS.responses))).status, 200);

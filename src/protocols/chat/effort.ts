@@ -1,35 +1,13 @@
-/** Reasoning effort of chat completions, which has no token budgets. */
+/** Reasoning effort of chat completions. */
 
 import type { ChatRequest, Effort } from '../../core/chat.ts';
-import { EFFORTS, effortOf, nearestEffort } from '../../core/effort.ts';
 import type { ModelRules } from '../../core/model.ts';
+import { encodeEffort as encodeAnyEffort, requestedEffort } from '../openai-effort.ts';
 
-const DEFAULT_OUTPUT_TOKENS = 65_536;
-
-/** `reasoning_effort`; undefined if unset or unsupported. */
+/** `reasoning_effort`; undefined if unset or unsupported. Some models call tools there only without reasoning. */
 export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Effort | undefined {
-  const { effort, budget } = request.reasoning ?? {};
-  const requested = effort ?? effortFor(budget, rules);
-  if (rules.toolsNeedNoReasoning && request.tools.length > 0) {
-    if (requested !== undefined && requested !== 'none') dropped.add('reasoning.effort');
-    return 'none';
-  }
-  if (requested === undefined) return undefined;
-  if (rules.reasoning === 'none' || rules.reasoning === 'always') {
-    if ((requested === 'none') !== (rules.reasoning === 'none')) dropped.add('reasoning');
-    return undefined;
-  }
-  return nearestEffort(requested, supportedEfforts(rules)) ?? requested;
-}
-
-/** A model with effort `none` does not reason by default, so an automatic budget becomes an explicit effort. */
-function effortFor(budget: number | undefined, rules: ModelRules): Effort | undefined {
-  if (budget === undefined) return undefined;
-  if (budget >= 0) return effortOf(budget, rules.maxOutput ?? DEFAULT_OUTPUT_TOKENS);
-  return rules.efforts?.includes('none') ? 'medium' : undefined;
-}
-
-function supportedEfforts({ efforts, reasoningOff }: ModelRules): readonly Effort[] {
-  const known = efforts ?? EFFORTS;
-  return reasoningOff === false ? known.filter((effort) => effort !== 'none') : known;
+  if (!rules.toolsNeedNoReasoning || request.tools.length === 0) return encodeAnyEffort(request, rules, dropped);
+  const requested = requestedEffort(request.reasoning, rules);
+  if (requested !== undefined && requested !== 'none') dropped.add('reasoning.effort');
+  return 'none';
 }

@@ -8,9 +8,9 @@ import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
+import { strictSchema } from '../openai-strict-schema.ts';
 import { encodeEffort } from './effort.ts';
 import { encodeTurns } from './message-encoder.ts';
-import { strictSchema } from './strict-schema.ts';
 import { encodeTools } from './tools.ts';
 
 const MAX_STOPS = 4;

@@ -8,8 +8,8 @@ import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { ToolName } from '../../core/tool-name.ts';
+import { strictSchema } from '../openai-strict-schema.ts';
 import { decodeCache } from './media.ts';
-import { strictSchema } from './strict-schema.ts';
 
 export const TOOL_NAME = '^[a-zA-Z0-9_-]{1,64}$';
 

@@ -2,8 +2,10 @@
 
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
-import { decodeResponse } from './answer.ts';
 import { conversation } from './conversation.ts';
+import { decodeResponse } from './decode-answer.ts';
+import { createStreamDecoder } from './decode-stream.ts';
+import { encodeRequest } from './encode-request.ts';
 import { encodeStreamError } from './errors.ts';
 import { END_MARKS, isEnd, isPing, isPreamble, isUnreadPreamble } from './events.ts';
 import { factsOf } from './facts.ts';
@@ -12,7 +14,7 @@ import { limitOutput, outputOf } from './output.ts';
 import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
 import { restoreState } from './state.ts';
-import { decodeRequest, encodeRequest, encodeResponse, streamDecoder, streamEncoder } from './untranslated.ts';
+import { decodeRequest, encodeResponse, streamEncoder } from './untranslated.ts';
 import { addCost, usageOf } from './usage.ts';
 
 const PATH = '/v1/responses';
@@ -54,7 +56,7 @@ export const complete: CompleteOperation = {
   },
   encodeRequest,
   decodeResponse,
-  streamDecoder,
+  streamDecoder: createStreamDecoder,
 
   modelPaths: [['model'], ['response', 'model']],
   textPlaces: { after: ['.delta'], text: ['delta'], calls: [] },

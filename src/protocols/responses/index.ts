@@ -1,4 +1,4 @@
-/** Responses: OpenAI's newer wire, towards clients and towards upstreams that speak it. Its requests are relayed, not translated yet. */
+/** Responses: OpenAI's newer wire, towards clients and towards upstreams that speak it. Requests of its clients are relayed, not translated yet. */
 
 import type { CountTokensOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';

@@ -12,6 +12,9 @@ export const LIMIT_MEMBERS = [
   'num_predict',
 ] as const;
 
+/** The least that OpenAI accepts. */
+export const MIN_OUTPUT_TOKENS = 16;
+
 /** Number of answers on such servers. */
 export const COUNT_MEMBERS = ['n', 'best_of'] as const;
 

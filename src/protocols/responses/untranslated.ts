@@ -12,22 +12,12 @@ export const decodeRequest: CompleteOperation['decodeRequest'] = () => {
   );
 };
 
-/** The request of a client of another protocol for a Responses upstream. */
-export const encodeRequest: CompleteOperation['encodeRequest'] = () => {
-  throw new GatewayError(
-    'unsupported_parameter',
-    'The provider of this model speaks only the Responses protocol, to which requests are not translated yet; use POST /v1/responses.',
-    { param: 'model' },
-  );
-};
-
 /** Called for an upstream that does not stream, although the client asked for a stream. */
 export const streamEncoder: CompleteOperation['streamEncoder'] = () => {
   throw new GatewayError('upstream_error', 'The upstream answered with a whole response instead of a stream.');
 };
 
 export const encodeResponse: CompleteOperation['encodeResponse'] = untranslated;
-export const streamDecoder: CompleteOperation['streamDecoder'] = untranslated;
 
 /** Never called: the request is refused before. */
 function untranslated(): never {
