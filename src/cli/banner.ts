@@ -15,11 +15,13 @@ export interface BannerOptions {
   config: Config;
   /** The key that was just created, shown only once. */
   newKey: string | undefined;
+  /** Why requests are refused, shown in place of a key. */
+  warning: string | undefined;
   /** Process ids of the workers. */
   workers: readonly number[];
 }
 
-export function banner({ gateway, config, newKey, workers }: BannerOptions): string {
+export function banner({ gateway, config, newKey, warning, workers }: BannerOptions): string {
   const local = localUrl(gateway.address);
   const url = config.server.publicUrl ?? local;
   const states = gateway.providers();
@@ -27,7 +29,11 @@ export function banner({ gateway, config, newKey, workers }: BannerOptions): str
     `Polygate ${version} listens on ${local}${url === local ? '' : ` and is reached at ${url}`}`,
     ...(gateway.admin ? [`The admin API listens on ${localUrl(gateway.admin)}`] : []),
     ...(workers.length > 0 ? [`It has ${workers.length} workers: processes ${workers.join(', ')}`] : []),
-    newKey === undefined ? '' : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
+    newKey === undefined
+      ? warning === undefined
+        ? ''
+        : `\n${warning}\n`
+      : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
     'Providers:',
     ...providerLines(states),
     ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, config, newKey) : []),

@@ -4,7 +4,7 @@ import { isLoopback } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import { describeConfig } from '../config/mask.ts';
 import { providerTypes } from '../providers/index.ts';
-import { assertNotExposed } from './exposure.ts';
+import { missingKeyWarning, readFirstKey } from './first-key.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 
@@ -14,7 +14,11 @@ export async function check(options: ConfigOptions): Promise<void> {
     if (provider.state === 'ready')
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
-  // The store is opened only if its keys matter.
-  if (!isLoopback(config.server.host)) assertNotExposed(config, await allKeys(config));
   process.stdout.write(`${describeConfig(config)}\n`);
+  // The store is opened only if its keys matter.
+  if (isLoopback(config.server.host)) return;
+  const keys = await allKeys(config);
+  if (keys.length === 0 && readFirstKey(process.env) !== undefined) return;
+  const warning = missingKeyWarning(config, keys);
+  if (warning !== undefined) process.stderr.write(`${warning}\n`);
 }

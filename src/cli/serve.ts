@@ -14,13 +14,13 @@ import type { PrimaryProcess } from '../gateway/process.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
 import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { boundYoungGeneration } from '../gateway/young-generation.ts';
-import { type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
+import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
-import { assertNotExposed } from './exposure.ts';
+import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
@@ -60,12 +60,13 @@ export async function serve(options: ServeOptions): Promise<void> {
     newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.generateFirst(owner),
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
-  const existingKeys = await keys.list();
+  const isNew = (await keys.list()).length === 0;
+  const firstKey = isNew ? readFirstKey(process.env) : undefined;
   const instance = randomUUID();
   let workers: Workers | undefined;
   const primary: PrimaryProcess = { role: 'primary', instance, flushOthers: async () => workers?.flushed() };
   const place = hasWorkers ? { process: primary } : {};
-  const gateway = await start({ config, keys, store, log, version, ...place }, existingKeys);
+  const gateway = await start({ config, keys, store, log, version, ...place }, firstKey);
   if (hasWorkers) workers = await startAll({ gateway, store, log, count, instance, text });
   for (const warning of warnings) log.warn(warning);
   keys.startRefreshing();
@@ -79,8 +80,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
-  const newKey = existingKeys.length === 0 ? (await keys.create({ name: 'first' })).secret : undefined;
-  process.stderr.write(banner({ gateway, config, newKey, workers: workers?.pids() ?? [] }));
+  const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
+  const warning = missingKeyWarning(config, await keys.list());
+  process.stderr.write(banner({ gateway, config, newKey, warning, workers: workers?.pids() ?? [] }));
 
   await stopped;
   process.stderr.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
@@ -99,10 +101,10 @@ function looseModeWarning(path: string): string {
 }
 
 /** Throws `unavailable` with a message for the operator if the address cannot be used. */
-async function start(options: GatewayOptions, known: readonly Key[]): Promise<RunningGateway> {
-  const { config, store } = options;
+async function start(options: GatewayOptions, firstKey: string | undefined): Promise<RunningGateway> {
+  const { config, keys, store } = options;
   try {
-    assertNotExposed(config, known);
+    if (firstKey !== undefined) await keys.createFirst(firstKey);
     return await startGateway(options);
   } catch (error) {
     await store.close();

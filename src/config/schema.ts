@@ -45,7 +45,7 @@ const server = Type.Object(
       Type.String({
         minLength: 1,
         default: DEFAULTS.host,
-        description: 'Address to listen on. Any address but loopback requires a key.',
+        description: 'Address to listen on. On any but loopback, the first start makes no key by itself.',
       }),
     ),
     port: Type.Optional(

@@ -27,7 +27,7 @@ export interface AppOptions {
   bodyBudget: BodyBudget;
   /** Maximum number of concurrent connections per client address. */
   connectionsPerAddress: number;
-  keys: Pick<KeyStore, 'authenticate'>;
+  keys: Pick<KeyStore, 'authenticate' | 'isEmpty'>;
   /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
   store: Pick<Store, 'health' | 'call'>;

@@ -10,7 +10,7 @@ import { type CreateSharedRate, createRate } from './rate.ts';
 import type { RequestContext } from './request-context.ts';
 
 export interface AuthenticationOptions {
-  keys: Pick<KeyStore, 'authenticate'>;
+  keys: Pick<KeyStore, 'authenticate' | 'isEmpty'>;
   /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
   clock?: Clock;
@@ -43,13 +43,14 @@ export function createAuthentication({
   return ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));
     const [credential] = presented;
-    if (credential === undefined) throw new GatewayError('invalid_api_key', 'An API key is required.');
+    if (credential === undefined)
+      throw keys.isEmpty() ? noKeyYet() : new GatewayError('invalid_api_key', 'An API key is required.');
     if (presented.size > 1) {
       throw new GatewayError('invalid_api_key', 'Several API keys that differ are presented; send one.');
     }
     function checked(key: Key | undefined): Promise<Key> | Key {
       const address = addressOf(request);
-      if (!key) return refuse(wrongKey(address));
+      if (!key) return refuse(wrongKey(address), keys.isEmpty());
       checkAccess(key.settings, { ...access, address });
       protocol.checkHeaders?.(request.headers);
       return key;
@@ -61,18 +62,27 @@ export function createAuthentication({
 }
 
 /** Throws at once where the rate is counted in this process. */
-function refuse(wait: MaybePromise<number>): Promise<never> {
-  if (typeof wait === 'number') throw refusal(wait);
+function refuse(wait: MaybePromise<number>, hasNoKeys: boolean): Promise<never> {
+  if (typeof wait === 'number') throw refusal(wait, hasNoKeys);
   return wait.then((milliseconds) => {
-    throw refusal(milliseconds);
+    throw refusal(milliseconds, hasNoKeys);
   });
 }
 
 /** The same error for every unusable key, whatever the reason. */
-function refusal(wait: number): GatewayError {
+function refusal(wait: number, hasNoKeys: boolean): GatewayError {
+  if (wait === 0 && hasNoKeys) return noKeyYet();
   // Some clients recognise a wrong key by this wording.
   if (wait === 0) return new GatewayError('invalid_api_key', 'Incorrect API key provided.');
   return new GatewayError('rate_limit_exceeded', 'Too many incorrect API keys came from this address; wait a moment.', {
     retryAfter: wait,
   });
+}
+
+/** A new gateway that others can reach has no key until its operator makes one. */
+function noKeyYet(): GatewayError {
+  return new GatewayError(
+    'invalid_api_key',
+    'This gateway has no API key yet. Its operator makes one with: polygate keys create --name NAME',
+  );
 }

@@ -31,6 +31,7 @@ const REFRESH_INTERVAL_MS = 1000;
 /** Default time for which the previous secret stays valid after a rotation. */
 const DEFAULT_OVERLAP_MS = 24 * 3600 * 1000;
 
+const FIRST_KEY_NAME = 'first';
 const GATEWAY_AUTHOR: Author = { actor: 'gateway' };
 
 export interface NewKey {
@@ -50,10 +51,17 @@ export interface CreatedKey {
 }
 
 export interface KeyStore {
+  /** Whether there is no key at all, active or not, as far as is known. */
+  isEmpty(): boolean;
   /** Returns the key if it is known and active: synchronously, except for unknown keys, which may refresh from the store. */
   authenticate(presented: string): MaybePromise<Key | undefined>;
   /** Throws `invalid_request` if an active key has the name. */
   create(key: NewKey, author?: Author): Promise<CreatedKey>;
+  /**
+   * Creates the key `first` of a store without keys, with a text of its own or a given one. Returns undefined if there is a
+   * key by then, such as that of another gateway.
+   */
+  createFirst(text?: string): Promise<CreatedKey | undefined>;
   /** Throws `not_found`, or `invalid_request` if the key cannot be changed. */
   update(idOrName: string, patch: KeyPatch, author?: Author): Promise<Key>;
   /** Creates a new secret; the previous one stays valid for `overlap` milliseconds. Throws like `update`. */
@@ -142,9 +150,26 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     return resolveKey(id, distinctKeys(stored.byDigest));
   }
 
+  async function prepareKey({ name, settings = {}, expires }: NewKey, author: Author, text: string) {
+    const id = randomUUID();
+    const moment = now();
+    const moments = { createdAt: moment, expiresAt: expires ?? null, revokedAt: null };
+    const key = { id, name, settings: JSON.stringify(settings), ...moments };
+    const webhook = await newWebhookSecret?.(id);
+    const creation = { key, secret: secretOf(text), webhookSecret: webhook?.stored, author, now: moment };
+    const created = async (): Promise<CreatedKey> => ({
+      key: await keyAfterChange(id),
+      secret: text,
+      ...(webhook && { webhookSecret: webhook.secret }),
+    });
+    return { creation, created };
+  }
+
   await importJournal(folder, store);
   await refresh();
   return {
+    isEmpty: () => configuredIndex.size === 0 && stored.byDigest.size === 0,
+
     authenticate(presented) {
       if (!isIntact(presented)) return undefined;
       const digest = digestOf(presented);
@@ -157,15 +182,14 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
 
     async create({ name, settings = {}, expires }, author = GATEWAY_AUTHOR) {
       requireFreeConfiguredName(name);
-      const id = randomUUID();
-      const { text, secret } = newSecret();
-      const moment = now();
-      const moments = { createdAt: moment, expiresAt: expires ?? null, revokedAt: null };
-      const key = { id, name, settings: JSON.stringify(settings), ...moments };
-      const webhook = await newWebhookSecret?.(id);
-      const change = { key, secret, webhookSecret: webhook?.stored, author, now: moment };
-      await store.call('createKey', change);
-      return { key: await keyAfterChange(id), secret: text, ...(webhook && { webhookSecret: webhook.secret }) };
+      const { creation, created } = await prepareKey({ name, settings, expires }, author, generateKey());
+      await store.call('createKey', creation);
+      return created();
+    },
+
+    async createFirst(text = generateKey()) {
+      const { creation, created } = await prepareKey({ name: FIRST_KEY_NAME }, GATEWAY_AUTHOR, text);
+      return (await store.call('createFirstKey', creation)) ? created() : undefined;
     },
 
     async update(idOrName, patch, author = GATEWAY_AUTHOR) {
@@ -177,7 +201,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
 
     async rotate(idOrName, overlap = DEFAULT_OVERLAP_MS, author = GATEWAY_AUTHOR) {
       const { id } = resolveKey(idOrName, await allKeys());
-      const { text, secret } = newSecret();
+      const text = generateKey();
+      const secret = secretOf(text);
       const moment = now();
       await store.call('rotateKey', { id, secret, until: moment + overlap, author, now: moment });
       return { key: await keyAfterChange(id), secret: text };
@@ -224,9 +249,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   };
 }
 
-function newSecret(): { text: string; secret: SecretRow } {
-  const text = generateKey();
-  return { text, secret: { digest: digestOf(text), prefix: shownPrefix(text) } };
+function secretOf(text: string): SecretRow {
+  return { digest: digestOf(text), prefix: shownPrefix(text) };
 }
 
 /** Finds a key by id, else by name; a key that is not revoked takes precedence. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as post } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +9,8 @@ import { describe, test } from 'node:test';
 import { parseCurl } from '../docs/curl.ts';
 import { program, type Running } from './program.ts';
 
+/** The loopback address in a form that the gateway takes for one of a network. */
+const MAPPED_LOOPBACK = '::ffff:127.0.0.1';
 const windows = process.platform === 'win32';
 
 function echo(url: string, key: string): Promise<Response> {
@@ -73,6 +75,59 @@ describe('the first start', () => {
   });
 });
 
+describe('the first start where other machines can reach the gateway', () => {
+  test('shows no key, refuses every request, and says how to make one, which counts soon', async (context) => {
+    const { run, start } = program(context);
+    const args = ['serve', '--host', MAPPED_LOOPBACK, '--port', '0'];
+    const gateway = start(args);
+    const [banner, url = ''] = await gateway.shows(/[\s\S]*listens on (\S+)[\s\S]*Ctrl-C stops it/);
+    assert.match(banner, /\nThere is no API key yet, so every request is refused\. .*polygate keys create --name NAME/);
+    assert.ok(!banner.includes('sk-pg-'));
+    assert.equal((await run(['keys', 'list'])).stdout, '');
+    const unpresented = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
+    for (const response of [unpresented, await echo(url, 'a-guess')]) {
+      assert.equal(response.status, 401);
+      assert.match(
+        await response.text(),
+        /no API key yet. Its operator makes one with: polygate keys create --name NAME/,
+      );
+    }
+    const key = (await run(['keys', 'create', '--name', 'made'])).stdout.trim();
+    const giveUp = AbortSignal.timeout(10_000);
+    while ((await echo(url, key)).status !== 200) giveUp.throwIfAborted();
+    gateway.signal('SIGTERM');
+    await gateway.ended;
+
+    await run(['keys', 'revoke', 'made']);
+    const again = start(args);
+    await again.shows(/\nNo API key is active, so every request is refused\. [\s\S]*Ctrl-C stops it/);
+  });
+
+  test('takes the key of a file, once, and never shows it', async (context) => {
+    const { folder, run, start } = program(context);
+    const file = join(folder, 'key');
+    const [key, later] = ['a-first-key', 'another-key'].map((text) => `${text}-0123456789-0123456789`) as [
+      string,
+      string,
+    ];
+    const serve = (content: string) => {
+      writeFileSync(file, content);
+      return start(['serve', '--host', MAPPED_LOOPBACK, '--port', '0'], { POLYGATE_FIRST_KEY_FILE: file });
+    };
+    const first = serve(`${key}\n`);
+    const [, url = ''] = await first.shows(/listens on (\S+)[\s\S]*Ctrl-C stops it/);
+    assert.equal((await echo(url, key)).status, 200);
+    first.signal('SIGTERM');
+    const { stdout, stderr } = await first.ended;
+    assert.ok(!`${stdout}${stderr}`.includes(key) && !stderr.includes('no API key'));
+    assert.match((await run(['keys', 'list'])).stdout, /^first\ta-fi…\tactive\t[^\n]*\n$/);
+
+    const second = serve(later);
+    const [, again = ''] = await second.shows(/listens on (\S+)[\s\S]*Ctrl-C stops it/);
+    assert.deepEqual([(await echo(again, key)).status, (await echo(again, later)).status], [200, 401]);
+  });
+});
+
 describe('a start is refused in one line', () => {
   test('for a port in use', async (context) => {
     const other = createServer().listen(0, '127.0.0.1');
@@ -112,10 +167,32 @@ describe('a start is refused in one line', () => {
     assert.match(stderr, /^The store was encrypted with another key; [^\n]+previous_keys\.\n$/);
   });
 
-  test('for an address that others can reach while there is no key', async (context) => {
-    const { code, stderr } = await program(context).run(['serve', '--host', '0.0.0.0', '--port', '0']);
-    assert.equal(code, 1);
-    assert.match(stderr, /^server\.host: 0\.0\.0\.0 can be reached from other machines[^\n]*\n$/);
+  test('for a first key that cannot be used, without a word of it', async (context) => {
+    const { folder, run } = program(context);
+    const intact = (await run(['keys', 'create', '--name', 'a'])).stdout.trim();
+    rmSync(join(folder, 'data'), { recursive: true });
+    const secret = 'not-to-be-seen';
+    const contents: [content: string | Buffer, reason: string][] = [
+      [secret, 'must hold a key of 32 to 200 characters without spaces'],
+      [`${secret} `.repeat(4), 'must hold a key of 32 to 200 characters without spaces'],
+      [secret.repeat(15), 'must hold a key of 32 to 200 characters without spaces'],
+      [
+        `${intact.slice(0, -1)}${intact.endsWith('A') ? 'B' : 'A'}`,
+        'holds a key of which characters are missing or changed',
+      ],
+      ['\n', 'is empty'],
+      [Buffer.from([0xff, 0xfe]), 'is not text in UTF-8'],
+      ['k'.repeat(65 * 1024), 'is larger than 64 KiB'],
+    ];
+    for (const [content, reason] of contents) {
+      writeFileSync(join(folder, 'key'), content);
+      const { code, stderr } = await run(['serve', '--port', '0'], { POLYGATE_FIRST_KEY_FILE: 'key' });
+      assert.deepEqual([code, stderr], [1, `POLYGATE_FIRST_KEY_FILE: key ${reason}.\n`]);
+    }
+    const missing = await run(['serve', '--port', '0'], { POLYGATE_FIRST_KEY_FILE: 'none' });
+    assert.deepEqual([missing.code, missing.stderr], [1, 'POLYGATE_FIRST_KEY_FILE: none does not exist.\n']);
+    const other = await run(['serve', '--port', '0'], { POLYGATE_FIRST_KEY_FILE: '.' });
+    assert.deepEqual([other.code, other.stderr], [1, 'POLYGATE_FIRST_KEY_FILE: . is not a regular file.\n']);
   });
 
   test('for a port that is none', async (context) => {

@@ -35,6 +35,30 @@ forEachStore((engine, openStore) => {
     return { store, folder, clock, timers, open };
   }
 
+  describe(`the first key (${engine})`, () => {
+    test('is made by one of several gateways, and only while there is no key', async (context) => {
+      const { store, open } = await opened(context);
+      const gateways = [await open(), await open([], await store.beside()), await open([], await store.beside())];
+      const [one, other] = gateways as [KeyStore, KeyStore];
+      assert.ok(one.isEmpty());
+      const text = 'the-text-of-a-first-key-0123456789';
+      const made = await Promise.all(gateways.map((keys) => keys.createFirst(text)));
+      assert.deepEqual(
+        made.flatMap((created) => created?.key.name ?? []),
+        ['first'],
+      );
+      assert.equal((await other.authenticate(text))?.name, 'first');
+      assert.ok(!other.isEmpty());
+      await one.revoke('first');
+      assert.equal(await one.createFirst(), undefined);
+      assert.equal(await one.createFirst('the-text-of-another-key-0123456789'), undefined);
+      assert.deepEqual(
+        (await one.list()).map(({ name }) => name),
+        ['first'],
+      );
+    });
+  });
+
   describe(`changes among many keys (${engine})`, () => {
     /** A store that tells how many secrets each read of keys returned. */
     async function counted(context: TestContext) {

@@ -64,18 +64,34 @@ export const readKeyUses = reading<object, { id: string; at: number }[]>('state'
   return rows.map(({ id, last_used_at }) => ({ id: String(id), at: Number(last_used_at) }));
 });
 
+export interface StoredKeyCreation extends AuditedChange {
+  key: KeyRow;
+  secret: SecretRow;
+  webhookSecret?: StoredSecret;
+}
+
 /** Throws `invalid_request` if an active key has the name. Key and webhook secret are stored atomically. */
-export const createKey = writing<
-  AuditedChange & { key: KeyRow; secret: SecretRow; webhookSecret?: StoredSecret },
-  void
->('state', async (transaction, { key, secret, webhookSecret, author, now }) => {
+export const createKey = writing<StoredKeyCreation, void>('state', async (transaction, creation) => {
   const version = await nextVersion(transaction);
-  await requireFreeName(transaction, key, now);
+  await requireFreeName(transaction, creation.key, creation.now);
+  await storeKey(transaction, creation, version);
+});
+
+/** False if there is any key, whatever its state. */
+export const createFirstKey = writing<StoredKeyCreation, boolean>('state', async (transaction, creation) => {
+  const version = await nextVersion(transaction);
+  if ((await transaction.all('SELECT id FROM api_key LIMIT 1')).length > 0) return false;
+  await storeKey(transaction, creation, version);
+  return true;
+});
+
+async function storeKey(transaction: Transaction, creation: StoredKeyCreation, version: number): Promise<void> {
+  const { key, secret, webhookSecret, author, now } = creation;
   await addKey(transaction, { ...key, version }, secret);
   if (webhookSecret) await addSecret(transaction, webhookSecret);
   const after = { ...auditValues(key), prefix: secret.prefix };
   await addAudit(transaction, { author, at: now, action: 'key.create', subject: key.id, after });
-});
+}
 
 /** Absent fields stay unchanged. */
 export interface KeyPatch {
