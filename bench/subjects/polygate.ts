@@ -24,18 +24,30 @@ export interface PolygateOptions {
   root?: string;
   /** More options of `serve`. */
   options?: readonly string[];
+  nodeOptions?: readonly string[];
+  /** More modules that are loaded first, which answer questions of their own. */
+  preloads?: readonly string[];
 }
 
 export async function startPolygate(settings: PolygateOptions): Promise<Subject> {
-  const { name, withProbe = true, root = ROOT, options = [] } = settings;
+  const { name, withProbe = true, root = ROOT, options = [], nodeOptions = [], preloads: more = [] } = settings;
   const folder = temporaryFolder();
   const file = join(folder, 'polygate.yaml');
   writeFileSync(file, configuration(folder, settings));
-  const preloads = [...(withProbe ? ['probe'] : []), ...(process.env[SLOW_US] ? ['slow'] : [])].flatMap((program) => [
-    '--import',
-    pathToFileURL(join(import.meta.dirname, `../programs/${program}.ts`)).href,
-  ]);
-  const args = [...preloads, join(root, 'src/main.ts'), 'serve', '--config', file, '--port', '0', ...options];
+  const own = [...(withProbe ? ['probe'] : []), ...(process.env[SLOW_US] ? ['slow'] : [])];
+  const files = own.map((program) => join(import.meta.dirname, `../programs/${program}.ts`));
+  const preloads = [...files, ...more].flatMap((file) => ['--import', pathToFileURL(file).href]);
+  const args = [
+    ...nodeOptions,
+    ...preloads,
+    join(root, 'src/main.ts'),
+    'serve',
+    '--config',
+    file,
+    '--port',
+    '0',
+    ...options,
+  ];
   const began = performance.now();
   const child = startChild(process.execPath, args, {
     folder,
@@ -56,7 +68,7 @@ export async function startPolygate(settings: PolygateOptions): Promise<Subject>
       const headers = { authorization: `Bearer ${KEY}`, 'anthropic-version': '2023-06-01' };
       return { port, bytes: requestBytes(path, { headers, body: body(model) }) };
     },
-    ...(withProbe && { probe: (question) => child.ask(question) }),
+    ...(withProbe && { probe: (question: string) => child.ask(question) }),
     stop: () => child.stop(),
   };
 }

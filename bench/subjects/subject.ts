@@ -14,7 +14,7 @@ export interface Subject {
   /** Undefined where it cannot do this. */
   target(workload: Workload): Target | undefined;
   /** Asks the probe in the process. */
-  probe?(question: 'begin' | 'end'): Promise<Serializable>;
+  probe?(question: string): Promise<Serializable>;
   stop(): Promise<void>;
 }
 

@@ -1,14 +1,16 @@
 /** Admission control: reserves the limits of the key before a request, and refuses requests that cannot be recorded. */
 
 import { GatewayError } from '../core/errors.ts';
+import type { OperationHandler } from '../inference/operations/handler.ts';
 import { handlerOf } from '../inference/operations/index.ts';
-import { inputByLength } from '../inference/tokens/expected-usage.ts';
+import { type ExpectedUsage, inputByLength } from '../inference/tokens/expected-usage.ts';
+import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
-import type { Admission, LimitKeeper } from '../limits/limits.ts';
+import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limits.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Store } from '../store/store.ts';
-import { openUsageMeter, type UsageMeter } from '../usage/meter.ts';
+import { openUsageMeter, type UsageEstimate, type UsageMeter } from '../usage/meter.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { BudgetReservation } from '../videos/create.ts';
 
@@ -70,56 +72,15 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
 
     enter: (key) => limits.enter(key),
 
-    open(call, key, route, onSettled = () => undefined) {
+    open(call, key, route, onSettled = ignore) {
       if (!recorder.ready) {
         const message = 'The gateway cannot write down what requests use; try again in a moment.';
         throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
       }
-      const { free, expectedUsage, reservation } = handlerOf(call.operation);
-      const expect = memoize(() => expectedUsage(call));
-      const most = memoize(() => reservation(call, route, expect()));
-      const admission = limits.admit({
-        key,
-        model: route.model,
-        get tokens() {
-          return free ? 0 : most().tokens;
-        },
-        get cost() {
-          return free ? 0n : most().cost;
-        },
-        get minCost() {
-          return free ? 0n : most().minCost;
-        },
-      });
-
-      function admitted({ headers, cost, settle: settleLimits }: Admission): AdmittedCall {
-        const request = {
-          id: call.requestId,
-          startedAt: now(),
-          keyId: key.id,
-          model: route.requested,
-          protocolIn: call.protocol.id,
-          stream: call.stream,
-        };
-        return {
-          meter: openUsageMeter({
-            recorder,
-            request,
-            free,
-            estimate: () => expect().input,
-            estimateQuickly: () => expect.made?.input ?? inputByLength(call) ?? expect().input,
-            settleLimits,
-          }),
-          headers,
-          // Free endpoints need no output limit.
-          limitOf: cost ? most().limitsFor(cost) : undefined,
-          discard() {
-            settleLimits({ tokens: 0, cost: 0n });
-            onSettled();
-          },
-        };
-      }
-
+      const request = new CallAdmission(call, key, route);
+      const admission = limits.admit(request);
+      const admitted = (granted: Admission) =>
+        admittedCall(request, granted, { recorder, startedAt: now(), onSettled });
       return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
     },
 
@@ -143,16 +104,87 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
   };
 }
 
-interface Memoized<Value> {
-  (): Value;
-  /** The value, if it was asked for. */
-  made?: Value;
+/** What a call may use at most, and what its input is; worked out when it is asked for. */
+class CallAdmission implements AdmissionRequest, UsageEstimate {
+  readonly call: InferenceCall;
+  readonly key: Key;
+  readonly route: RoutingDecision;
+  readonly handler: OperationHandler;
+  #expected: ExpectedUsage | undefined;
+  #reservation: Reservation | undefined;
+
+  constructor(call: InferenceCall, key: Key, route: RoutingDecision) {
+    this.call = call;
+    this.key = key;
+    this.route = route;
+    this.handler = handlerOf(call.operation);
+  }
+
+  get model(): string {
+    return this.route.model;
+  }
+
+  get reservation(): Reservation {
+    this.#reservation ??= this.handler.reservation(this.call, this.route, this.#expect());
+    return this.#reservation;
+  }
+
+  get tokens(): number {
+    return this.handler.free ? 0 : this.reservation.tokens;
+  }
+
+  get cost(): bigint {
+    return this.handler.free ? 0n : this.reservation.cost;
+  }
+
+  get minCost(): bigint | undefined {
+    return this.handler.free ? 0n : this.reservation.minCost;
+  }
+
+  input(): number {
+    return this.#expect().input;
+  }
+
+  quickInput(): number {
+    return this.#expected?.input ?? inputByLength(this.call) ?? this.input();
+  }
+
+  #expect(): ExpectedUsage {
+    this.#expected ??= this.handler.expectedUsage(this.call);
+    return this.#expected;
+  }
 }
 
-function memoize<Value>(make: () => Value): Memoized<Value> {
-  const memoized: Memoized<Value> = () => {
-    memoized.made ??= make();
-    return memoized.made;
-  };
-  return memoized;
+interface GrantOptions {
+  recorder: Recorder;
+  /** Unix milliseconds. */
+  startedAt: number;
+  onSettled(): void;
 }
+
+function admittedCall(
+  request: CallAdmission,
+  { headers, cost, settle }: Admission,
+  { recorder, startedAt, onSettled }: GrantOptions,
+): AdmittedCall {
+  const { call, key, route, handler } = request;
+  const { requestId: id, protocol, stream } = call;
+  return {
+    meter: openUsageMeter({
+      recorder,
+      request: { id, startedAt, keyId: key.id, model: route.requested, protocolIn: protocol.id, stream },
+      free: handler.free,
+      estimate: request,
+      settleLimits: settle,
+    }),
+    headers,
+    // Free endpoints need no output limit.
+    limitOf: cost ? request.reservation.limitsFor(cost) : undefined,
+    discard() {
+      settle({ tokens: 0, cost: 0n });
+      onSettled();
+    },
+  };
+}
+
+function ignore(): void {}

@@ -1,38 +1,36 @@
 /** Byte collector: chunks of any size, concatenated at the end. */
 
-export interface ByteCollector {
-  add(chunk: Buffer): void;
-  /** Bytes added since the last `take`. */
-  readonly size: number;
-  /** Returns all bytes as one buffer and empties the collector. */
-  take(): Buffer;
-}
-
 /** Chunks after which they are merged, because a buffer object costs a hundred bytes even for a one-byte chunk. */
 const MERGE_AFTER_CHUNKS = 1024;
 
-export function createByteCollector(): ByteCollector {
-  let merged: Buffer[] = [];
-  let chunks: Buffer[] = [];
-  let size = 0;
+export class ByteCollector {
+  #merged: Buffer[] | undefined;
+  #chunks: Buffer[] = [];
+  #size = 0;
 
-  return {
-    add(chunk) {
-      size += chunk.length;
-      if (chunks.push(chunk) < MERGE_AFTER_CHUNKS) return;
-      merged.push(Buffer.concat(chunks));
-      chunks = [];
-    },
-    get size() {
-      return size;
-    },
-    take() {
-      const [only] = chunks;
-      const bytes = merged.length === 0 && chunks.length === 1 && only ? only : Buffer.concat([...merged, ...chunks]);
-      merged = [];
-      chunks = [];
-      size = 0;
-      return bytes;
-    },
-  };
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#chunks.push(chunk) < MERGE_AFTER_CHUNKS) return;
+    this.#merged ??= [];
+    this.#merged.push(Buffer.concat(this.#chunks));
+    this.#chunks = [];
+  }
+
+  /** Bytes added since the last `take`. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Returns all bytes as one buffer and empties the collector. */
+  take(): Buffer {
+    const [only] = this.#chunks;
+    const bytes =
+      !this.#merged && this.#chunks.length === 1 && only
+        ? only
+        : Buffer.concat([...(this.#merged ?? []), ...this.#chunks], this.#size);
+    this.#merged = undefined;
+    this.#chunks = [];
+    this.#size = 0;
+    return bytes;
+  }
 }

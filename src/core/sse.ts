@@ -1,6 +1,6 @@
 /** Server-sent events: splits bytes into frames, and parses frames. */
 
-import { type ByteCollector, createByteCollector } from './byte-collector.ts';
+import { ByteCollector } from './byte-collector.ts';
 import { GatewayError } from './errors.ts';
 import { ownBytes } from './own-bytes.ts';
 
@@ -64,7 +64,7 @@ class SseFramer implements Framer {
       end = start === bytes.length ? -1 : frameEnd(bytes, start, breaks);
     }
     if (start < bytes.length) {
-      this.#pending ??= createByteCollector();
+      this.#pending ??= new ByteCollector();
       this.#pending.add(ownBytes(bytes.subarray(start)));
     }
     this.#tail = this.#pending ? ownBytes(bytes.subarray(Math.max(begin, bytes.length - OVERLAP_BYTES))) : EMPTY;

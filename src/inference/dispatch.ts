@@ -271,7 +271,7 @@ function begin(
     onLasting() {
       if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
       meter?.keepEstimate();
-      if (hasChoice(route)) void route.conversation;
+      if (hasChoice(route)) void route.conversation.text;
       call.bytes = Buffer.alloc(0);
       call.body = {};
     },
@@ -294,5 +294,5 @@ function learn(
   const { statistics, bindings } = options.state;
   const { firstByte = record.milliseconds, milliseconds } = record;
   statistics.record(statisticsKey(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
-  if (hasChoice(route)) bindings.bind(route.conversation, id);
+  if (hasChoice(route)) bindings.bind(route.conversation.key, id);
 }

@@ -5,7 +5,7 @@
 
 import { createSecureContext, getCACertificates } from 'node:tls';
 import requestOf from 'undici/lib/api/api-request.js';
-import { createByteCollector } from '../core/byte-collector.ts';
+import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, startTimeout, systemClock, type Timeout } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type AddressPolicy, PUBLIC_ONLY } from './address-policy.ts';
@@ -258,7 +258,7 @@ async function fetchBytes(request: GuardedClient['request'], url: string, option
   const response = await request(url, { method: 'GET', headers: { accept }, deadline, maxBytes, signal });
   try {
     checkResponse(response, maxBytes);
-    const collector = createByteCollector();
+    const collector = new ByteCollector();
     for await (const chunk of response.body) collector.add(chunk);
     const type = String(response.headers['content-type'] ?? '')
       .replace(/;.*$/s, '')

@@ -5,18 +5,19 @@ import type { Json } from '../core/json/json.ts';
 import { refuseModelMembers } from '../core/model-members.ts';
 import { hasAccountState } from './account-state.ts';
 import { isAuto, readAutoChoice } from './auto.ts';
+import { CallRankingContext, type RankingState } from './call-ranking-context.ts';
 import { endpointName, selected } from './candidate.ts';
 import { candidatesFor, type EndpointCandidate } from './candidates.ts';
+import { ConversationKey } from './conversation-key.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { InferenceCall } from './inference-call.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import { NO_OVERRIDES, splitModelName } from './model-suffix.ts';
 import { NO_POLICY, type RoutingPolicy } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
-import { type ExcludedCandidate, type RankingContext, rank } from './ranking.ts';
+import { type ExcludedCandidate, rank } from './ranking.ts';
 import { POLICY_HEADER, readPolicy } from './request-policy.ts';
 import { createProviderSlugs } from './slugs.ts';
-import { type RoutingState, statisticsKey } from './state.ts';
 
 /** Candidate with a usable endpoint. */
 export type RunnableCandidate = EndpointCandidate & { endpoint: Endpoint };
@@ -30,13 +31,13 @@ export interface RoutingDecision {
   /** Ordered: the first is tried first. */
   candidates: RunnableCandidate[];
   excluded: ExcludedCandidate<EndpointCandidate>[];
-  /** Unique key of the conversation. Read only if there is a choice: it takes the beginning of the conversation. */
-  readonly conversation: string;
+  /** Read only if there is a choice: it takes the beginning of the conversation. */
+  conversation: ConversationKey;
 }
 
 export interface DecisionOptions {
   models: ModelDirectory;
-  state: Pick<RoutingState, 'breaker' | 'statistics' | 'bindings'>;
+  state: RankingState;
   /** Whether the API key may use a model. */
   allows(model: string): boolean;
   /** True if the key is restricted to models or has a budget: fields that let an upstream choose a model are refused. */
@@ -106,46 +107,17 @@ function decide(
   { state, isRestricted = false }: DecisionOptions,
 ): RoutingDecision {
   const model = candidates[0]?.model ?? name;
-  const conversation = createConversationKey(call, model);
+  const conversation = new ConversationKey(call, model);
   const considered = excludeOtherAccounts(withoutDuplicates(candidates), call, () =>
     state.bindings.endpointOf(conversation.key),
   );
   checkPin(policy, considered, model);
-  const { ranked, excluded } = rank(considered, policy, rankingContextOf(call, considered, { state, conversation }));
+  const rankedCall = { stream: call.stream, candidates: considered, conversation };
+  const { ranked, excluded } = rank(considered, policy, new CallRankingContext(rankedCall, state));
   const runnable: RunnableCandidate[] = [];
   for (const candidate of ranked) if (isRunnable(candidate)) runnable.push(withOptions(candidate, policy));
   for (const { endpoint } of runnable) checkOptions(endpoint, isRestricted);
-  return {
-    requested,
-    model,
-    policy,
-    candidates: runnable,
-    excluded,
-    get conversation() {
-      return conversation.key;
-    },
-  };
-}
-
-interface ConversationKey {
-  /** The id of the conversation that the client gave, or its beginning. */
-  readonly text: string;
-  /** `text` within the API key and the model. */
-  readonly key: string;
-}
-
-/** Computed when it is first read. */
-function createConversationKey(call: InferenceCall, model: string): ConversationKey {
-  let text: string | undefined;
-  return {
-    get text() {
-      text ??= call.operation.conversation(call.body, call.headers);
-      return text;
-    },
-    get key() {
-      return `${call.owner} ${model} ${this.text}`;
-    },
-  };
+  return { requested, model, policy, candidates: runnable, excluded, conversation };
 }
 
 function isRunnable(candidate: EndpointCandidate): candidate is RunnableCandidate {
@@ -230,38 +202,6 @@ function checkPin({ pin }: RoutingPolicy, candidates: readonly EndpointCandidate
     `provider.type: "${pin.text}" does not serve the model "${model}"; it is served by: ${serving}.`,
     { param: 'provider.type' },
   );
-}
-
-interface ConversationContext {
-  state: DecisionOptions['state'];
-  conversation: ConversationKey;
-}
-
-function rankingContextOf(
-  call: InferenceCall,
-  candidates: readonly EndpointCandidate[],
-  { state, conversation }: ConversationContext,
-): RankingContext {
-  const { breaker, statistics, bindings } = state;
-  return {
-    breaker: {
-      cooldown(id) {
-        const milliseconds = candidates.find((candidate) => candidate.id === id)?.endpoint?.credential.cooldown() ?? 0;
-        return milliseconds > 0 ? { cause: 'its account was refused', milliseconds } : breaker.cooldown(id);
-      },
-      failedRecently: breaker.failedRecently,
-    },
-    statistics: {
-      latency: (id, percentile) => statistics.latency(statisticsKey(id, call.stream), percentile),
-      throughput: (id, percentile) => statistics.throughput(statisticsKey(id, call.stream), percentile),
-    },
-    get conversation() {
-      return conversation.text;
-    },
-    get holder() {
-      return bindings.endpointOf(conversation.key);
-    },
-  };
 }
 
 function withOptions(candidate: RunnableCandidate, policy: RoutingPolicy): RunnableCandidate {

@@ -45,7 +45,8 @@ export function rank<Any extends Candidate>(
     else excluded.push({ candidate, reason });
   }
   const sorted = sort(allowed, policy, context);
-  const available = sorted.filter(({ id }) => !context.breaker.cooldown(id));
+  const { breaker } = context;
+  const available = sorted.filter(({ id }) => !breaker.cooldown(id));
   // If all are in cooldown, try the best one anyway: it may have recovered.
   const ready = available.length > 0 ? available : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
@@ -75,17 +76,18 @@ function sort<Any extends Candidate>(
   if (candidates.length < 2) return [...candidates];
   const places = orderPositions(policy, candidates);
   const weights = weightsOf(candidates);
+  const { holder, conversation, breaker } = context;
   const keys = new Map(
     candidates.map((candidate) => [
       candidate,
       [
         policy.acrossModels ? 0 : candidate.rank,
         places.get(candidate) ?? policy.order.length,
-        candidate.id === context.holder ? 0 : 1,
-        context.breaker.failedRecently(candidate.id) ? 1 : 0,
+        candidate.id === holder ? 0 : 1,
+        breaker.failedRecently(candidate.id) ? 1 : 0,
         isPreferred(candidate, policy, context) ? 0 : 1,
         ...sortKeys(candidate, policy, context),
-        rendezvousScore(context.conversation, candidate.id, weights.get(candidate) ?? 1),
+        rendezvousScore(conversation, candidate.id, weights.get(candidate) ?? 1),
       ],
     ]),
   );

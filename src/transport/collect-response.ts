@@ -1,6 +1,6 @@
 /** Response collector: receives a whole response of an upstream in memory, up to a limit. */
 
-import { createByteCollector } from '../core/byte-collector.ts';
+import { ByteCollector } from '../core/byte-collector.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { UpstreamReceiver } from './upstream-client.ts';
 
@@ -24,7 +24,7 @@ export interface CollectorOptions {
 }
 
 export function collectResponse({ accepts, onResponse, onTooLarge, onFailure }: CollectorOptions): UpstreamReceiver {
-  const collector = createByteCollector();
+  const collector = new ByteCollector();
   let head: ResponseHead = { status: 0, headers: {} };
   let sent = false;
   return {

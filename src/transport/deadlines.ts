@@ -26,7 +26,11 @@ export function createDeadlineTimer(clock: Pick<Clock, 'monotonic' | 'after'>): 
 class CoarseTimer implements DeadlineTimer {
   readonly now: () => number;
   readonly #after: Clock['after'];
-  readonly #deadlines = new Set<WatchedDeadline>();
+  /**
+   * In no order: the last one takes the place of one that is removed. A set would refer from its former tables, which an old
+   * generation keeps, to the deadlines of requests that have ended.
+   */
+  readonly #deadlines: WatchedDeadline[] = [];
   /** No deadline passes before this time, so that most ticks look at none of them. */
   #earliest = Number.POSITIVE_INFINITY;
   #cancelTick: (() => void) | undefined;
@@ -39,8 +43,8 @@ class CoarseTimer implements DeadlineTimer {
   }
 
   watch(onExpired: () => void): Deadline {
-    const deadline = new WatchedDeadline(this, onExpired);
-    this.#deadlines.add(deadline);
+    const deadline = new WatchedDeadline(this, onExpired, this.#deadlines.length);
+    this.#deadlines.push(deadline);
     if (!this.#cancelTick && !this.#closed) {
       this.#lastTick = this.now();
       this.#schedule();
@@ -58,8 +62,15 @@ class CoarseTimer implements DeadlineTimer {
   }
 
   forget(deadline: WatchedDeadline): void {
-    this.#deadlines.delete(deadline);
-    if (this.#deadlines.size === 0) this.#stop();
+    const { index } = deadline;
+    if (index === REMOVED) return;
+    deadline.index = REMOVED;
+    const last = this.#deadlines.pop();
+    if (last && last !== deadline) {
+      this.#deadlines[index] = last;
+      last.index = index;
+    }
+    if (this.#deadlines.length === 0) this.#stop();
   }
 
   #schedule(): void {
@@ -82,26 +93,36 @@ class CoarseTimer implements DeadlineTimer {
 
   #look(now: number, stalled: number): void {
     this.#earliest = Number.POSITIVE_INFINITY;
+    const expired: WatchedDeadline[] = [];
     for (const deadline of this.#deadlines) {
       deadline.due += stalled;
-      if (deadline.due > now) {
-        this.expect(deadline.due);
-        continue;
-      }
+      if (deadline.due > now) this.expect(deadline.due);
+      else expired.push(deadline);
+    }
+    expired.sort((one, other) => one.due - other.due);
+    for (const deadline of expired) {
+      // One that expired before it may have removed it or moved it on.
+      if (deadline.index === REMOVED || deadline.due > now) continue;
       deadline.due = Number.POSITIVE_INFINITY;
       deadline.onExpired();
     }
   }
 }
 
+/** Index of a deadline that is not watched any more. */
+const REMOVED = -1;
+
 class WatchedDeadline implements Deadline {
   readonly #timer: CoarseTimer;
   readonly onExpired: () => void;
+  /** Its place in the list of the timer. */
+  index: number;
   due = Number.POSITIVE_INFINITY;
 
-  constructor(timer: CoarseTimer, onExpired: () => void) {
+  constructor(timer: CoarseTimer, onExpired: () => void, index: number) {
     this.#timer = timer;
     this.onExpired = onExpired;
+    this.index = index;
   }
 
   in(milliseconds: number): void {

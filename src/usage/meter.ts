@@ -49,15 +49,19 @@ export interface UsageMeter {
   close(ending: RequestEnding): Promise<void>;
 }
 
+/** Estimated input tokens of a request. */
+export interface UsageEstimate {
+  input(): number;
+  /** For the intent, which counts only if the gateway dies: in less time. */
+  quickInput(): number;
+}
+
 export interface UsageMeterOptions {
   recorder: Recorder;
   request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'model' | 'protocolIn' | 'stream'>;
   /** The operation is free, e.g. counting tokens. */
   free: boolean;
-  /** Estimates the input tokens. */
-  estimate(): number;
-  /** Estimates the input tokens for the intent, which counts only if the gateway dies: in less time. */
-  estimateQuickly(): number;
+  estimate: UsageEstimate;
   /** Settles the reservations of limits. */
   settleLimits(used: { tokens: number; cost: bigint }): void;
 }
@@ -69,69 +73,108 @@ interface Charged extends Consumption {
 }
 
 export function openUsageMeter(options: UsageMeterOptions): UsageMeter {
-  const { recorder, request, free, estimate, estimateQuickly, settleLimits } = options;
-  let intent: Intent | undefined;
-  let first: ServingEndpoint | undefined;
-  let begun: Promise<void> | undefined;
-  let sent = false;
-  let charged: Charged | undefined;
+  return new RequestMeter(options);
+}
+
+class RequestMeter implements UsageMeter {
+  readonly #options: UsageMeterOptions;
+  #intent: Intent | undefined;
+  #first: ServingEndpoint | undefined;
+  #begun: Promise<void> | undefined;
+  #sent = false;
+  #charged: Charged | undefined;
+
+  constructor(options: UsageMeterOptions) {
+    this.#options = options;
+  }
+
+  begin(served: ServingEndpoint): Promise<void> {
+    if (this.#begun) return this.#begun;
+    this.#first = served;
+    this.#intent = new MeteredIntent(this.#options, served);
+    this.#begun = this.#options.recorder.begin(this.#intent);
+    return this.#begun;
+  }
+
+  sent(): void {
+    this.#sent = true;
+  }
+
+  keepEstimate(): void {
+    if (!this.#options.free) this.#options.estimate.input();
+  }
 
   /** The log, the metrics, the response and the record ask for the same cost. */
-  function charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): bigint | undefined {
-    if (free) return 0n;
+  charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): bigint | undefined {
+    if (this.#options.free) return 0n;
+    const charged = this.#charged;
     const isKnown =
       charged?.served.model === served.model &&
       charged.usage === usage &&
       charged.finish === finish &&
       charged.abandoned === abandoned;
     if (charged && isKnown) return charged.cost;
-    const cost = costOfUsage(served, { usage, finish, abandoned });
-    charged = { served, usage, finish, abandoned, cost };
+    const cost = this.#costOf(served, { usage, finish, abandoned });
+    this.#charged = { served, usage, finish, abandoned, cost };
     return cost;
   }
 
-  function costOfUsage(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
+  async close({ served = this.#first, usage: given, ...ending }: RequestEnding): Promise<void> {
+    const { recorder, free, estimate, settleLimits } = this.#options;
+    const intent = this.#intent;
+    if (!intent || !served || !this.#sent) {
+      if (intent) recorder.withdraw(intent);
+      return settleLimits({ tokens: 0, cost: 0n });
+    }
+    const { finish, abandoned } = ending;
+    const usage = given ?? (abandoned ? { estimated: true } : undefined);
+    const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
+    const cost = boundCost((usage && this.charge(served, { usage, finish, abandoned })) ?? 0n);
+    await recorder.finish(intent, { ...ending, ...endpointFields(served), usage: counted, cost });
+    settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
+  }
+
+  #costOf(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
     const bounded = boundUsage(usage);
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return billed;
-    return abandoned || isCharged(bounded, finish) ? priceOf(served.model, withEstimatedInput(bounded, estimate)) : 0n;
+    if (!abandoned && !isCharged(bounded, finish)) return 0n;
+    return priceOf(served.model, withEstimatedInput(bounded, this.#options.estimate));
+  }
+}
+
+class MeteredIntent implements Intent {
+  readonly id: string;
+  readonly startedAt: number;
+  readonly keyId: string;
+  readonly model: string;
+  readonly endpoint: Intent['endpoint'];
+  readonly protocolIn: string;
+  readonly protocolOut: string;
+  readonly stream: boolean;
+  readonly #options: UsageMeterOptions;
+  readonly #served: CatalogModel;
+
+  constructor(options: UsageMeterOptions, { provider, model, protocol }: ServingEndpoint) {
+    const { id, startedAt, keyId, model: requested, protocolIn, stream } = options.request;
+    this.id = id;
+    this.startedAt = startedAt;
+    this.keyId = keyId;
+    this.model = requested;
+    this.endpoint = { provider, model: model.upstreamId };
+    this.protocolIn = protocolIn;
+    this.protocolOut = protocol;
+    this.stream = stream;
+    this.#options = options;
+    this.#served = model;
   }
 
-  return {
-    begin(served) {
-      if (begun) return begun;
-      first = served;
-      intent = {
-        ...request,
-        ...endpointFields(served),
-        get estimate() {
-          const input = free ? 0 : Math.min(estimateQuickly(), served.model.contextLength || Number.POSITIVE_INFINITY);
-          return { input, cost: free ? 0n : (priceOf(served.model, { input, output: 0 }) ?? 0n) };
-        },
-      };
-      begun = recorder.begin(intent);
-      return begun;
-    },
-    sent() {
-      sent = true;
-    },
-    keepEstimate() {
-      if (!free) estimate();
-    },
-    charge,
-    async close({ served = first, usage: given, ...ending }) {
-      if (!intent || !served || !sent) {
-        if (intent) recorder.withdraw(intent);
-        return settleLimits({ tokens: 0, cost: 0n });
-      }
-      const { finish, abandoned } = ending;
-      const usage = given ?? (abandoned ? { estimated: true } : undefined);
-      const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
-      const cost = boundCost((usage && charge(served, { usage, finish, abandoned })) ?? 0n);
-      await recorder.finish(intent, { ...ending, ...endpointFields(served), usage: counted, cost });
-      settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
-    },
-  };
+  get estimate(): Intent['estimate'] {
+    const { free, estimate } = this.#options;
+    if (free) return { input: 0, cost: 0n };
+    const input = Math.min(estimate.quickInput(), this.#served.contextLength || Number.POSITIVE_INFINITY);
+    return { input, cost: priceOf(this.#served, { input, output: 0 }) ?? 0n };
+  }
 }
 
 function endpointFields({ provider, model, protocol }: ServingEndpoint): Pick<Intent, 'endpoint' | 'protocolOut'> {
@@ -160,8 +203,8 @@ function priceOf(model: CatalogModel, usage: Usage): bigint | undefined {
   }
 }
 
-function withEstimatedInput(usage: Partial<Usage>, estimate: () => number): Usage {
+function withEstimatedInput(usage: Partial<Usage>, estimate: UsageEstimate): Usage {
   const { input, output = 0 } = usage;
   if (input !== undefined) return { ...usage, input, output };
-  return { ...usage, input: estimate(), output, estimated: true };
+  return { ...usage, input: estimate.input(), output, estimated: true };
 }

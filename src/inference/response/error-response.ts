@@ -1,6 +1,6 @@
 /** Error response of an upstream: collected, and converted to the error for the client. */
 
-import { createByteCollector } from '../../core/byte-collector.ts';
+import { ByteCollector } from '../../core/byte-collector.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { readAtOnce } from '../../core/json/response.ts';
@@ -25,7 +25,7 @@ export function readErrorResponse(
   { status, headers, onError }: ErrorResponseHead,
 ): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
   const { planned, abortUpstream } = context;
-  const collector = createByteCollector();
+  const collector = new ByteCollector();
   const relayed = planned.path !== 'translated';
   const { platform } = context.endpoint.provider;
   const end = (): void => onError(errorOf({ status, headers, bytes: collector.take(), relayed, platform }, planned));

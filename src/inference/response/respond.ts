@@ -3,7 +3,7 @@
  * trailers are written here and nowhere else, for streams and whole responses. The converters only turn bytes into bytes.
  */
 
-import { createByteCollector } from '../../core/byte-collector.ts';
+import { ByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { readResponseJson } from '../../core/json/response.ts';
@@ -215,7 +215,7 @@ type StreamResult = Omit<AttemptResult, 'finish' | 'facts'>;
 /** A whole response: collected, converted by the handler of its operation, and written at once. */
 function writeWhole(context: ResponseContext, headers: UpstreamHeaders): BodyReader {
   const { call, planned, options, share } = context;
-  const collector = createByteCollector();
+  const collector = new ByteCollector();
   let over = false;
 
   function fail(error: GatewayError): void {

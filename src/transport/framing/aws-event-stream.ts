@@ -4,7 +4,7 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { createByteCollector } from '../../core/byte-collector.ts';
+import { ByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError, upstreamMessage } from '../../core/errors.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
 import type { UpstreamErrorResponse } from '../../core/platform.ts';
@@ -36,7 +36,7 @@ export interface AwsMessage {
 export function createAwsEventStreamFramer(
   onException?: (response: UpstreamErrorResponse) => GatewayError | undefined,
 ): Framer {
-  const more = createByteCollector();
+  const more = new ByteCollector();
   let pending: Buffer = EMPTY;
   let failure: GatewayError | undefined;
 

@@ -1,6 +1,6 @@
 /** JSON lines: one JSON value a line, which becomes the data of one server-sent event. */
 
-import { createByteCollector } from '../../core/byte-collector.ts';
+import { ByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Framer } from '../../core/sse.ts';
 
@@ -11,7 +11,7 @@ const PREFIX = Buffer.from('data: ');
 const SUFFIX = Buffer.from('\n\n');
 
 export function createJsonLinesFramer(): Framer {
-  const pending = createByteCollector();
+  const pending = new ByteCollector();
 
   function take(last: Buffer): Buffer[] {
     if (pending.size > 0) pending.add(last);

@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { createByteCollector } from '../../core/byte-collector.ts';
+import { ByteCollector } from '../../core/byte-collector.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
@@ -63,7 +63,7 @@ export function createS3Store({
       response.close();
       throw storeError(response.status);
     }
-    const page = createByteCollector();
+    const page = new ByteCollector();
     for await (const chunk of response.body) {
       page.add(chunk);
       if (page.size > MAX_PAGE_BYTES) throw endless(response);
