@@ -3,23 +3,22 @@
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { PageQuery } from '../core/protocol.ts';
+import { createModelNames, type ModelNames, type NamedModels, type NamingOptions } from './model-names.ts';
 
-export interface Catalog {
+export interface Catalog extends ModelNames {
   /** In the order of the configuration. */
   all(): readonly CatalogModel[];
   /** Undefined for an unknown provider. */
   ofProvider(id: string): readonly CatalogModel[] | undefined;
-  /** Finds a model by alias, id or canonical slug, all of which may contain slashes. */
-  find(id: string): CatalogModel | undefined;
   /** Keyset pagination. Throws `invalid_request` for an unknown cursor. */
   page(models: readonly CatalogModel[], page: PageQuery): { models: readonly CatalogModel[]; more: boolean };
 }
 
-/** A later entry with the same id replaces the earlier one at its position. `aliases` map names to ids or slugs. */
-export function createCatalog(
-  entries: readonly { provider: string; models: readonly CatalogModel[] }[],
-  aliases: ReadonlyMap<string, string> = new Map(),
-): Catalog {
+/** A provider without a `type` has the type that its id names. */
+export type CatalogList = Omit<NamedModels, 'type'> & Partial<Pick<NamedModels, 'type'>>;
+
+/** A later entry with the same id replaces the earlier one at its position. */
+export function createCatalog(entries: readonly CatalogList[], naming?: NamingOptions): Catalog {
   const providers = new Map<string, Map<string, CatalogModel>>();
   for (const { provider, models } of entries) {
     const byId = providers.get(provider) ?? new Map<string, CatalogModel>();
@@ -28,15 +27,14 @@ export function createCatalog(
   }
   const lists = withUniqueSlugs(providers);
   const all = Object.freeze([...lists.values()].flat());
-  const byId = new Map(all.map((model) => [model.id, model]));
-  const bySlug = new Map(all.toReversed().map((model) => [model.canonicalSlug, model]));
+  const named = [...lists].map(([provider, models]) => {
+    const { type = provider, unlisted } = entries.find((entry) => entry.provider === provider) ?? {};
+    return { provider, type, models, ...(unlisted && { unlisted }) };
+  });
   return {
     all: () => all,
     ofProvider: (id) => lists.get(id),
-    find(id) {
-      const name = aliases.get(id) ?? id;
-      return byId.get(name) ?? bySlug.get(name);
-    },
+    ...createModelNames(named, naming),
     page,
   };
 }

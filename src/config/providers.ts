@@ -1,11 +1,11 @@
 /** Resolved providers: those in the file, then those enabled by environment variables. */
 
 import type { Json } from '../core/json/json.ts';
+import { nearest } from '../core/nearest.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { Secret } from '../security/secret.ts';
-import { nearest } from './nearest.ts';
 import type { ConfiguredModel, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
 import type { Environment } from './source.ts';

@@ -36,6 +36,8 @@ export interface RoutingConfig {
   models: ReadonlyMap<string, readonly EndpointEntry[]>;
   /** Model names by alias. */
   aliases: ReadonlyMap<string, string>;
+  /** Provider ids: the order in which a model named without a provider is looked for. */
+  bareNames: readonly string[];
   defaultModel?: string;
   sort?: 'price' | 'latency' | 'throughput';
   fallbackModels: readonly string[];
@@ -185,8 +187,11 @@ export interface ReadyProvider {
   apiKeys: Secret[];
   /** Absent means the default address of the type. */
   baseUrl?: string;
-  /** `discover` asks the upstream; a list extends and overrides the catalog; absent selects the default of the type. */
-  models?: 'discover' | ConfiguredModel[];
+  /**
+   * `discover` asks the upstream; `any` passes unknown ids on; a list extends and overrides the catalog; absent selects the
+   * default of the type.
+   */
+  models?: 'discover' | 'any' | ConfiguredModel[];
   /** Added to every request. */
   headers: Record<string, Secret>;
 }

@@ -55,7 +55,7 @@ export const models = Type.Record(
 );
 
 export const aliases = Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }), {
-  description: 'Model names by alias.',
+  description: 'Model names by alias. In an alias * stands for any characters.',
 });
 
 export const defaultModel = Type.String({
@@ -75,6 +75,12 @@ export const routing = Type.Object(
     fallback_models: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
         description: 'Models to try when the one that was asked for fails, for requests that name none.',
+      }),
+    ),
+    bare_names: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description:
+          'Providers in the order in which a model named without a provider is looked for. The others follow: the vendor of the model, then in the order of the file.',
       }),
     ),
     cooldown: Type.Optional(

@@ -1,6 +1,6 @@
 /** Resolved routing settings: configured models, aliases and defaults. */
 
-import { nearest } from './nearest.ts';
+import { nearest } from '../core/nearest.ts';
 import type { EndpointEntry, ProviderConfig, RoutingConfig } from './resolved.ts';
 import { ROUTING_DEFAULTS } from './routing-schema.ts';
 import type { ConfigFile } from './schema.ts';
@@ -9,12 +9,14 @@ import { formatDuration, parseDuration } from './units.ts';
 type Fault = (path: string, message: string) => void;
 
 export function resolveRouting(file: ConfigFile, providers: readonly ProviderConfig[], report: Fault): RoutingConfig {
-  const { sort, fallback_models: fallbackModels, cooldown } = file.routing ?? {};
+  const { sort, fallback_models: fallbackModels, bare_names: bareNames, cooldown } = file.routing ?? {};
   const aliases = new Map(Object.entries(file.aliases ?? {}));
   const providerIds = new Set(providers.map(({ id }) => id));
   for (const [name, target] of aliases) {
     if (aliases.has(target)) report(`aliases.${name}`, `must stand for a model; "${target}" is an alias too`);
   }
+  for (const [index, id] of (bareNames ?? []).entries())
+    checkProvider(id, providerIds, (message) => report(`routing.bare_names[${index}]`, message));
   return {
     models: new Map(
       Object.entries(file.models ?? {}).map(([name, { endpoints }]) => [
@@ -28,6 +30,7 @@ export function resolveRouting(file: ConfigFile, providers: readonly ProviderCon
       ]),
     ),
     aliases,
+    bareNames: bareNames ?? [],
     defaultModel: file.default_model ?? undefined,
     sort: sort ?? undefined,
     fallbackModels: fallbackModels ?? [],
@@ -78,7 +81,12 @@ export function describeRouting({ models, aliases, defaultModel, ...rest }: Rout
     ),
     aliases: Object.fromEntries(aliases),
     default_model: defaultModel,
-    routing: { sort: rest.sort, fallback_models: rest.fallbackModels, cooldown: formatDuration(rest.cooldown) },
+    routing: {
+      sort: rest.sort,
+      fallback_models: rest.fallbackModels,
+      bare_names: rest.bareNames,
+      cooldown: formatDuration(rest.cooldown),
+    },
   };
 }
 

@@ -150,8 +150,9 @@ const provider = Type.Object(
     ),
     base_url: Type.Optional(httpUrl("Address of the upstream, as the vendor's own SDK understands it.")),
     models: Type.Optional(
-      Type.Union([Type.Literal('discover'), Type.Array(modelSchema)], {
-        description: '"discover" asks the upstream for its models; a list adds to the catalog and overrides it.',
+      Type.Union([Type.Literal('discover'), Type.Literal('any'), Type.Array(modelSchema)], {
+        description:
+          '"discover" asks the upstream for its models; "any" passes on ids that are not listed; a list adds to the catalog and overrides it.',
       }),
     ),
     headers: Type.Optional(

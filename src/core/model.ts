@@ -42,6 +42,8 @@ export interface CatalogModel {
   rules: ModelRules;
   /** Video abilities; absent for other models. */
   video?: VideoAbilities;
+  /** True if neither the catalog nor the configuration lists it: its price is unknown. */
+  unlisted?: boolean;
 }
 
 /**

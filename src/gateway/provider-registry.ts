@@ -46,7 +46,7 @@ interface RegistryContext {
   types?: ReadonlyMap<string, ProviderType>;
 }
 
-const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), fallbackModels: [] };
+const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), bareNames: [], fallbackModels: [] };
 
 /** Discovery interval after a success. */
 const REFRESH_INTERVAL_MS = 60 * 60 * 1000;
@@ -91,10 +91,15 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
   }
 
   function rebuild(): void {
-    const entries = [...registered].map(([provider, { models }]) => ({ provider, models }));
+    const entries = [...registered].map(([provider, entry]) => ({
+      provider,
+      type: entry.typeId,
+      models: entry.models,
+      ...(entry.config.models === 'any' && { unlisted: (upstreamId: string) => unlistedModel(entry, upstreamId) }),
+    }));
     const known = new Set(entries.flatMap(({ models }) => models.map(({ id }) => id)));
     const routed = routedModels(routes, registered).filter(({ models: [model] }) => model && !known.has(model.id));
-    catalog = createCatalog([...entries, ...routed], routes.aliases);
+    catalog = createCatalog([...entries, ...routed], routes);
   }
 
   function discover(entry: RegisteredProvider): Promise<void> {
@@ -199,6 +204,12 @@ function routedModels(
 /** A configured model that is not in the list counts as existing. */
 function modelOf({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
   return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog);
+}
+
+/** A model that nobody lists, unless it is listed under another id. */
+function unlistedModel({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
+  const listed = indexOf(models, config.id).get(upstreamId);
+  return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog), unlisted: true };
 }
 
 /** Models of a list by their ids at the upstream and by their own, without the provider; the first one counts. */

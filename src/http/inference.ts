@@ -41,6 +41,7 @@ export async function handleInference(
     state: dispatching.state,
     allows: key.allows,
     isRestricted: isRestricted(key),
+    needsPrices: hasBudget(key),
   });
   const route = decided instanceof Promise ? await decided : decided;
   const [first] = route.candidates;
@@ -74,8 +75,12 @@ export async function handleInference(
 }
 
 /** Keys with limited models or budgets may not send members that let an upstream choose another model. */
-function isRestricted({ settings: { models, budgets = {} } }: Key): boolean {
-  return models !== undefined || Object.keys(budgets).length > 0;
+function isRestricted(key: Key): boolean {
+  return key.settings.models !== undefined || hasBudget(key);
+}
+
+function hasBudget({ settings: { budgets = {} } }: Key): boolean {
+  return Object.keys(budgets).length > 0;
 }
 
 function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: DispatchOutcome): bigint | undefined {

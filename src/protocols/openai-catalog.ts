@@ -24,6 +24,7 @@ export function encodeModel(model: CatalogModel): Json {
     expiration_date: model.expirationDate,
     links: { details: `${LIST}/${model.id}` },
     supported_voices: null,
+    ...(model.unlisted && { unlisted: true }),
   };
 }
 

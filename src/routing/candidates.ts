@@ -32,15 +32,15 @@ export function candidatesFor(
   name: string,
   { rank, call }: CandidateOptions,
 ): readonly EndpointCandidate[] | Promise<readonly EndpointCandidate[]> {
-  const { aliases, models: routes } = models.routes;
-  const resolved = aliases.get(name) ?? name;
+  const { models: routes } = models.routes;
+  const resolved = models.catalog().resolveAlias(name);
   const known = cacheOf(models.catalog());
   const key = `${rank} ${call.operation.name} ${call.protocol.id} ${resolved}`;
 
   function found(model: CatalogModel | undefined): readonly EndpointCandidate[] {
     const id = model?.id ?? resolved;
     const candidates = routedCandidates(models, id, { model, call }).map((candidate) => ({ ...candidate, rank }));
-    cacheOf(models.catalog()).set(key, candidates);
+    if (!model?.unlisted) cacheOf(models.catalog()).set(key, candidates);
     return candidates;
   }
 

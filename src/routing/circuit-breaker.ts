@@ -47,6 +47,8 @@ const MAX_COOLDOWN_MS = 5 * 60_000;
 /** Upper limit of a `retry-after` sent by the upstream. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 const OVERLOAD_STATUSES = [429, 529];
+/** Bounds memory: of more endpoints with failures, the one that failed first is forgotten. */
+const MAX_ENDPOINTS = 10_000;
 
 export function createCircuitBreaker({
   cooldown,
@@ -106,6 +108,8 @@ export function createCircuitBreaker({
           if (state?.type === 'half-open' && !probe) return;
           const next = afterFailure(state, error);
           states.set(id, next);
+          const [oldest] = states.size > MAX_ENDPOINTS ? states.keys() : [];
+          if (oldest !== undefined) states.delete(oldest);
           if (next.type === 'open' && state?.type !== 'open') onCooldown?.(id);
         },
         abandoned() {

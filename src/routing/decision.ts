@@ -42,6 +42,8 @@ export interface DecisionOptions {
   allows(model: string): boolean;
   /** True if the key is restricted to models or has a budget: fields that let an upstream choose a model are refused. */
   isRestricted?: boolean;
+  /** True if the key has a budget: models of unknown price are refused. */
+  needsPrices?: boolean;
 }
 
 /** Throws and rejects with `model_not_found`, `permission_denied`, and `invalid_request` for an invalid policy. */
@@ -72,7 +74,10 @@ function readRequest(call: InferenceCall, requested: string, { models }: Decisio
   const slugs = createProviderSlugs(models.slugs);
   const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
   const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
-  const isKnown = (name: string): boolean => models.catalog().find(name) !== undefined;
+  const isKnown = (name: string): boolean => {
+    const found = models.catalog().find(name);
+    return found !== undefined && !found.unlisted;
+  };
   const choice = isAuto(requested) && !isKnown(requested) ? readAutoChoice(body?.model_routing_config) : undefined;
   const [first, ...rest] = choice ? [...choice.models, ...(asked.fallbackModels ?? [])] : [requested];
   const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
@@ -93,6 +98,10 @@ function decideAmong(
   const model = own[0]?.model ?? name;
   if (!options.allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
+  }
+  if (options.needsPrices && own.some(hasUnknownPrice)) {
+    const message = `The price of "${model}" is unknown, because nothing lists it: keys with a budget may not use it.`;
+    throw new GatewayError('permission_denied', message, { param: 'model' });
   }
   if (options.isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
   if (!policy.fallbackModels?.length) return decide(own, request, options);
@@ -164,7 +173,7 @@ function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): Routin
 async function fallbackCandidates(
   call: InferenceCall,
   named: string[] | undefined,
-  { policy, models, allows }: DecisionOptions & { policy: RoutingPolicy },
+  { policy, models, allows, needsPrices = false }: DecisionOptions & { policy: RoutingPolicy },
 ): Promise<EndpointCandidate[]> {
   const { fallbackModels = [], allowFallbacks } = policy;
   if (call.operation.name === 'embed') {
@@ -177,8 +186,10 @@ async function fallbackCandidates(
     try {
       const found = await candidatesFor(models, name, { rank: index + 1, call });
       if (candidates.some((candidate) => candidate.model === found[0]?.model)) continue;
+      const isAllowed = (candidate: EndpointCandidate) =>
+        allows(candidate.model) && !(needsPrices && hasUnknownPrice(candidate));
       const unusable = 'this key may not use the model';
-      candidates.push(...found.map((candidate) => (allows(candidate.model) ? candidate : { ...candidate, unusable })));
+      candidates.push(...found.map((candidate) => (isAllowed(candidate) ? candidate : { ...candidate, unusable })));
     } catch (error) {
       if (named && error instanceof GatewayError)
         throw new GatewayError(error.code, error.message, { param: 'models' });
@@ -187,6 +198,10 @@ async function fallbackCandidates(
     }
   }
   return candidates;
+}
+
+function hasUnknownPrice({ endpoint }: EndpointCandidate): boolean {
+  return endpoint?.model.unlisted === true;
 }
 
 function incomparable(): GatewayError {

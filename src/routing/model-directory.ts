@@ -38,7 +38,10 @@ export interface RoutedEndpoint {
 /** Configured model names, aliases and routing defaults. */
 export interface ConfiguredModels {
   models: ReadonlyMap<string, readonly RoutedEndpoint[]>;
+  /** Names, which may be globs, by what they stand for. */
   aliases: ReadonlyMap<string, string>;
+  /** Order of the providers for names without a provider. */
+  bareNames: readonly string[];
   defaultModel?: string;
   sort?: SortKey;
   fallbackModels: readonly string[];
@@ -60,28 +63,29 @@ export function findModel(models: ModelDirectory, name: string): CatalogModel | 
 
 async function discoverModel(models: ModelDirectory, name: string): Promise<CatalogModel> {
   const slash = name.indexOf('/');
-  if (slash <= 0 || slash === name.length - 1) {
-    throw new GatewayError('model_not_found', `The model "${name}" is not of the form <provider>/<model_id>.`, {
-      param: 'model',
-    });
-  }
-  const active = models.providers.get(name.slice(0, slash));
+  const active = slash > 0 ? models.providers.get(name.slice(0, slash)) : undefined;
   await active?.discoverModels?.();
   const learned = models.catalog().find(name);
   if (learned) return learned;
-  if (active) {
-    throw new GatewayError(
-      'model_not_found',
-      `The provider "${active.provider.id}" has no model "${name.slice(slash + 1)}".`,
-      { param: 'model' },
-    );
+  const similar = models.catalog().similar(name);
+  const hint = similar.length > 0 ? ` Similar are: ${similar.join(', ')}.` : '';
+  throw new GatewayError('model_not_found', `${absenceOf(models, name, { slash, active })}${hint}`, { param: 'model' });
+}
+
+function absenceOf(
+  models: ModelDirectory,
+  name: string,
+  { slash, active }: { slash: number; active: ActiveProvider | undefined },
+): string {
+  if (slash <= 0)
+    return `There is no model "${name}"; a model is named <provider>/<model id>, as GET /v1/models lists it.`;
+  if (!active) {
+    const ready = [...models.providers.keys()].join(', ');
+    return `There is no provider "${name.slice(0, slash)}"; configured are: ${ready}.`;
   }
-  const ready = [...models.providers.keys()].join(', ');
-  throw new GatewayError(
-    'model_not_found',
-    `There is no provider "${name.slice(0, slash)}"; configured are: ${ready}.`,
-    { param: 'model' },
-  );
+  const { id } = active.provider;
+  const advice = `providers.${id}.models: any in the configuration passes on ids that are not listed.`;
+  return `The provider "${id}" has no model "${name.slice(slash + 1)}"; ${advice}`;
 }
 
 /**

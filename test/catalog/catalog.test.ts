@@ -36,7 +36,7 @@ test('models are found by ids of any number of slashes and by slugs', () => {
   assert.equal(catalog.find('two/accounts/x/models/y:free'), two[0]);
   assert.equal(catalog.find('two/alias'), two[1]);
   assert.equal(catalog.find('two/alias-2026-01-01'), two[1]);
-  for (const id of ['two', 'two/', 'alias', 'one/z', '', '__proto__']) assert.equal(catalog.find(id), undefined, id);
+  for (const id of ['two', 'two/', 'one/z', '', '__proto__']) assert.equal(catalog.find(id), undefined, id);
 });
 
 test('a slug that is also an id is that model', () => {

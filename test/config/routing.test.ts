@@ -49,7 +49,13 @@ group('routing', () => {
   test('has defaults', () => {
     const { models, aliases, ...rest } = load('').routing;
     assert.deepEqual([models.size, aliases.size], [0, 0]);
-    assert.deepEqual(rest, { defaultModel: undefined, sort: undefined, fallbackModels: [], cooldown: 10_000 });
+    assert.deepEqual(rest, {
+      bareNames: [],
+      defaultModel: undefined,
+      sort: undefined,
+      fallbackModels: [],
+      cooldown: 10_000,
+    });
   });
 
   const FAULTS: [string, RegExp][] = [
@@ -60,6 +66,7 @@ group('routing', () => {
     ['models: { a/b: { endpoints: [{ provider: sandbox, model: echo, weight: 0 }] } }', /greater than 0/],
     ['aliases: { a: b, b: c }', /aliases\.a: must stand for a model; "b" is an alias too/],
     ['routing: { sort: best }', /must be one of "price", "latency", "throughput"/],
+    ['routing: { bare_names: [sandbax] }', /routing\.bare_names\[0\]: .*did you mean sandbox\?/],
     ['routing: { cooldown: soon }', /must be a duration/],
   ];
   for (const [yaml, message] of FAULTS) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isLoopback, localUrl } from '../../src/config/host.ts';
-import { nearest } from '../../src/config/nearest.ts';
 import { formatDuration, formatSize, parseDuration, parseMoment, parseSize } from '../../src/config/units.ts';
+import { nearest } from '../../src/core/nearest.ts';
 
 describe('durations and sizes', () => {
   test('are read', () => {

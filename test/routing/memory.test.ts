@@ -33,6 +33,13 @@ describe('circuit breaker', () => {
     return { health, pass, fail };
   }
 
+  test('of more than 10,000 endpoints with failures, the first is forgotten', () => {
+    const { health } = rig();
+    for (let index = 0; index <= 10_000; index++) health.begin(`e${index}`).failed(failure(429));
+    assert.equal(health.cooldown('e0'), undefined);
+    assert.notEqual(health.cooldown('e1'), undefined);
+  });
+
   test('a rate limit starts a cooldown at once, for its retry-after or the configured time', () => {
     for (const status of [429, 529]) {
       const { health, pass, fail } = rig();

@@ -5,14 +5,14 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   let best: string | undefined;
   let fewest = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
-    const edits = distance(name.toLowerCase(), candidate.toLowerCase());
+    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (edits < fewest) [best, fewest] = [candidate, edits];
   }
   return best;
 }
 
 /** Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours. */
-function distance(from: string, to: string): number {
+export function editDistance(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {
