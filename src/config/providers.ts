@@ -11,7 +11,10 @@ import type { ModelSettings, ProviderEntry } from './schema.ts';
 import type { Environment } from './source.ts';
 
 /** The part of a provider type that the configuration needs. */
-export type KnownProvider = Pick<ProviderType, 'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl'>;
+export type KnownProvider = Pick<
+  ProviderType,
+  'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl' | 'protocols' | 'choosesProtocols'
+>;
 
 export type KnownProviders = ReadonlyMap<string, KnownProvider>;
 
@@ -72,15 +75,25 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   if (!entry.base_url && type.baseUrl === undefined && !type.builtIn) {
     report(path, 'needs base_url, e.g. http://127.0.0.1:8000/v1');
   }
+  const protocols = entry.protocols ?? undefined;
+  if (protocols) checkProtocols(protocols, type, (message) => report(`${path}.protocols`, message));
   return {
     state: 'ready',
     id,
     type: type.id,
     apiKeys,
     baseUrl: entry.base_url && withoutEnd(entry.base_url, '/'),
+    ...(protocols && { protocols }),
     models: Array.isArray(entry.models) ? entry.models.map(resolveModel) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };
+}
+
+function checkProtocols(given: string[], type: KnownProvider, report: (message: string) => void): void {
+  const { id, protocols, choosesProtocols } = type;
+  if (!choosesProtocols) report(`may not be set: the type ${id} speaks ${protocols.join(', ') || 'no protocol'}`);
+  else if (given.some((protocol) => !protocols.includes(protocol)))
+    report(`must be a list of ${protocols.join(' and ')}`);
 }
 
 function typeProblem(id: string, type: string | undefined, allowed: string[]): string {

@@ -187,6 +187,8 @@ export interface ReadyProvider {
   apiKeys: Secret[];
   /** Absent means the default address of the type. */
   baseUrl?: string;
+  /** Protocols that its server speaks; absent means those of the type. */
+  protocols?: string[];
   /**
    * `discover` asks the upstream; `any` passes unknown ids on; a list extends and overrides the catalog; absent selects the
    * default of the type.

@@ -149,6 +149,14 @@ const provider = Type.Object(
       }),
     ),
     base_url: Type.Optional(httpUrl("Address of the upstream, as the vendor's own SDK understands it.")),
+    protocols: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          'Protocols that an openai-compatible server speaks, in order of preference: chat, responses. Absent means chat.',
+      }),
+    ),
     models: Type.Optional(
       Type.Union([Type.Literal('discover'), Type.Literal('any'), Type.Array(modelSchema)], {
         description:

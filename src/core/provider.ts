@@ -39,6 +39,8 @@ export interface Dialect {
    * `rules` are the rules of the model over those of the provider.
    */
   adapt?(body: Json, rules: ModelRules): Adaptation;
+  /** Adjusts a body that the gateway wrote, in place; a client's body of this protocol is not touched. */
+  adaptTranslated?(body: Json, rules: ModelRules): Adaptation;
   /** The provider supports the token count of the protocol. */
   readonly countsTokens?: boolean;
 }
@@ -62,6 +64,8 @@ export interface ProviderType {
   readonly environment: readonly string[];
   /** Usable without a key. */
   readonly keyless: boolean;
+  /** The configuration says which of `protocols` a server speaks; by default the first one. */
+  readonly choosesProtocols?: boolean;
   /** Runs inside the gateway: enabled by default, without a base URL. */
   readonly builtIn?: boolean;
   /** Default base URL; absent if each installation has its own. */
@@ -83,6 +87,8 @@ export interface ProviderSettings {
   id: string;
   /** As in the vendor's own SDK: with `/v1` for chat completions, without a version for messages and generate content. */
   baseUrl?: string;
+  /** Ids of the protocols that the server speaks, in order of preference; for a type that leaves them to the configuration. */
+  protocols?: readonly string[];
 }
 
 export interface LocalRequest {

@@ -1,4 +1,4 @@
-/** Any other server of chat completions or videos, with only the changes that every such server accepts. */
+/** Any other server of chat completions, Responses or videos, with only the changes that every such server accepts. */
 
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
@@ -12,5 +12,7 @@ export const openaiCompatible = chatServer({
   keyless: true,
   rules: { tokenField: 'max_tokens', systemRole: 'system' },
   adapt: dialect(applyRules),
+  responses: { rules: { systemRole: 'system', customTools: false } },
+  choosesProtocols: true,
   video: openaiVideos,
 });

@@ -47,7 +47,7 @@ export function providerType(description: Description): ProviderType {
       const url = baseUrl(settings, description);
       return {
         id: settings.id,
-        speaks: (model) => (protocolsOf ? ordered(dialects, protocolsOf(model)) : dialects),
+        speaks: (model) => ordered(dialects, spokenFor(model, settings, description)),
         environment: about.environment,
         platform: platform?.({ baseUrl: url }) ?? headerPlatform(url, description),
         ...(family && { family }),
@@ -63,6 +63,18 @@ function headerPlatform(baseUrl: string, { credential, keyPair, headers, chatBas
   return createHeaderPlatform({ baseUrl, videoBaseUrl, credential, keyPair, headers });
 }
 
+/** Protocols for a model: those of its rules, as far as the provider speaks them; else all that it speaks. */
+function spokenFor(
+  model: CatalogModel,
+  settings: ProviderSettings,
+  { dialects, protocolsOf, choosesProtocols = false }: Description,
+): readonly string[] {
+  const own = dialects.map(({ protocol }) => protocol);
+  const spoken = protocolsOf?.(model) ?? settings.protocols ?? (choosesProtocols ? own.slice(0, 1) : own);
+  const served = model.rules.protocols?.filter((protocol) => spoken.includes(protocol)) ?? [];
+  return served.length > 0 ? served : spoken;
+}
+
 function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Dialect[] {
   return protocols.flatMap((id) => dialects.find(({ protocol }) => protocol === id) ?? []);
 }
@@ -72,6 +84,8 @@ type ChatDescription = Omit<Description, 'dialects' | 'credential' | 'modelsPath
     modelsPath?: string | null;
     /** It speaks the Responses protocol too. */
     responses?: true | Omit<Dialect, 'protocol'>;
+    /** It is spoken to in the Responses protocol, unless the client speaks chat completions. */
+    prefersResponses?: true;
   };
 
 /** Server of chat completions with a bearer key and a model list; `modelsPath: null` for one without a list. */
@@ -80,14 +94,14 @@ export function chatServer({
   rules,
   adapt,
   responses,
+  prefersResponses,
   ...description
 }: ChatDescription): ProviderType {
+  const chat: Dialect = { protocol: 'chat', rules, adapt };
+  const own: Dialect[] = responses ? [{ protocol: 'responses', rules, ...(responses !== true && responses) }] : [];
   return providerType({
     ...description,
-    dialects: [
-      { protocol: 'chat', rules, adapt },
-      ...(responses ? [{ protocol: 'responses', ...(responses !== true && responses) }] : []),
-    ],
+    dialects: prefersResponses ? [...own, chat] : [chat, ...own],
     ...(modelsPath !== null && { modelsPath }),
   });
 }

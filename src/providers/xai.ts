@@ -1,6 +1,6 @@
-/** xAI. Its models refuse penalties and stop sequences. */
+/** xAI. Its models refuse penalties and stop sequences, and its Responses some members of OpenAI's. */
 
-import { reasoningAsEffort } from './dialect/fields.ts';
+import { reasoningAsEffort, renamed, without } from './dialect/fields.ts';
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
@@ -13,7 +13,11 @@ export const xai = chatServer({
   billsReportedCost: true,
   baseUrl: 'https://api.x.ai/v1',
   catalog: 'xai',
-  responses: true,
+  responses: {
+    rules: { systemRole: 'system', penalties: false, stop: false, customTools: false },
+    adaptTranslated: dialect(renamed('safety_identifier', 'user'), without('metadata', 'service_tier')),
+  },
+  prefersResponses: true,
   rules: { systemRole: 'system', penalties: false, stop: false },
   adapt: dialect(reasoningAsEffort, applyRules),
   video: grokImagine,

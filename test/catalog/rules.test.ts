@@ -89,11 +89,35 @@ test('google, deepseek', () => {
 });
 
 test('models of other endpoints are not reachable', () => {
-  for (const id of ['gpt-5-pro', 'gpt-5.1-codex-max', 'whisper-1', 'gpt-realtime-2', 'sora-2', 'gpt-4o-transcribe']) {
+  for (const id of ['computer-use-preview', 'whisper-1', 'gpt-realtime-2', 'sora-2', 'gpt-4o-transcribe']) {
     assert.equal(isReachable('openai', id), false, id);
   }
-  for (const id of ['gpt-5', 'gpt-audio', 'gpt-4o-mini', 'o4-mini']) assert.equal(isReachable('openai', id), true, id);
+  for (const id of ['gpt-5', 'gpt-5-pro', 'gpt-audio', 'gpt-4o-mini', 'o4-mini'])
+    assert.equal(isReachable('openai', id), true, id);
   assert.equal(isReachable('openrouter', 'openai/gpt-5-pro'), true);
+});
+
+test('models that only Responses has, and those that call tools only there while they reason', () => {
+  const only = ['gpt-5-codex', 'gpt-5.1-codex-max', 'gpt-5.3-codex', 'gpt-5-pro', 'gpt-5.5-pro-2026-04-23', 'o3-pro'];
+  for (const id of [...only, 'o4-mini-deep-research']) {
+    const { protocols, reasoning } = rulesFor('openai', id);
+    assert.deepEqual([protocols, reasoning], [['responses'], 'effort'], id);
+  }
+  assert.deepEqual(rulesFor('openai', 'gpt-5.6-sol').protocols, ['responses', 'chat']);
+  for (const id of ['gpt-5', 'gpt-5.4', 'gpt-6-sol', 'o3'])
+    assert.equal(rulesFor('openai', id).protocols, undefined, id);
+  assert.deepEqual(rulesFor('xai', 'grok-4.20-multi-agent-0309').protocols, ['responses']);
+  assert.equal(rulesFor('openrouter', 'openai/gpt-5-pro').protocols, undefined);
+});
+
+test('phases since GPT-5.3 Codex', () => {
+  for (const [id, phases] of [
+    ['gpt-5.3-codex', true],
+    ['gpt-5.4-nano', true],
+    ['gpt-6-sol', true],
+    ['gpt-5.2', undefined],
+  ] as const)
+    assert.equal(rulesFor('openai', id).phases, phases, id);
 });
 
 test('a server that reads documents for its models accepts them, and the model is listed as it is', () => {

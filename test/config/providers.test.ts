@@ -95,6 +95,13 @@ describe('in a file', () => {
     assert.equal(JSON.stringify(provider.headers), '{"x-team":"red-…"}');
   });
 
+  test('a server of the generic type says which protocols it speaks', () => {
+    const text =
+      'providers: { mine: { type: openai-compatible, base_url: "http://h/v1", protocols: [responses, chat] } }';
+    assert.deepEqual(ready('mine', text).protocols, ['responses', 'chat']);
+    assert.equal(ready('mine', text.replace(', protocols: [responses, chat]', '')).protocols, undefined);
+  });
+
   test('models say what the operator knows of them', () => {
     const provider = ready(
       'ollama',
@@ -145,6 +152,14 @@ const REFUSED: { text: string; faults: string[] }[] = [
   {
     text: 'providers:\n  local: { type: openai-compatible }',
     faults: ['2: providers.local: needs base_url, e.g. http://127.0.0.1:8000/v1'],
+  },
+  {
+    text: 'providers:\n  local: { type: openai-compatible, base_url: "http://h/v1", protocols: [messages] }',
+    faults: ['2: providers.local.protocols: must be a list of chat and responses'],
+  },
+  {
+    text: 'providers:\n  ollama: { protocols: [responses] }',
+    faults: ['2: providers.ollama.protocols: may not be set: the type ollama speaks chat, responses'],
   },
   {
     text: 'providers:\n  Big: {}',

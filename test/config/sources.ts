@@ -8,11 +8,29 @@ import type { Environment } from '../../src/config/source.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 
 const types: KnownProvider[] = [
-  { id: 'openai', environment: ['OPENAI_API_KEY'], keyless: false, baseUrl: 'https://openai.test/v1' },
-  { id: 'google', environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], keyless: false, baseUrl: 'https://google.test' },
-  { id: 'ollama', environment: [], keyless: true, baseUrl: 'http://localhost:11434/v1' },
-  { id: 'openai-compatible', environment: [], keyless: true },
-  { id: 'sandbox', environment: [], keyless: true, builtIn: true },
+  {
+    id: 'openai',
+    environment: ['OPENAI_API_KEY'],
+    keyless: false,
+    baseUrl: 'https://openai.test/v1',
+    protocols: ['chat', 'responses'],
+  },
+  {
+    id: 'google',
+    environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    keyless: false,
+    baseUrl: 'https://google.test',
+    protocols: ['generate'],
+  },
+  {
+    id: 'ollama',
+    environment: [],
+    keyless: true,
+    baseUrl: 'http://localhost:11434/v1',
+    protocols: ['chat', 'responses'],
+  },
+  { id: 'openai-compatible', environment: [], keyless: true, protocols: ['chat', 'responses'], choosesProtocols: true },
+  { id: 'sandbox', environment: [], keyless: true, builtIn: true, protocols: ['chat'] },
 ];
 
 export const FILE = '/etc/polygate.yaml';

@@ -52,6 +52,11 @@ before(async () => {
 providers:
   one: { type: open-responses, base_url: "${one.url}/v1", api_key: upstream-key, models: ${JSON.stringify(models)} }
   two: { type: open-responses, base_url: "${two.url}/v1", models: ${JSON.stringify(models)} }
+  openai: { type: openai, base_url: "${one.url}/v1", api_key: k }
+  xai: { type: xai, base_url: "${one.url}/v1", api_key: k }
+  groq: { type: groq, base_url: "${one.url}/v1", api_key: k, models: [{ id: m }, { id: r, rules: { protocols: [responses] } }] }
+  both: { type: openai-compatible, base_url: "${one.url}/v1", protocols: [responses, chat], models: [{ id: m }] }
+  plain: { type: openai-compatible, base_url: "${one.url}/v1", models: [{ id: m }] }
 models: ${JSON.stringify(Object.fromEntries(houses))}
 `);
 });
@@ -199,6 +204,54 @@ for (const client of CLIENTS) {
     });
   });
 }
+
+describe('which protocol a provider is spoken to in', () => {
+  /** By model: the path that each client's request takes. */
+  const PATHS_BY_CLIENT: Record<string, Partial<Record<ProtocolId | 'responses', string>>> = {
+    'openai/gpt-5.3-codex': { chat: '/responses', messages: '/responses', generate: '/responses' },
+    'openai/gpt-5.6': { chat: '/chat/completions', messages: '/responses', responses: '/responses' },
+    'openai/gpt-5.4': { chat: '/chat/completions', messages: '/chat/completions', responses: '/responses' },
+    'xai/grok-4.6': { chat: '/chat/completions', messages: '/responses', generate: '/responses' },
+    'xai/grok-4.20-multi-agent-0309': { chat: '/responses', messages: '/responses' },
+    'groq/m': { messages: '/chat/completions', responses: '/responses' },
+    'groq/r': { chat: '/responses', messages: '/responses' },
+    'both/m': { chat: '/chat/completions', messages: '/responses', responses: '/responses' },
+    'plain/m': { chat: '/chat/completions', messages: '/chat/completions' },
+  };
+
+  for (const [model, paths] of Object.entries(PATHS_BY_CLIENT)) {
+    test(model, async () => {
+      for (const [client, path] of Object.entries(paths)) {
+        one.calls.length = 0;
+        if (client === 'responses') await post(`${gateway.url}/v1/responses`, { model, input: 'Hi' }, HEADERS.chat);
+        else await asking(client as ProtocolId, model);
+        assert.equal(one.calls[0]?.path, `/v1${path}`, client);
+      }
+    });
+  }
+
+  test('xAI gets no member that it refuses', async () => {
+    const account = { user: 'someone', metadata: { k: 'v' }, service_tier: 'flex', stop: 'x' };
+    const body = { model: 'xai/grok-4.20-multi-agent-0309', messages: [{ role: 'user', content: 'Hi' }], ...account };
+    const response = await post(gateway.url + PATHS.chat(), body, HEADERS.chat);
+    const sent = one.calls[0]?.body;
+    assert.deepEqual(
+      [sent.user, sent.safety_identifier, sent.metadata, sent.service_tier],
+      ['someone', undefined, undefined, undefined],
+    );
+    assert.equal(response.headers.get('x-polygate-dropped'), 'stop, metadata, service_tier');
+  });
+});
+
+test('OpenAI counts tokens itself, for a client of messages too', async () => {
+  answer = (_call, response) => answerJson(response, { object: 'response.input_tokens', input_tokens: 44 });
+  const body = { model: 'openai/gpt-5.3-codex', system: 'Be brief.', messages: [{ role: 'user', content: 'Hi' }] };
+  const response = await post(`${gateway.url}${PATHS.messages()}/count_tokens`, body, HEADERS.messages);
+  assert.deepEqual(await response.json(), { input_tokens: 44 });
+  const { path, body: sent } = one.calls[0] ?? {};
+  assert.equal(path, '/v1/responses/input_tokens');
+  assert.deepEqual(Object.keys(sent).sort(), ['input', 'instructions', 'model', 'reasoning']);
+});
 
 test('tokens are estimated where the server cannot count', async () => {
   const body = { model: 'one/m-2026', messages: [{ role: 'user', content: 'Hi' }] };

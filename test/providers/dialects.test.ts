@@ -34,7 +34,7 @@ function providerOf(type: string): Provider {
 }
 
 function adapt(provider: Provider, body: Json, rules: ModelRules = {}): Adaptation {
-  const [dialect] = provider.speaks(ANY_MODEL);
+  const dialect = provider.speaks(ANY_MODEL).find(({ protocol }) => protocol === 'chat');
   return dialect?.adapt?.(body, { ...dialect.rules, ...rules }) ?? { changed: false, dropped: [] };
 }
 

@@ -39,7 +39,8 @@ export async function planTranslation(
   function encode(asked: ChatRequest): EncodedRequest {
     const encoded = wire.encodeRequest(asked, target);
     addOptions(encoded.body, endpoint);
-    const adapted = endpoint.dialect.adapt?.(encoded.body, target.rules);
+    const { dialect } = endpoint;
+    const adapted = (dialect.adaptTranslated ?? dialect.adapt)?.(encoded.body, target.rules);
     if (limit) keepWithin(encoded.body, limit, { operation: wire, rules: target.rules });
     const body = counts ? counting?.countBody(encoded.body, target) : encoded.body;
     return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
