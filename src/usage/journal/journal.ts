@@ -16,6 +16,7 @@ import {
   writeHeader,
   writeRecord,
 } from './format.ts';
+import { writeMarker } from './marker.ts';
 import { createSegmentPool, type SegmentFile } from './segments.ts';
 
 export interface JournalOptions {
@@ -220,6 +221,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   }
 
   function finish(group: Group<Entry>): void {
+    if (offset === HEADER_BYTES) writeMarker(disk, folder, { journal: id, sequence });
     offset += group.end - HEADER_BYTES;
     durable = { segment: sequence, offset };
     writing = undefined;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { listSegmentNames, readSegmentFile } from './disk.ts';
 import { HEADER_BYTES, type Position, RECORD_KINDS, readHeader, type SegmentHeader, scanSegment } from './format.ts';
 import { newJournalId } from './journal.ts';
+import { readMarker } from './marker.ts';
 
 interface FoundSegment extends SegmentHeader {
   name: string;
@@ -19,6 +20,8 @@ export interface JournalSurvey {
   blank: string[];
   /** Used segments in their order. */
   segments: FoundSegment[];
+  /** Number of the last segment that was written, whether or not it is there; 0 if unknown. */
+  lastWritten: number;
   /** Names of segments of another journal. */
   foreign: string[];
 }
@@ -31,14 +34,16 @@ export function surveyJournal(folder: string, minSegmentBytes: number): JournalS
     return header ? [{ ...header, name }] : [];
   });
   const newest = found.toSorted((one, other) => other.sequence - one.sequence)[0];
-  const id = newest?.journal ?? newJournalId();
+  const marker = readMarker(folder);
+  const id = newest?.journal ?? marker?.journal ?? newJournalId();
   const segments = found
     .filter(({ journal }) => journal === id)
     .toSorted((one, other) => one.sequence - other.sequence);
   const foreign = found.filter(({ journal }) => journal !== id).map(({ name }) => name);
   const used = new Set(found.map(({ name }) => name));
   const blank = names.filter((name) => !used.has(name) && statSync(join(folder, name)).size >= minSegmentBytes);
-  return { folder, id, names, blank, segments, foreign };
+  const lastWritten = marker?.journal === id ? marker.sequence : 0;
+  return { folder, id, names, blank, segments, foreign, lastWritten };
 }
 
 function headerOf(path: string): SegmentHeader | undefined {
@@ -78,13 +83,13 @@ export interface Replay {
 
 /** Reads all records that are needed: begins from the oldest segment on, ends after the stored position. */
 export async function replayJournal(
-  { folder, segments }: JournalSurvey,
+  { folder, segments, lastWritten }: JournalSurvey,
   stored: StoredPosition | undefined,
   { onEnd, onLoss }: ReplayHandler,
 ): Promise<Replay> {
-  const first = stored?.oldest ?? segments[0]?.sequence ?? 1;
+  const first = stored?.oldest ?? segments[0]?.sequence ?? Math.max(1, lastWritten);
   const needed = segments.filter(({ sequence }) => sequence >= first);
-  const last = Math.max(needed.at(-1)?.sequence ?? first - 1, stored?.segment ?? 0);
+  const last = Math.max(needed.at(-1)?.sequence ?? first - 1, stored?.segment ?? 0, lastWritten);
   const present = new Map(needed.map((segment) => [segment.sequence, segment]));
   const missing: number[] = [];
   const open: Replay['open'] = new Map();

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFailingWrites } from '../failing-writes.ts';
+import { createFaultyWrites } from '../faulty-writes.ts';
 import { atLeast, atMost, exactly, type Figure, noted, notRun } from '../figures.ts';
 import { ask, startGateway } from '../gateway.ts';
 import { prefixed } from '../ledgers.ts';
@@ -35,7 +35,7 @@ const MISSING = 'strace is not installed or may not attach';
 async function fullAtCommit(stage: Stage): Promise<Figure[]> {
   const folder = stage.folder();
   const paths = FILES.map((name) => join(folder, 'data', `${name}-wal`));
-  const faults = createFailingWrites(stage, { paths, error: 'ENOSPC' });
+  const faults = createFaultyWrites(stage, { paths, fault: 'error=ENOSPC' });
   if (!faults) return [notRun('full at a COMMIT', MISSING)];
   const rig = { name: 'full at a COMMIT', folder };
   return [
@@ -47,7 +47,7 @@ async function fullAtCommit(stage: Stage): Promise<Figure[]> {
 async function readOnlyFolder(stage: Stage): Promise<Figure[]> {
   const folder = stage.folder();
   const paths = FILES.flatMap((name) => ['', '-wal', '-shm'].map((end) => join(folder, 'data', name + end)));
-  const faults = createFailingWrites(stage, { paths: [...paths, join(folder, 'data')], error: 'EROFS' });
+  const faults = createFaultyWrites(stage, { paths: [...paths, join(folder, 'data')], fault: 'error=EROFS' });
   if (!faults) return [notRun('read-only folder', MISSING)];
   const rig = { name: 'read-only folder', folder };
   return [
@@ -60,7 +60,7 @@ async function readOnlyFolder(stage: Stage): Promise<Figure[]> {
 async function fullAtCheckpoint(stage: Stage): Promise<Figure[]> {
   const folder = stage.folder();
   const data = join(folder, 'data');
-  const faults = createFailingWrites(stage, { paths: FILES.map((name) => join(data, name)), error: 'ENOSPC' });
+  const faults = createFaultyWrites(stage, { paths: FILES.map((name) => join(data, name)), fault: 'error=ENOSPC' });
   if (!faults) return [notRun('full at a checkpoint', MISSING)];
   const gateway = await startGateway(stage, { folder });
   const ids: string[] = [];

@@ -4,6 +4,7 @@ import type { Scenario } from '../stage.ts';
 import { brokenStore } from './broken-store.ts';
 import { clockJumps } from './clock-jumps.ts';
 import { commitRate } from './commit-rate.ts';
+import { damagedJournal } from './damaged-journal.ts';
 import { deadHost, storm } from './dead-host.ts';
 import { failingDisk } from './failing-disk.ts';
 import { faultyReceivers } from './faulty-receivers.ts';
@@ -38,6 +39,7 @@ export const scenarios: readonly Scenario[] = [
   killedDatabase,
   clockJumps,
   failingDisk,
+  damagedJournal,
   frozenRequests,
   fewFiles,
   smallHeap,

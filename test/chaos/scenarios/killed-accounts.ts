@@ -3,11 +3,12 @@
 import { startChats } from '../chat-upstream.ts';
 import { atLeast, atMost, noted } from '../figures.ts';
 import { ask, freePort, startGateway } from '../gateway.ts';
+import { unstored } from '../journals.ts';
 import { usageFigures } from '../ledgers.ts';
 import { between, pause, type Scenario, type Stage } from '../stage.ts';
 import { openData } from '../store.ts';
 
-const KILLS = 8;
+const KILLS = 12;
 const CLIENTS = 24;
 const INPUT = 7;
 const OUTPUT = 11;
@@ -17,17 +18,22 @@ export const killedAccounts: Scenario = {
   title: 'Kill -9 while usage is recorded',
   how:
     `${CLIENTS} clients send requests without a pause, half of them streamed, and the gateway is killed ${KILLS} times. The upstream charges ${INPUT} input and ${OUTPUT} output tokens for every answer and remembers them. ` +
-    'Each answer that it served has one record. A request that a kill interrupted is recorded as interrupted, with an estimate, also if the kill came between the note and the request.',
+    'Usage is strict, and the journal is read after each kill. Each answer that the upstream served has one record. A request that a kill interrupted is recorded as interrupted, with an estimate, also if the kill came between the note and the request.',
   async run(stage) {
     const upstream = await startChats(stage, { input: INPUT, output: OUTPUT });
     const folder = stage.folder();
     const port = await freePort();
     const start = () => startGateway(stage, { folder, port, yaml: upstream.yaml });
     const clients = load(stage, `http://127.0.0.1:${port}/v1/chat/completions`);
+    const held = { ended: 0, open: 0, kills: 0 };
     for (let kill = 1; kill <= KILLS; kill++) {
       const gateway = await start();
       await pause(between(600, 1800));
       await gateway.kill();
+      const { ended, open } = await unstored(folder);
+      held.ended += ended;
+      held.open += open;
+      held.kills += Number(ended > 0);
       stage.say(`kill ${kill} of ${KILLS}, ${clients.whole.size} answers`);
     }
     const last = await start();
@@ -41,6 +47,9 @@ export const killedAccounts: Scenario = {
     await store.close();
     return [
       atLeast('answers that the upstream served', upstream.served.size, 500),
+      atLeast('kills at which only the journal held records', held.kills, KILLS / 2),
+      noted('records that only the journal held', held.ended),
+      noted('requests that had begun and not ended', held.open),
       noted('requests interrupted by kills', interrupted),
       ...figures,
       atMost('records of requests that were never served', unserved, KILLS * CLIENTS),

@@ -9,8 +9,8 @@ export interface BreakableDisk extends JournalDisk {
   held: boolean;
   /** The next write is cut off after so many bytes, and its end never reported: the process died. */
   cut?: number;
-  /** Called with the fd and the length of each write. */
-  onWrite?: (length: number) => void;
+  /** Called with the place of each write in its file. */
+  onWrite?: (span: { at: number; length: number }) => void;
   letThrough(): void;
   /** The process dies: no call begins any more. Resolves once those that run have ended. */
   die(): Promise<void>;
@@ -47,7 +47,7 @@ export function breakableDisk(): BreakableDisk {
       for (const go of held) go();
     },
     write(fd, bytes, span, onWritten) {
-      disk.onWrite?.(span.length);
+      disk.onWrite?.(span);
       const go = () => {
         if (isDead) return;
         if (disk.fail !== undefined) {

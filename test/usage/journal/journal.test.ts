@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { tryLockFolder } from '../../../src/store/sqlite/folder-lock.ts';
 import { nodeDisk } from '../../../src/usage/journal/disk.ts';
 import { takeAbandonedFolders, takeJournalFolder } from '../../../src/usage/journal/folder.ts';
-import { RECORD_KINDS } from '../../../src/usage/journal/format.ts';
+import { HEADER_BYTES, RECORD_KINDS } from '../../../src/usage/journal/format.ts';
+import { readMarker } from '../../../src/usage/journal/marker.ts';
 import { surveyJournal } from '../../../src/usage/journal/survey.ts';
 import { breakableDisk } from './disks.ts';
 import { type Appended, append, close, ids, openJournal, SEGMENT_BYTES, temporaryFolder } from './journals.ts';
@@ -35,8 +36,9 @@ test('records that come during a write form one group', async (context) => {
   const { journal } = await openJournal(temporaryFolder(context), { disk });
   await append(journal, RECORD_KINDS.begin, 'first');
   let writes = 0;
-  disk.onWrite = () => {
-    writes += 1;
+  disk.onWrite = ({ at }) => {
+    // At the start of a file is what marks the segment.
+    if (at > 0) writes += 1;
   };
   disk.held = true;
   const all = ['a', 'b', 'c', 'd', 'e'].map((id) => append(journal, RECORD_KINDS.begin, id));
@@ -61,7 +63,7 @@ test('files are private, preallocated, and used again', { skip: WINDOWS }, async
   assert.ok(names.length <= 4, names.join());
   for (const name of names) {
     const { mode, size } = statSync(join(folder, name));
-    assert.deepEqual([mode & 0o777, size], [0o600, SEGMENT_BYTES]);
+    assert.deepEqual([mode & 0o777, size], [0o600, name === 'last' ? HEADER_BYTES : SEGMENT_BYTES]);
   }
   const { position } = journal;
   assert.ok(position.segment > 8, 'segments are numbered on');
@@ -120,6 +122,31 @@ test('a segment that is lost at the end is noticed by the stored position', asyn
   assert.equal(found.journal.position.segment, stored.segment + 1);
   await close(found.journal);
 });
+
+test('a segment that is lost at the end is noticed without a stored position, also if it was the only one', async (context) => {
+  for (const count of [60, 1]) {
+    const folder = temporaryFolder(context);
+    const { journal } = await openJournal(folder);
+    const places: Appended[] = [];
+    for (let index = 0; index < count; index++) {
+      places.push(await append(journal, RECORD_KINDS.end, `r${index}`, 'x'.repeat(100)));
+    }
+    const { id, position } = journal;
+    await close(journal);
+    await until(() => readMarker(folder)?.sequence === position.segment);
+    rmSync(join(folder, surveyJournal(folder, SEGMENT_BYTES).segments.at(-1)?.name ?? ''));
+    const found = await openJournal(folder);
+    assert.deepEqual(found.losses, [{ segments: [position.segment], bytes: 0 }]);
+    assert.equal(found.ends.length, places.filter(({ segment }) => segment < position.segment).length);
+    await append(found.journal, RECORD_KINDS.end, 'next');
+    assert.deepEqual([found.journal.id, found.journal.position.segment], [id, position.segment + 1]);
+    await close(found.journal);
+  }
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
 
 test('a full disk delays records, and nothing is lost', async (context) => {
   const folder = temporaryFolder(context);

@@ -1,10 +1,10 @@
-/** Writes of a running process to some of its files that fail as on a broken disk, by strace; Linux only. */
+/** Writes of a running process to some of its files that fail or take long as on a broken disk, by strace; Linux only. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { pause, type Stage, within } from './stage.ts';
 
-export interface FailingWrites {
+export interface FaultyWrites {
   /** Begins to fail. */
   begin(pid: number): Promise<void>;
   end(): Promise<void>;
@@ -13,17 +13,17 @@ export interface FailingWrites {
 /** System calls that change a file. */
 const WRITES = 'pwrite64,write,ftruncate,fallocate';
 
-/** `error` as the kernel names it. Undefined where strace is missing or may not attach. */
-export function createFailingWrites(
+/** `fault` as strace names it, e.g. `error=ENOSPC`. Undefined where strace is missing or may not attach. */
+export function createFaultyWrites(
   stage: Stage,
-  { paths, error }: { paths: readonly string[]; error: 'ENOSPC' | 'EROFS' | 'EIO' },
-): FailingWrites | undefined {
+  { paths, fault }: { paths: readonly string[]; fault: string },
+): FaultyWrites | undefined {
   if (!mayTrace()) return undefined;
   let tracer: ReturnType<typeof spawn> | undefined;
   return {
     async begin(pid) {
       const places = paths.flatMap((path) => ['-P', path]);
-      const faults = ['-e', `trace=${WRITES}`, '-e', `inject=${WRITES}:error=${error}`];
+      const faults = ['-e', `trace=${WRITES}`, '-e', `inject=${WRITES}:${fault}`];
       tracer = spawn('strace', ['-f', '-p', String(pid), '-o', '/dev/null', ...places, ...faults], {
         stdio: ['ignore', 'ignore', 'pipe'],
       });
