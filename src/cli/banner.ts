@@ -1,4 +1,4 @@
-/** Start banner of `polygate serve`, on standard error: addresses, first key, providers and example requests. */
+/** Start banner of `polygate serve`, on standard error: addresses, first key, providers and an example request. */
 
 import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
@@ -34,22 +34,27 @@ export function banner({ gateway, config, newKey, warning, workers }: BannerOpti
         ? ''
         : `\n${warning}\n`
       : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
-    'Providers:',
     ...providerLines(states),
-    ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, config, newKey) : []),
+    ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, newKey) : []),
     '',
     'Ctrl-C stops it.',
     '',
   ].join('\n');
 }
 
+/** Those that are ready in one line, those that did not answer in one line each, the rest as a number. */
 function providerLines(states: ProviderState[]): string[] {
-  const width = Math.max(...states.map(({ id }) => id.length));
-  const sorted = [...states].sort((one, other) => Number(one.state > other.state) - Number(one.state < other.state));
-  return sorted.map(({ id, state, models, waitingFor = [] }) => {
-    const what = state === 'ready' ? modelCount(models) : `set ${waitingFor.join(' or ')}`;
-    return `  ${state.padEnd(7)}  ${id.padEnd(width)}  ${what}`;
-  });
+  const ready = states
+    .filter(({ state }) => state === 'ready')
+    .map(({ id, models }) => `${id} (${modelCount(models)})`);
+  const waiting = states.filter(({ state }) => state === 'waiting').length;
+  const more = waiting === 0 ? '' : `; ${waiting} more wait for a key: polygate providers`;
+  return [
+    `Providers: ${ready.join(', ') || 'none is ready'}${more}`,
+    ...states
+      .filter(({ state }) => state === 'unreachable')
+      .map(({ id, problem }) => `Warning: ${id} is not reached: ${problem}`),
+  ];
 }
 
 function modelCount(models: number): string {
@@ -57,22 +62,13 @@ function modelCount(models: number): string {
   return models === 1 ? '1 model' : `${models} models`;
 }
 
-function tryLines(url: string, { server }: Config, newKey: string | undefined): string[] {
+function tryLines(url: string, newKey: string | undefined): string[] {
   const key = newKey ?? '$POLYGATE_KEY';
-  const { messages, generate } = server.prefixes;
   const message = { role: 'user', content: 'Hello' };
   return [
     '',
     newKey === undefined ? 'Try it, with your key in POLYGATE_KEY:' : 'Try it:',
     curl(`${url}/v1/chat/completions`, [`Authorization: Bearer ${key}`], { model: EXAMPLE_MODEL, messages: [message] }),
-    curl(`${url}/${messages}/v1/messages`, [`x-api-key: ${key}`, 'anthropic-version: 2023-06-01'], {
-      model: EXAMPLE_MODEL,
-      max_tokens: 100,
-      messages: [message],
-    }),
-    curl(`${url}/${generate}/v1beta/models/${EXAMPLE_MODEL}:generateContent`, [`x-goog-api-key: ${key}`], {
-      contents: [{ parts: [{ text: 'Hello' }] }],
-    }),
   ];
 }
 

@@ -4,6 +4,7 @@ import { isLoopback } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import { describeConfig } from '../config/mask.ts';
 import { providerTypes } from '../providers/index.ts';
+import { discoverModels } from './discovery.ts';
 import { missingKeyWarning, readFirstKey } from './first-key.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -14,7 +15,11 @@ export async function check(options: ConfigOptions): Promise<void> {
     if (provider.state === 'ready')
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
-  process.stdout.write(`${describeConfig(config)}\n`);
+  const states = (await discoverModels(config)).states();
+  const problems = new Map(states.map(({ id, problem }) => [id, problem]));
+  for (const [id, problem] of problems)
+    if (problem !== undefined) process.stderr.write(`Warning: ${id} is not reached: ${problem}\n`);
+  process.stdout.write(`${describeConfig(config, problems)}\n`);
   // The store is opened only if its keys matter.
   if (isLoopback(config.server.host)) return;
   const keys = await allKeys(config);

@@ -1,20 +1,19 @@
 /** `polygate models`: lists the available models. */
 
-import { pino } from 'pino';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
-import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
+import type { ProviderRegistry } from '../gateway/provider-registry.ts';
 import { protocolOf } from '../protocols/index.ts';
-import { createUpstreamClient } from '../transport/upstream-client.ts';
+import { discoverModels } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
-import { version } from './version.ts';
 
 const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'PROTOCOLS', 'NAME'];
 
 export async function listModels(options: ConfigOptions & { provider?: string; json?: boolean }): Promise<void> {
-  const { server, providers, routing } = loadConfig(configSource(options));
+  const config = loadConfig(configSource(options));
+  const { providers } = config;
   const wanted = providers.filter(({ id }) => options.provider === undefined || options.provider === id);
   assertProviderReady(
     options.provider,
@@ -22,14 +21,12 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
     providers.map(({ id }) => id),
   );
 
-  const upstream = createUpstreamClient(server.deadlines);
-  const log = pino({ level: 'silent' });
-  const models = createProviderRegistry(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
-  await Promise.all([...models.providers.values()].map(({ discoverModels }) => discoverModels?.()));
-  models.close();
-  await upstream.close();
-
-  for (const { id, problem } of models.states()) if (problem) process.stderr.write(`${id}: ${problem}\n`);
+  const models = await discoverModels(config, wanted);
+  for (const { id, problem } of models.states()) {
+    if (problem === undefined) continue;
+    process.stderr.write(`Warning: ${id} is not reached: ${problem}\n`);
+    process.exitCode = 1;
+  }
   const all = models.catalog().all();
   if (options.json) return printJson(all.map((model) => protocolOf('chat').encodeModel(model)));
   printTable(

@@ -43,6 +43,7 @@ function program(): Command {
   addCheck(root);
   addKeyCommands(root);
   addAudit(root);
+  addProviders(root);
   addModels(root);
   addUsage(root);
   addRoute(root);
@@ -93,6 +94,14 @@ function addUsage(root: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate usage --by key,model --from 7d'))
     .action(async (options) => (await import('./usage.ts')).showUsage(options));
+}
+
+function addProviders(root: Command): void {
+  withConfig(root.command('providers'))
+    .description('list the providers, and the variables that those not ready wait for')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('polygate providers'))
+    .action(async (options) => (await import('./providers.ts')).listProviders(options));
 }
 
 function addModels(root: Command): void {

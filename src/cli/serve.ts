@@ -31,6 +31,8 @@ const STANDARD_ERROR = 2;
 const SHUTDOWN_GRACE_MS = 30_000;
 /** Time to abort the remaining requests and to write their usage records. */
 const ABORT_GRACE_MS = 4000;
+/** The banner waits so long for the models of providers that are asked for them. */
+const DISCOVERY_WAIT_MS = 1000;
 /** A second signal within this time is the same key press, forwarded by npm and the start script. */
 const DUPLICATE_SIGNAL_MS = 500;
 
@@ -82,6 +84,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   lines.startBuffering();
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const warning = missingKeyWarning(config, await keys.list());
+  await Promise.race([gateway.discovered(), delay(DISCOVERY_WAIT_MS)]);
   process.stderr.write(banner({ gateway, config, newKey, warning, workers: workers?.pids() ?? [] }));
 
   await stopped;

@@ -17,8 +17,11 @@ import type {
 import { describeRouting } from './routing.ts';
 import { formatDuration, formatSize } from './units.ts';
 
+/** Why providers are not reached, by their ids. */
+type Problems = ReadonlyMap<string, string | undefined>;
+
 /** YAML of the settings, followed by the state of each provider as a comment. */
-export function describeConfig(config: Config): string {
+export function describeConfig(config: Config, problems: Problems = new Map()): string {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
   const settings = {
     server: describeServer(config.server),
@@ -39,15 +42,17 @@ export function describeConfig(config: Config): string {
   return [
     source,
     dump(settings, { lineWidth: -1, noRefs: true, skipInvalid: true }).trimEnd(),
-    ...describeProviderStates(config),
+    ...describeProviderStates(config, problems),
   ].join('\n');
 }
 
 /** One comment line for each provider. */
-function describeProviderStates({ providers }: Config): string[] {
+function describeProviderStates({ providers }: Config, problems: Problems): string[] {
   const width = Math.max(...providers.map(({ id }) => id.length));
   return providers.map((provider) => {
-    const state = provider.state === 'ready' ? 'ready' : `waiting for ${provider.waitingFor.join(' or ')}`;
+    const problem = problems.get(provider.id);
+    const ready = problem === undefined ? 'ready' : `unreachable: ${problem}`;
+    const state = provider.state === 'ready' ? ready : `waiting for ${provider.waitingFor.join(' or ')}`;
     return `# ${provider.id.padEnd(width)}  ${state}`;
   });
 }

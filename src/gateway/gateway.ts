@@ -56,6 +56,8 @@ export interface RunningGateway {
   /** Address of the admin API, if enabled. */
   admin: { host: string; port: number } | undefined;
   providers(): ProviderState[];
+  /** Resolves once the models of all providers are known, or asking for them failed. */
+  discovered(): Promise<void>;
   /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */
   reload(config: Config): string[];
   /** Metrics of this process in the Prometheus text format. */
@@ -235,6 +237,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     admin: admin?.address,
     providers: () => parts.models.states(),
+    discovered: () => parts.models.discovered(),
     reload(next) {
       const before = parts;
       parts = assemble(next);

@@ -20,7 +20,8 @@ import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-clie
 
 export interface ProviderState {
   id: string;
-  state: 'ready' | 'waiting';
+  /** `unreachable`: it did not say which models it has. */
+  state: 'ready' | 'waiting' | 'unreachable';
   /** Number of known models. */
   models: number;
   /** Environment variables, any of which enables it. */
@@ -31,6 +32,8 @@ export interface ProviderState {
 
 export interface ProviderRegistry extends ModelDirectory {
   states(): ProviderState[];
+  /** Resolves once every provider that is asked for its models has answered, or failed to. */
+  discovered(): Promise<void>;
   /** Stops the discovery of models. */
   close(): void;
 }
@@ -81,9 +84,10 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
     if (config.state === 'ready') registered.set(config.id, activate(config, types, clock));
   }
   rebuild();
+  const discoveries: Promise<void>[] = [];
   for (const entry of registered.values()) {
     if (modelListsOf(entry).length === 0) continue;
-    void discover(entry);
+    discoveries.push(discover(entry));
     entry.discoverModels = async () => {
       if (entry.discovery || clock.monotonic() - entry.lastDiscoveryAt > MIN_DISCOVERY_INTERVAL_MS)
         await discover(entry);
@@ -135,6 +139,9 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
     routes,
     slugs,
     states: () => configs.map((config) => stateOf(config, registered.get(config.id))),
+    async discovered() {
+      await Promise.all(discoveries);
+    },
     close() {
       closed = true;
       for (const { cancelDiscovery } of registered.values()) cancelDiscovery?.();
@@ -232,7 +239,8 @@ function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {
 
 function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined): ProviderState {
   if (config.state === 'waiting') return { id: config.id, state: 'waiting', models: 0, waitingFor: config.waitingFor };
-  return { id: config.id, state: 'ready', models: listed?.models.length ?? 0, problem: listed?.problem };
+  const { models = [], problem } = listed ?? {};
+  return { id: config.id, state: problem === undefined ? 'ready' : 'unreachable', models: models.length, problem };
 }
 
 async function fetchModelList(entry: RegisteredProvider, list: ModelList, context: RegistryContext): Promise<unknown> {

@@ -163,6 +163,43 @@ describe('models', () => {
   });
 });
 
+describe('a provider that does not answer', () => {
+  const closed = 'providers: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\n';
+
+  test('is a warning of check, and never ready there', async (context) => {
+    const { folder, run } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), closed);
+    const { code, stdout, stderr } = await run(['check']);
+    assert.equal(code, 0);
+    assert.match(stderr, /^Warning: near is not reached: \S/m);
+    assert.match(stdout, /^# near +unreachable: \S/m);
+    assert.match(stdout, /^# sandbox +ready$/m);
+  });
+
+  test('fails the list of models, which has the others', async (context) => {
+    const { folder, run } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), closed);
+    const { code, stdout, stderr } = await run(['models']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^Warning: near is not reached: \S/m);
+    assert.match(stdout, /^sandbox\/echo\t/m);
+  });
+
+  test('stands between those that are ready and those that wait', async (context) => {
+    const { folder, run } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), closed);
+    const { code, stdout } = await run(['providers']);
+    assert.equal(code, 0);
+    const [first, second, third] = stdout.split('\n');
+    assert.match(first ?? '', /^sandbox\tready\t\d+\t$/);
+    assert.match(second ?? '', /^near\tunreachable\t0\t\S/);
+    assert.match(third ?? '', /\twaiting\t\tset [A-Z_]+/);
+    const json = JSON.parse((await run(['providers', '--json'])).stdout);
+    assert.deepEqual([json[1].id, json[1].state, typeof json[1].problem], ['near', 'unreachable', 'string']);
+    assert.ok(json[2].waiting_for.length > 0);
+  });
+});
+
 test('a table is aligned for people and plain for programs', () => {
   const rows = [
     ['a', 'long value', '1'],

@@ -27,7 +27,9 @@ describe('the first start', () => {
     const first = start(['serve', '--port', '0']);
     const [, url = ''] = await first.shows(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
     const [key] = await first.shows(/sk-pg-[A-Za-z0-9_-]{49}/);
-    await first.shows(/ready +sandbox +\d+ models\n[\s\S]*waiting +openai +set OPENAI_API_KEY\n[\s\S]*Ctrl-C stops it/);
+    await first.shows(
+      /Providers: sandbox \(\d+ models\); \d+ more wait for a key: polygate providers\n[\s\S]*Ctrl-C stops it/,
+    );
     assert.equal((await echo(url, key)).status, 200);
     assert.equal((await echo(url, `${key}x`)).status, 401);
     first.signal('SIGTERM');
@@ -43,17 +45,26 @@ describe('the first start', () => {
     assert.ok(!banner.includes('sk-pg-'));
   });
 
-  test('prints lines that work as pasted', async (context) => {
+  test('prints a line that works as pasted', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
     const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
     const lines = banner.match(/^ {2}curl .*$/gm) ?? [];
-    assert.equal(lines.length, 3);
+    assert.equal(lines.length, 1);
     for (const line of lines) {
       const { url, ...request } = parseCurl(line.trim());
       const response = await fetch(url, request);
       assert.equal(response.status, 200);
       assert.match(await response.text(), /Hello/);
     }
+  });
+
+  test('says that a provider is not reached, and why', async (context) => {
+    const { folder, start } = program(context);
+    const closed = 'providers: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\nserver: { port: 0 }\n';
+    writeFileSync(join(folder, 'polygate.yaml'), closed);
+    const [banner] = await start(['serve']).shows(/[\s\S]*Ctrl-C stops it/);
+    assert.match(banner, /^Providers: sandbox \(\d+ models\);/m);
+    assert.match(banner, /^Warning: near is not reached: \S/m);
   });
 
   test('makes no key where the configuration has one', async (context) => {

@@ -1,0 +1,21 @@
+/** Discovery of models for commands: asks every provider that is asked for its models, once. */
+
+import { pino } from 'pino';
+import type { Config, ProviderConfig } from '../config/resolved.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
+import { createUpstreamClient } from '../transport/upstream-client.ts';
+import { version } from './version.ts';
+
+/** Resolves within the timeout of a model list, also if providers fail; their states say so. */
+export async function discoverModels(
+  { server, routing, providers }: Pick<Config, 'server' | 'routing' | 'providers'>,
+  wanted: readonly ProviderConfig[] = providers,
+): Promise<ProviderRegistry> {
+  const upstream = createUpstreamClient(server.deadlines);
+  const log = pino({ level: 'silent' });
+  const models = createProviderRegistry(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
+  await models.discovered();
+  models.close();
+  await upstream.close();
+  return models;
+}
