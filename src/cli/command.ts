@@ -1,10 +1,11 @@
 /** Options and help shared by several commands. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CONFIG_VARIABLE } from '../config/environment.ts';
 
 export function withConfig(command: Command): Command {
-  const description = 'configuration file (default: polygate.yaml where it exists)';
-  return command.addOption(new Option('--config <file>', description).env('POLYGATE_CONFIG'));
+  const description = 'configuration file, or the YAML itself (default: polygate.yaml where it exists)';
+  return command.addOption(new Option('--config <file>', description).env(CONFIG_VARIABLE));
 }
 
 export function example(line: string): string {

@@ -1,6 +1,6 @@
 /** Configuration source of the commands. */
 
-import { type ConfigSource, findConfigFile } from '../config/load.ts';
+import { type ConfigSource, findConfig } from '../config/load.ts';
 import { providerTypes } from '../providers/index.ts';
 
 export interface ConfigOptions {
@@ -8,5 +8,5 @@ export interface ConfigOptions {
 }
 
 export function configSource({ config }: ConfigOptions): ConfigSource {
-  return { file: findConfigFile(config), environment: process.env, known: providerTypes };
+  return { ...findConfig(config), environment: process.env, known: providerTypes };
 }

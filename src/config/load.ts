@@ -9,11 +9,12 @@ import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
 import { resolveAdmin, resolveKeySettings, resolveLimits, resolveTelemetry, resolveUsage } from './accounting.ts';
+import { CONFIG_VARIABLE, createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
 import { resolveRouting } from './routing.ts';
 import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema.ts';
-import { type Environment, readSource, type Source } from './source.ts';
+import { readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
 import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
 import { workerCount } from './workers.ts';
@@ -25,6 +26,8 @@ const DEFAULT_FILE = 'polygate.yaml';
 export interface ConfigSource {
   /** Absolute path; absent if the configuration comes from the environment alone. */
   file?: string;
+  /** The YAML itself in place of a file. */
+  text?: string;
   environment: Environment;
   known: KnownProviders;
   /** From the command line; overrides the file. */
@@ -33,10 +36,21 @@ export interface ConfigSource {
   workers?: number;
 }
 
-/** Absolute path of the named file, or of the default file if it exists. */
-export function findConfigFile(named: string | undefined): string | undefined {
-  if (named) return resolve(named);
-  return existsSync(DEFAULT_FILE) ? resolve(DEFAULT_FILE) : undefined;
+/** Absolute path of the named file, or of the default file if it exists; or YAML that stands in place of a name. */
+export function findConfig(named: string | undefined): Pick<ConfigSource, 'file' | 'text'> {
+  if (named && isYamlText(named)) return { text: named };
+  if (named) return { file: resolve(named) };
+  return existsSync(DEFAULT_FILE) ? { file: resolve(DEFAULT_FILE) } : {};
+}
+
+/** A path has one line and does not begin with a brace; one that does can be written as `./{...`. */
+function isYamlText(named: string): boolean {
+  return named.includes('\n') || named.startsWith('{');
+}
+
+/** The file, or the variable that is the configuration; undefined without either. */
+function originOf({ file, text }: ConfigSource): string | undefined {
+  return file ?? (text === undefined ? undefined : CONFIG_VARIABLE);
 }
 
 /** Throws `invalid_request` with a line `file:line: path: what is wrong` for every problem found. */
@@ -46,19 +60,20 @@ export function loadConfig(source: ConfigSource): Config {
 
 /** Parses `text` as the content of the source's file. */
 export function parseConfig(text: string, source: ConfigSource): Config {
-  const read = readSource(text, configSchema, source.environment);
+  const lookUp = createVariableLookup(source.environment);
+  const read = readSource(text, configSchema, lookUp);
   const problems = [...read.problems];
   const report: ReportProblem = (path, message) => problems.push({ path, line: read.lineOf(path), message });
   const file: ConfigFile = read.value ?? {};
   if (problems.length === 0) checkFile(file, read, report);
-  const config = problems.length === 0 ? resolveConfig(file, { source, read, report }) : undefined;
-  if (!config || problems.length > 0) throw invalidConfig(source.file ?? DEFAULT_FILE, problems);
+  const config = problems.length === 0 ? resolveConfig(file, { source, lookUp, read, report }) : undefined;
+  if (!config || problems.length > 0) throw invalidConfig(originOf(source) ?? DEFAULT_FILE, problems);
   return config;
 }
 
-/** Empty without a file. Throws `invalid_request` if the file cannot be read. */
-export function readConfigText({ file }: Pick<ConfigSource, 'file'>): string {
-  if (file === undefined) return '';
+/** Empty without a file and a text. Throws `invalid_request` if the file cannot be read. */
+export function readConfigText({ file, text = '' }: Pick<ConfigSource, 'file' | 'text'>): string {
+  if (file === undefined) return text;
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -76,11 +91,8 @@ function invalidConfig(file: string, problems: Source['problems']): GatewayError
 
 function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void {
   for (const [path, names] of read.missing) {
-    if (mayBeMissing(path, file)) continue;
-    report(
-      path,
-      `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`,
-    );
+    const message = missingMessage(path, names, { file, read });
+    if (message !== undefined) report(path, message);
   }
   for (const { path, message, allowed } of schemaProblems(configSchema, file)) {
     if (read.missing.has(path)) continue;
@@ -88,12 +100,19 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
   }
 }
 
-/** True for the key of a provider, which then waits for it, and for all values of a disabled provider. */
-function mayBeMissing(path: string, file: ConfigFile): boolean {
-  return Object.entries(file.providers ?? {}).some(
-    ([id, entry]) =>
-      path === `providers.${id}.api_key` || (entry?.enabled === false && path.startsWith(`providers.${id}.`)),
-  );
+/** Undefined for a value that may be missing: those of a disabled provider, and the key of a provider, which waits for it. */
+function missingMessage(
+  path: string,
+  names: readonly string[],
+  { file, read }: { file: ConfigFile; read: Source },
+): string | undefined {
+  const providers = Object.entries(file.providers ?? {});
+  if (providers.some(([id, entry]) => entry?.enabled === false && path.startsWith(`providers.${id}.`)))
+    return undefined;
+  const unreadable = read.unreadable.get(path);
+  if (unreadable) return unreadable.join('; ');
+  if (providers.some(([id]) => path === `providers.${id}.api_key`)) return undefined;
+  return `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`;
 }
 
 function unknownField(path: string, allowed: string[]): string {
@@ -109,20 +128,21 @@ function unknownField(path: string, allowed: string[]): string {
 
 interface ResolveContext {
   source: ConfigSource;
+  lookUp: LookUpVariable;
   read: Source;
   report: ReportProblem;
 }
 
-function resolveConfig(file: ConfigFile, { source, read, report }: ResolveContext): Config {
+function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: ResolveContext): Config {
   const providers = resolveProviders({
     entries: file.providers ?? {},
     known: source.known,
-    environment: source.environment,
+    lookUp,
     missing: read.missing,
     report,
   });
   return {
-    file: source.file,
+    origin: originOf(source),
     server: resolveServer(file.server ?? {}, source, report),
     ...resolveData(file.data ?? DEFAULTS.data, report),
     encryption: resolveEncryption(file.encryption ?? {}, report),

@@ -38,7 +38,8 @@ export function describeConfig(config: Config, problems: Problems = new Map()): 
     providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
     ...describeRouting(config.routing),
   };
-  const source = config.file === undefined ? '# without a file, from the environment alone' : `# from ${config.file}`;
+  const source =
+    config.origin === undefined ? '# without a file, from the environment alone' : `# from ${config.origin}`;
   return [
     source,
     dump(settings, { lineWidth: -1, noRefs: true, skipInvalid: true }).trimEnd(),

@@ -6,9 +6,9 @@ import type { ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { Secret } from '../security/secret.ts';
+import type { LookUpVariable } from './environment.ts';
 import type { ConfiguredModel, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
-import type { Environment } from './source.ts';
 
 /** The part of a provider type that the configuration needs. */
 export type KnownProvider = Pick<
@@ -21,7 +21,7 @@ export type KnownProviders = ReadonlyMap<string, KnownProvider>;
 export interface ProviderSources {
   entries: Record<string, ProviderEntry | null>;
   known: KnownProviders;
-  environment: Environment;
+  lookUp: LookUpVariable;
   /** See `Source.missing`. */
   missing: ReadonlyMap<string, string[]>;
   report(path: string, message: string): void;
@@ -32,12 +32,12 @@ export function resolveProviders(sources: ProviderSources): ProviderConfig[] {
   const configured = Object.entries(entries).flatMap(([id, entry]) => resolveEntry(id, entry ?? {}, sources) ?? []);
   const unconfigured = [...known.values()]
     .filter((type) => !Object.hasOwn(entries, type.id) && (!type.keyless || type.builtIn))
-    .map((type) => resolveUnconfigured(type, sources.environment));
+    .map((type) => resolveUnconfigured(type, sources));
   return [...configured, ...unconfigured];
 }
 
-function resolveUnconfigured(type: KnownProvider, environment: Environment): ProviderConfig {
-  const apiKeys = keyFrom(environment, type.environment);
+function resolveUnconfigured(type: KnownProvider, sources: ProviderSources): ProviderConfig {
+  const apiKeys = keyFromVariables(type.id, type, sources);
   if (apiKeys.length === 0 && !type.keyless) {
     return { state: 'waiting', id: type.id, type: type.id, waitingFor: [...type.environment] };
   }
@@ -46,7 +46,7 @@ function resolveUnconfigured(type: KnownProvider, environment: Environment): Pro
 
 function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources): ProviderConfig | undefined {
   if (entry.enabled === false) return undefined;
-  const { known, environment, missing, report } = sources;
+  const { known, missing, report } = sources;
   const path = `providers.${id}`;
   const type = known.get(entry.type ?? id);
   if (!type) {
@@ -64,8 +64,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const configuredKeys = (entry.api_keys ?? [entry.api_key])
     .filter((key) => key != null && key !== '')
     .map((key) => new Secret(key as string));
-  const apiKeys =
-    configuredKeys.length > 0 ? configuredKeys : isDefaultId ? keyFrom(environment, type.environment) : [];
+  const apiKeys = configuredKeys.length > 0 ? configuredKeys : isDefaultId ? keyFromVariables(id, type, sources) : [];
   if (apiKeys.length === 0 && !type.keyless && isDefaultId) {
     return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment] };
   }
@@ -104,9 +103,14 @@ function typeProblem(id: string, type: string | undefined, allowed: string[]): s
   return `needs type, one of ${list}${guess ? `; or did you mean ${guess}?` : ''}`;
 }
 
-function keyFrom(environment: Environment, names: readonly string[]): Secret[] {
-  const name = names.find((candidate) => environment[candidate]);
-  return name === undefined ? [] : [new Secret(environment[name] as string)];
+/** The first of the usual variables of the type that is set. */
+function keyFromVariables(id: string, { environment }: KnownProvider, { lookUp, report }: ProviderSources): Secret[] {
+  for (const name of environment) {
+    const { value, problem } = lookUp(name);
+    if (problem !== undefined) report(`providers.${id}.api_key`, problem);
+    if (value) return [new Secret(value)];
+  }
+  return [];
 }
 
 function variableFor(id: string): string {

@@ -7,8 +7,8 @@ import type { KeySettings, Limits } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 
 export interface Config {
-  /** Absolute path of the file it was read from; absent without one. */
-  file?: string;
+  /** Absolute path of the file it was read from, or the name of the variable that it stood in; absent without either. */
+  origin?: string;
   server: ServerConfig;
   /** Absolute path of the folder of the embedded store and of files. */
   data: string;

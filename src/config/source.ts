@@ -1,9 +1,8 @@
 /** Source of the configuration: the content of the file with environment variables substituted, line numbers by path. */
 
 import { isObject, type Json } from '../core/json/json.ts';
+import type { LookUpVariable } from './environment.ts';
 import { readYaml } from './yaml-document.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `path` as in `keys[0].name`, empty for the whole file; `line` starts at 1. */
 export interface SourceProblem {
@@ -18,24 +17,28 @@ export interface Source {
   problems: SourceProblem[];
   /** Unset environment variables by the path of the value that needs them. Such a value is undefined. */
   missing: ReadonlyMap<string, string[]>;
+  /** Why variables cannot be read from their files, by the path of the value that needs them. It is missing, too. */
+  unreadable: ReadonlyMap<string, string[]>;
   lineOf(path: string): number;
 }
 
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 /** Substitutes `${NAME}` and `${NAME:-default}`; `$${` escapes `${`. A default also replaces an empty value. */
-export function readSource(text: string, schema: Json, environment: Environment): Source {
+export function readSource(text: string, schema: Json, lookUp: LookUpVariable): Source {
   const { value, problem, lineOf } = readYaml(text);
   const problems: SourceProblem[] = problem ? [{ path: '', ...problem }] : [];
   const missing = new Map<string, string[]>();
-  if (!text.includes('${')) return { value, problems, missing, lineOf };
+  const unreadable = new Map<string, string[]>();
+  if (!text.includes('${')) return { value, problems, missing, unreadable, lineOf };
   const filled = substitute(value, schema, '', {
-    environment,
+    lookUp,
     missing,
+    unreadable,
     done: new Set(),
     report: (path, message) => problems.push({ path, line: lineOf(path), message }),
   });
-  return { value: problems.length === 0 ? filled : undefined, problems, missing, lineOf };
+  return { value: problems.length === 0 ? filled : undefined, problems, missing, unreadable, lineOf };
 }
 
 /** True for valid YAML with only white space, comments and document markers. */
@@ -45,8 +48,9 @@ export function isEmptyDocument(text: string): boolean {
 }
 
 interface Substitution {
-  environment: Environment;
+  lookUp: LookUpVariable;
   missing: Map<string, string[]>;
+  unreadable: Map<string, string[]>;
   /** Values with several places, by aliases, are filled in once. */
   done: Set<object>;
   report(path: string, message: string): void;
@@ -71,6 +75,7 @@ function substitute(value: Json, schema: Json, path: string, filling: Substituti
 
 function fillIn(text: string, schema: Json, path: string, filling: Substitution): unknown {
   const unset: string[] = [];
+  const unreadable: string[] = [];
   const filled = text.replace(REFERENCE, (reference, name?: string, fallback?: string) => {
     if (reference === '$${') return '${';
     if (name === undefined) {
@@ -80,12 +85,14 @@ function fillIn(text: string, schema: Json, path: string, filling: Substitution)
       );
       return '';
     }
-    const value = filling.environment[name];
-    if (fallback !== undefined) return value || fallback;
+    const { value, problem } = filling.lookUp(name);
+    if (problem !== undefined) unreadable.push(problem);
+    else if (fallback !== undefined) return value || fallback;
     if (!value) unset.push(name);
     return value ?? '';
   });
   if (unset.length > 0) filling.missing.set(path, unset);
+  if (unreadable.length > 0) filling.unreadable.set(path, unreadable);
   return unset.length > 0 ? undefined : coerce(filled, schema);
 }
 

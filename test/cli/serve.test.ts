@@ -247,6 +247,31 @@ describe('a running gateway', () => {
     assert.equal((await echo(url, 'first-key-0123456789')).status, 401);
   });
 
+  test('reads its configuration from a variable, and secrets from files, again on SIGHUP', {
+    skip: windows,
+  }, async (context) => {
+    const { folder, start } = program(context);
+    const file = join(folder, 'key');
+    const [key, next] = ['first-key-0123456789', 'second-key-0123456789'] as [string, string];
+    writeFileSync(file, `${key}\n`);
+    const gateway = start(['serve'], {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own reference
+      POLYGATE_CONFIG: '\nserver: { port: 0 }\nkeys: [{ name: a, key: "${A_KEY}" }]\n',
+      A_KEY_FILE: file,
+    });
+    const [, url = ''] = await gateway.shows(/listens on (\S+)[\s\S]*Ctrl-C/);
+    assert.equal((await echo(url, key)).status, 200);
+    rmSync(file);
+    gateway.signal('SIGHUP');
+    await gateway.shows(
+      /the configuration stays as it was: POLYGATE_CONFIG:3: keys\[0\]\.key: A_KEY_FILE: .* does not exist/,
+    );
+    writeFileSync(file, next);
+    gateway.signal('SIGHUP');
+    await gateway.shows(/the configuration is reloaded/);
+    assert.deepEqual([(await echo(url, key)).status, (await echo(url, next)).status], [401, 200]);
+  });
+
   test('reloads on SIGHUP', { skip: windows }, async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
     await gateway.shows(/Ctrl-C stops it/);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import { findConfigFile, loadConfig } from '../../src/config/load.ts';
+import { findConfig, loadConfig } from '../../src/config/load.ts';
 import { configOf, FILE, faultsOf, sourceWith } from './sources.ts';
 
 describe('a configuration without a file', () => {
@@ -76,8 +76,7 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
   });
 
   test('that is named but missing is an error with its name', () => {
-    const file = findConfigFile('no-such-file.yaml');
-    assert.throws(() => loadConfig({ ...sourceWith(), file }), {
+    assert.throws(() => loadConfig({ ...sourceWith(), ...findConfig('no-such-file.yaml') }), {
       message: `${resolve('no-such-file.yaml')}: no such file`,
     });
   });
@@ -279,5 +278,26 @@ test('no refusal shows a credential', () => {
 });
 
 test('the file of a configuration is remembered', () => {
-  assert.equal(configOf('').file, FILE);
+  assert.equal(configOf('').origin, FILE);
+});
+
+describe('YAML in place of a file', () => {
+  const load = (text: string) => {
+    const { file: _, ...source } = sourceWith();
+    return loadConfig({ ...source, ...findConfig(text) });
+  };
+
+  test('has several lines or begins with a brace', () => {
+    for (const text of ['\nserver: { port: 81 }', 'server:\n  port: 81', '{ server: { port: 81 } }']) {
+      const { server, origin } = load(text);
+      assert.deepEqual([server.port, origin], [81, 'POLYGATE_CONFIG']);
+    }
+    assert.deepEqual(findConfig('./{a}.yaml'), { file: resolve('{a}.yaml') });
+  });
+
+  test('is refused with the lines of what is wrong', () => {
+    assert.throws(() => load('server:\n  port: x'), {
+      message: 'POLYGATE_CONFIG:2: server.port: must be an integer between 0 and 65535, not "x"',
+    });
+  });
 });

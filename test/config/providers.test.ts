@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Environment } from '../../src/config/environment.ts';
 import type { ProviderConfig, ReadyProvider } from '../../src/config/resolved.ts';
-import type { Environment } from '../../src/config/source.ts';
 import { configOf, faultsOf } from './sources.ts';
 
 function states(text: string, environment?: Environment): Record<string, string> {

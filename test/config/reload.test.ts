@@ -71,6 +71,36 @@ test('a reload on demand reads again though nothing changed', async (context) =>
   assert.equal(await next(), 5);
 });
 
+test('a reload on demand reads the files of variables again, also where the configuration has no file', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-reload-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'port');
+  writeFileSync(file, '6\n');
+  const { file: _, ...source } = sourceWith({ PORT_FILE: file });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the file's own reference to the environment
+  const text = '{ server: { port: "${PORT}" } }';
+  const reloaded = () =>
+    new Promise((resolve) => {
+      const alive = setInterval(() => {}, 1000);
+      const settle = (what: unknown) => {
+        clearInterval(alive);
+        watcher.close();
+        resolve(what);
+      };
+      const watcher = watchConfig({
+        source: { ...source, text },
+        onChange: ({ server }) => settle(server.port),
+        onInvalid: ({ message }) => settle(message),
+      });
+      watcher.reload();
+    });
+  assert.equal(await reloaded(), 6);
+  writeFileSync(file, '7\n');
+  assert.equal(await reloaded(), 7);
+  rmSync(file);
+  assert.equal(await reloaded(), `POLYGATE_CONFIG:1: server.port: PORT_FILE: ${file} does not exist`);
+});
+
 describe('a file that is emptied', () => {
   test('for a moment is read once it is written, and never as an empty configuration', async (context) => {
     const { file, next } = watched(context, 'server: { port: 1 }');

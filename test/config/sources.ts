@@ -1,10 +1,10 @@
 /** Configurations for tests: a few known providers and whatever text and environment a test wants. */
 
 import assert from 'node:assert/strict';
+import type { Environment } from '../../src/config/environment.ts';
 import { type ConfigSource, parseConfig } from '../../src/config/load.ts';
 import type { KnownProvider } from '../../src/config/providers.ts';
 import type { Config } from '../../src/config/resolved.ts';
-import type { Environment } from '../../src/config/source.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 
 const types: KnownProvider[] = [
