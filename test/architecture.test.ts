@@ -138,6 +138,35 @@ test('no code decides by the id of a provider or the name of a model', () => {
   }
 });
 
+/** Where time comes from: everything else gets a clock, which tests move. */
+const CLOCK = 'core/clock.ts';
+
+/** Other files that use the time of the machine, and why they may. */
+const OTHER_CLOCKS: Record<string, string> = {
+  'catalog/import/main.ts': 'a script for maintainers, which no part of the gateway runs',
+};
+
+/** Uses of the machine's time; `setImmediate` is none: it gives way to other work, and never waits. */
+const TIME_USES: readonly RegExp[] = [
+  /\bset(?:Timeout|Interval)\b/,
+  /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/,
+  /\bperformance\.(?:now|timeOrigin)\b|\bhrtime\b|\bprocess\.uptime\b/,
+  /\bAbortSignal\.timeout\b/,
+  /\bfrom '(?:node:)?timers'|\bscheduler\.wait\b/,
+  /^import (?!\{ setImmediate(?: as \w+)? \} from).*'(?:node:)?timers\/promises'/m,
+];
+
+test('only the clock reads the time of the machine and sets timers', () => {
+  const found = files.filter((file) => {
+    const text = readFileSync(join(source, file), 'utf8');
+    return TIME_USES.some((use) => use.test(text));
+  });
+  assert.deepEqual(
+    found.map((file) => file.replaceAll('\\', '/')).toSorted(),
+    [CLOCK, ...Object.keys(OTHER_CLOCKS)].toSorted(),
+  );
+});
+
 test('files stay small enough to be read at once', () => {
   for (const file of files) {
     const lines = readFileSync(join(source, file), 'utf8').split('\n').length;

@@ -3,6 +3,7 @@
 import { isLoopback } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
 import { readSecretFile } from '../config/secret-file.ts';
+import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { isIntact, type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
@@ -30,7 +31,7 @@ export async function makeFirstKey(keys: KeyStore, { server }: Config): Promise<
 
 /** Why every request is refused, for the operator; undefined if there is an active key or only this machine can ask. */
 export function missingKeyWarning({ server }: Config, keys: readonly Key[]): string | undefined {
-  if (isLoopback(server.host) || keys.some((key) => stateOf(key, Date.now()) === 'active')) return undefined;
+  if (isLoopback(server.host) || keys.some((key) => stateOf(key, systemClock.now()) === 'active')) return undefined;
   const what = keys.length === 0 ? 'There is no API key yet' : 'No API key is active';
   return (
     `${what}, so every request is refused. Make one with "polygate keys create --name NAME" beside the gateway; ` +

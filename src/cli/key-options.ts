@@ -1,6 +1,7 @@
 /** Key settings from command-line options, validated. */
 
 import { parseDuration, parseMoment } from '../config/units.ts';
+import { systemClock } from '../core/clock.ts';
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
@@ -55,8 +56,8 @@ function parseList(
 /** Unix milliseconds. */
 export function parseExpiry(text: string): number {
   const duration = parseDuration(text);
-  const moment = duration === undefined ? parseMoment(text) : Date.now() + duration;
-  if (moment !== undefined && moment > Date.now()) return moment;
+  const moment = duration === undefined ? parseMoment(text) : systemClock.now() + duration;
+  if (moment !== undefined && moment > systemClock.now()) return moment;
   throw new GatewayError(
     'invalid_request',
     '--expires must be a future ISO date such as 2027-01-31, or a duration such as 30d or 12h.',

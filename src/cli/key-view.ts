@@ -1,5 +1,6 @@
 /** Key output of the command line. */
 
+import { systemClock } from '../core/clock.ts';
 import { encodeFacts, iso } from '../http/admin/key-object.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 
@@ -7,14 +8,14 @@ export const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS',
 
 /** JSON output, as in the admin API. */
 export function describeKey(key: Key): object {
-  return { id: key.id, prefix: key.prefix, ...encodeFacts(key, Date.now()) };
+  return { id: key.id, prefix: key.prefix, ...encodeFacts(key, systemClock.now()) };
 }
 
 export function rowOf(key: Key): string[] {
   return [
     key.name,
     `${key.prefix}…`,
-    stateOf(key, Date.now()),
+    stateOf(key, systemClock.now()),
     iso(key.created)?.slice(0, 10) ?? key.origin,
     iso(key.expires) ?? 'never',
     key.settings.models?.join(',') ?? 'all',

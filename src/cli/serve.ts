@@ -7,6 +7,7 @@ import { parseConfig, readConfigText } from '../config/load.ts';
 import { watchConfig } from '../config/reload.ts';
 import type { Config } from '../config/resolved.ts';
 import { workerCount } from '../config/workers.ts';
+import { sleep, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
@@ -93,7 +94,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
   // Workers use the store of this process until their requests are done.
   const closed = Promise.all([workers?.stop(SHUTDOWN_GRACE_MS, timeoutMs), gateway.close(SHUTDOWN_GRACE_MS)]);
-  await Promise.race([closed, delay(timeoutMs)]);
+  await Promise.race([closed, sleep(systemClock, timeoutMs)]);
   await keys.close();
   await store.close();
   process.exit(0);
@@ -146,16 +147,12 @@ function waitForStopSignal(onHangup: () => void): Promise<void> {
   return new Promise((resolve) => {
     let first: number | undefined;
     const stop = () => {
-      first ??= performance.now();
+      first ??= systemClock.monotonic();
       resolve();
-      if (performance.now() - first > DUPLICATE_SIGNAL_MS) process.exit(1);
+      if (systemClock.monotonic() - first > DUPLICATE_SIGNAL_MS) process.exit(1);
     };
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);
     process.on('SIGHUP', () => (inTerminal && !isatty(0) ? stop() : onHangup()));
   });
-}
-
-function delay(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
 }

@@ -3,6 +3,7 @@
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { parseDuration } from '../config/units.ts';
+import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
@@ -26,7 +27,7 @@ const COUNT_HEADINGS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'
 
 export async function showUsage(options: UsageOptions): Promise<void> {
   const config = loadConfig(configSource(options));
-  const now = Date.now();
+  const now = systemClock.now();
   const asked = { from: resolveFrom(options.from, now), to: options.to, by: options.by };
   const query = readReportQuery(asked, GROUPINGS, now);
   const store = await openStore({ ...config, role: 'guest' });

@@ -1,9 +1,9 @@
 /** `polygate videos`: lists, shows and cancels video tasks of all keys, whether or not a gateway runs. */
 
-import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { localUrl } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
+import { sleep, systemClock } from '../core/clock.ts';
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { createProviderRegistry } from '../gateway/provider-registry.ts';
@@ -105,7 +105,7 @@ async function waitForEnd(read: () => Promise<VideoTask>): Promise<VideoTask> {
     const isOver = isTerminal(task.status);
     if (stderr.isTTY) stderr.write(isOver ? '\r\x1b[K' : `\r\x1b[K${progressLine(task)}`);
     if (isOver) return task;
-    await pause(POLL_INTERVAL_MS);
+    await sleep(systemClock, POLL_INTERVAL_MS);
   }
 }
 

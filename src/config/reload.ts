@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type ConfigSource, parseConfig, readConfigText } from './load.ts';
 import type { Config } from './resolved.ts';
@@ -16,6 +17,7 @@ export interface WatchOptions {
   onChange(config: Config, text: string): void;
   /** The new file is invalid; the old configuration stays in use. */
   onInvalid(error: Error): void;
+  clock?: Pick<Clock, 'after'>;
 }
 
 export interface ConfigWatcher {
@@ -25,22 +27,23 @@ export interface ConfigWatcher {
 }
 
 /** Watches the folder, because editors and mounted volumes replace the file. */
-export function watchConfig({ source, onChange, onInvalid }: WatchOptions): ConfigWatcher {
+export function watchConfig({ source, onChange, onInvalid, clock = systemClock }: WatchOptions): ConfigWatcher {
   const { file } = source;
   let lastSnapshot = snapshotOf(file);
   /** Text of the configuration in use. */
   let activeText = lastSnapshot?.text;
   let isForced = false;
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer: (() => void) | undefined;
 
   /** Repeats until two consecutive snapshots are equal. */
   function waitUntilStable(before: Snapshot | undefined): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
+    cancelTimer?.();
+    const onSettled = () => {
       const now = snapshotOf(file);
       if (!isEqual(before, now)) waitUntilStable(now);
       else if (isForced || now?.text !== lastSnapshot?.text) apply(now);
-    }, SETTLE_MS).unref();
+    };
+    cancelTimer = clock.after(SETTLE_MS, onSettled, { background: true });
   }
 
   function apply(snapshot: Snapshot | undefined): void {
@@ -66,7 +69,7 @@ export function watchConfig({ source, onChange, onInvalid }: WatchOptions): Conf
       waitUntilStable(snapshotOf(file));
     },
     close() {
-      clearTimeout(timer);
+      cancelTimer?.();
       watcher?.close();
     },
   };

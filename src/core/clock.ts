@@ -6,7 +6,12 @@ export interface Clock {
   /** Monotonic milliseconds since an arbitrary moment; unaffected by changes of the system time. */
   monotonic(): number;
   /** Calls back after a delay in milliseconds; returns a function that cancels the timer. */
-  after(milliseconds: number, callback: () => void): () => void;
+  after(milliseconds: number, callback: () => void, options?: TimerOptions): () => void;
+}
+
+export interface TimerOptions {
+  /** The timer does not keep the process alive. */
+  background?: boolean;
 }
 
 export interface Timeout {
@@ -24,11 +29,31 @@ export function monotonicNow(): number {
 export const systemClock: Clock = {
   now: Date.now,
   monotonic: monotonicNow,
-  after(milliseconds, callback) {
+  after(milliseconds, callback, { background = false } = {}) {
     const timer = setTimeout(callback, milliseconds);
+    if (background) timer.unref();
     return () => clearTimeout(timer);
   },
 };
+
+/** Resolves after the delay, or as soon as the signal aborts. */
+export function sleep(
+  clock: Pick<Clock, 'after'>,
+  milliseconds: number,
+  signal?: AbortSignal,
+  options?: TimerOptions,
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const finish = () => {
+      cancel();
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const cancel = clock.after(milliseconds, finish, options);
+    signal?.addEventListener('abort', finish, { once: true });
+  });
+}
 
 /** Starts a timeout in milliseconds; the caller cancels it as soon as it is not needed. */
 export function startTimeout(clock: Pick<Clock, 'after'>, milliseconds: number, outer?: AbortSignal): Timeout {
@@ -40,10 +65,15 @@ export function startTimeout(clock: Pick<Clock, 'after'>, milliseconds: number, 
 }
 
 /** Calls back at each end of an interval in milliseconds; returns a function that ends it. */
-export function every(clock: Pick<Clock, 'after'>, milliseconds: number, callback: () => void): () => void {
-  let cancel = clock.after(milliseconds, onDue);
+export function every(
+  clock: Pick<Clock, 'after'>,
+  milliseconds: number,
+  callback: () => void,
+  options?: TimerOptions,
+): () => void {
+  let cancel = clock.after(milliseconds, onDue, options);
   function onDue(): void {
-    cancel = clock.after(milliseconds, onDue);
+    cancel = clock.after(milliseconds, onDue, options);
     callback();
   }
   return () => cancel();

@@ -1,5 +1,6 @@
 /** Provider: platform and protocol dialects of an upstream, as data. */
 
+import type { Clock } from './clock.ts';
 import type { CredentialValue } from './credential.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
@@ -89,6 +90,8 @@ export interface ProviderSettings {
   baseUrl?: string;
   /** Ids of the protocols that the server speaks, in order of preference; for a type that leaves them to the configuration. */
   protocols?: readonly string[];
+  /** Clock of a provider that runs inside the gateway; that of this machine if absent. */
+  clock?: Clock;
 }
 
 export interface LocalRequest {

@@ -4,6 +4,7 @@
  */
 
 import { randomFillSync } from 'node:crypto';
+import { systemClock } from './clock.ts';
 
 const PREFIX = 'req_';
 const TIME_DIGITS = 12;
@@ -20,7 +21,7 @@ let used = 0;
 let latest = { ms: -1, prefix: '' };
 
 /** A new id; `now` is in Unix milliseconds. */
-export function newRequestId(now: number = Date.now()): string {
+export function newRequestId(now: number = systemClock.now()): string {
   if (now !== latest.ms) latest = { ms: now, prefix: firstRequestIdAt(now).slice(0, -RANDOM_DIGITS) };
   if (used >= digits.length) {
     digits = randomFillSync(pool).toString('hex');

@@ -70,15 +70,15 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const { store, log, config, clock, journalDisk, role = 'sole' } = options;
   const { now } = clock;
   const isWorker = role === 'worker';
-  const instance = await joinStore(store, log, { role, ...(options.instance && { id: options.instance }) });
+  const instance = await joinStore(store, log, { role, clock, ...(options.instance && { id: options.instance }) });
   if (!isWorker) await recoverInterrupted({ store, log });
   const { durability, journal } = config().usage;
   const hasJournal = store.engine === 'sqlite' || journal === 'local';
-  const journals = { store, root: join(config().data, JOURNAL_FOLDER), durability, log, disk: journalDisk };
+  const journals = { store, root: join(config().data, JOURNAL_FOLDER), durability, log, clock, disk: journalDisk };
   const recordsHere = hasJournal && role !== 'primary';
   const recorder = recordsHere
     ? await openJournalRecorder(journals)
-    : createRecorder({ store, instance: instance.id, durability, log });
+    : createRecorder({ store, instance: instance.id, durability, log, clock });
   if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
   const records = flushBeforeReads(store, recorder, options.flushOthers);
   const defaults = (): Limits => config().limits;

@@ -109,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     ...config.telemetry,
     version,
     log,
+    clock,
     storeWritable: async () => (await store.health()).writable,
     usageWaiting: () => accounting.recorder.waiting,
     usageLost: () => accounting.recorder.lost,

@@ -152,7 +152,8 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
 function activate(config: ReadyProvider, types: ReadonlyMap<string, ProviderType>, clock: Clock): RegisteredProvider {
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
-  const provider = type.create({ id: config.id, baseUrl: config.baseUrl, protocols: config.protocols });
+  const { id, baseUrl, protocols } = config;
+  const provider = type.create({ id, baseUrl, protocols, clock });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const { readKey = keyCredential } = type;
   const credentials = createCredentials(

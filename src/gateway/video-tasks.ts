@@ -157,9 +157,9 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
       await secrets.verify();
       await videos.start();
       scheduler = createScheduler({ store, handlers: videos.handlers, log, clock });
-      deliveries = startDeliveries(options, deliverySettings);
+      deliveries = startDeliveries({ ...options, clock }, deliverySettings);
       stopExpiring = startHourlyCleanup(mirror, clock, log);
-      gateways = countGateways(store, log);
+      gateways = countGateways(store, log, clock);
     },
     async stop(grace) {
       stopExpiring();
@@ -172,13 +172,14 @@ export async function createVideoTasks(options: VideoTasksOptions): Promise<Vide
 }
 
 function startDeliveries(
-  { store, log, events }: VideoTasksOptions,
+  { store, log, events, clock }: VideoTasksOptions,
   settings: Omit<ThreadSettings, 'store'>,
 ): DeliveryThread {
   const { access } = store;
   if (!access) throw new Error('the store cannot be reached from another thread');
   return createDeliveryThread({
     ...{ store, access, log, settings: { ...settings, store: accessMessage(access) } },
+    ...(clock && { clock }),
     ...(events && { events }),
   });
 }

@@ -1,6 +1,7 @@
 /** Account routes of a key: usage reports, single usage records, limits and remaining budget. */
 
 import { requestIdOf } from '../core/answer-id.ts';
+import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Key } from '../keys/store.ts';
 import { protocols } from '../protocols/index.ts';
@@ -21,7 +22,7 @@ export type ReadAccount = (key: Key, query: URLSearchParams, options: AccountRou
 export async function usage(
   key: Key,
   query: URLSearchParams,
-  { store, now = Date.now }: AccountRouteOptions,
+  { store, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
   const [from, to, by] = ['from', 'to', 'by'].map((name) => query.get(name) ?? undefined);
   return reportUsage(store, readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now()), key.id);
@@ -45,7 +46,7 @@ export async function generation(key: Key, query: URLSearchParams, { store }: Ac
 export async function keyFacts(
   key: Key,
   _query: URLSearchParams,
-  { store, now = Date.now }: AccountRouteOptions,
+  { store, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
   const spending = await spendingOf(store, key, now());
   const { budgets = {}, limits = {} } = key.settings;
@@ -85,7 +86,7 @@ const OPENROUTER_DEFAULTS = {
 export async function credits(
   key: Key,
   _query: URLSearchParams,
-  { store, now = Date.now }: AccountRouteOptions,
+  { store, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
   const { limit, left } = await spendingOf(store, key, now());
   if (limit === undefined || left === undefined) {

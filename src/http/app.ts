@@ -1,6 +1,7 @@
 /** The gateway's server: finds the route of each request, whose it is, and what its key may use of it. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { systemClock } from '../core/clock.ts';
 import type { Key } from '../keys/store.ts';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
@@ -16,7 +17,7 @@ type RoutedContext = RequestContext & { found: FoundRoute<RequestContext> | Miss
 const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): HttpServer {
-  const { admission, bodyLimit, bodyBudget, log, observer } = options;
+  const { admission, bodyLimit, bodyBudget, log, observer, clock = systemClock } = options;
   const table = createRoutes(options);
   const authenticate = createAuthentication(options);
   const checkOperator = createOperatorCheck({ ...options.operator, log });
@@ -24,7 +25,8 @@ export function createApp(options: AppOptions): HttpServer {
   function createContext(request: IncomingMessage, response: ServerResponse): RoutedContext {
     const { path, query } = splitUrl(request.url ?? '/');
     const found = table.find(request.method ?? 'GET', path, query);
-    const context = new RequestContext(request, response, { path, query, protocol: found.protocol, log, observer });
+    const target = { path, query, protocol: found.protocol };
+    const context = new RequestContext(request, response, { ...target, log, observer, clock });
     return Object.assign(context, { found });
   }
 
@@ -62,7 +64,7 @@ export function createApp(options: AppOptions): HttpServer {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     bodyLimit,
     bodyBudget,
-    clock: options.clock,
+    clock,
     protocolOf: table.protocolOf,
     createContext,
     admit,

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { DispatchOutcome } from '../inference/outcome.ts';
@@ -15,6 +16,7 @@ import { causeOf } from './errors.ts';
 export interface ObservationOptions {
   observer?: RequestObserver;
   log: Pick<Logger, 'info' | 'warn'>;
+  clock: Pick<Clock, 'monotonic'>;
 }
 
 /** Routes that machines poll. */
@@ -53,9 +55,9 @@ export interface FollowedCall {
 
 export function observe(
   { request, response, requestId, protocol }: ObservedRequest,
-  { observer, log }: ObservationOptions,
+  { observer, log, clock }: ObservationOptions,
 ): Observation {
-  const started = performance.now();
+  const startedAt = clock.monotonic();
   const { method = 'GET', headers } = request;
   const { traceparent, tracestate } = headers as Record<string, string | undefined>;
   const watched: RequestObservation | undefined = observer?.begin({ requestId, method, traceparent, tracestate });
@@ -75,7 +77,7 @@ export function observe(
     const status = response.headersSent ? response.statusCode : undefined;
     const isGone = status === undefined || !response.writableFinished;
     const ending = outcome?.status ?? (isGone ? 'client-closed' : error === undefined ? 'complete' : 'refused');
-    const milliseconds = performance.now() - started;
+    const milliseconds = clock.monotonic() - startedAt;
     watched?.requestEnded({ route, protocol: observation.protocol, status, outcome: ending, error, milliseconds });
     if (!outcome && !UNLOGGED_ROUTES.includes(route))
       logRequest({ ...observation, requestId, method, status, milliseconds }, log);

@@ -57,7 +57,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
-  const endConnections = connectionEnder(server);
+  const endConnections = connectionEnder(server, (socket: ClientSocket) => socket[LAST]?.response);
   let closing = false;
 
   server.on(

@@ -29,7 +29,7 @@ export interface AttemptOptions {
   /** Timer for deadlines and keep-alives. */
   timer: DeadlineTimer;
   userAgent: string;
-  /** Unix milliseconds, for request signatures. */
+  /** Unix milliseconds. */
   now(): number;
   /** Cancelled when the shutdown deadline of the gateway passes. */
   stopping?: Cancellation;
@@ -112,11 +112,15 @@ export function runAttempt(
       reply,
       share,
       timer,
+      now: options.now,
       memory: options.memory,
       pictures: options.pictures,
       keepAlive: options.keepAlive,
       assembler: planned.path === 'translated' ? createResponseAssembler(planned) : undefined,
-      options: encoderOptions(call, endpoint, { hideReasoning: planned.request?.reasoning?.visible === false }),
+      options: encoderOptions(call, endpoint, {
+        now: options.now(),
+        hideReasoning: planned.request?.reasoning?.visible === false,
+      }),
       routingHeaders: carried.routingHeaders,
       charge: carried.charge,
       onLasting: carried.onLasting,

@@ -1,8 +1,7 @@
 /** Store retries: repeats a store call with exponential backoff while the store is unavailable. */
 
-import type { Clock } from '../core/clock.ts';
+import { type Clock, sleep } from '../core/clock.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { sleep } from './clock.ts';
 
 const FIRST_RETRY_DELAY_MS = 100;
 /** Keeps the time between the store's recovery and the next call below 5 seconds. */

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { type Clock, every, systemClock } from '../core/clock.ts';
 import type { Store } from './store.ts';
 
 export interface Instance {
@@ -24,12 +25,16 @@ export interface JoinOptions {
   role?: ProcessRole;
   /** Id of the instance; that of a worker begins with the id of its primary and `/`. */
   id?: string;
+  /** Clock of the heartbeats. */
+  clock?: Pick<Clock, 'after'>;
 }
+
+const IN_BACKGROUND = { background: true };
 
 export async function joinStore(
   store: Store,
   log: Pick<Logger, 'warn'>,
-  { role = 'sole', id = randomUUID() }: JoinOptions = {},
+  { role = 'sole', id = randomUUID(), clock = systemClock }: JoinOptions = {},
 ): Promise<Instance> {
   const owns = store.engine === 'sqlite' && role !== 'worker';
   const sendHeartbeat = (exclusive = owns && role === 'sole') =>
@@ -37,13 +42,14 @@ export async function joinStore(
   if (owns) await preserveJobDelays(store, log);
   // Whoever owns the store comes before its workers, so that all instances there are belong to the dead.
   await sendHeartbeat(owns);
-  const timer = setInterval(() => {
+  function beat(): void {
     sendHeartbeat().catch((error) => log.warn({ problem: error.message }, 'the heartbeat could not be written'));
-  }, HEARTBEAT_INTERVAL_MS).unref();
+  }
+  const stop = every(clock, HEARTBEAT_INTERVAL_MS, beat, IN_BACKGROUND);
   return {
     id,
     async close() {
-      clearInterval(timer);
+      stop();
       // The only instance leaves its last heartbeat, from which the next start detects a clock change.
       await (owns ? sendHeartbeat() : store.call('removeInstance', { id })).catch(() => {});
     },
@@ -68,7 +74,11 @@ export interface GatewayCounter {
   close(): void;
 }
 
-export function countGateways(store: Store, log: Pick<Logger, 'warn'>): GatewayCounter {
+export function countGateways(
+  store: Store,
+  log: Pick<Logger, 'warn'>,
+  clock: Pick<Clock, 'after'> = systemClock,
+): GatewayCounter {
   let known = 1;
   if (store.engine === 'sqlite') return { count: () => known, close() {} };
   const refresh = () =>
@@ -79,6 +89,5 @@ export function countGateways(store: Store, log: Pick<Logger, 'warn'>): GatewayC
       (error) => log.warn({ problem: error.message }, 'other gateways could not be counted'),
     );
   refresh();
-  const timer = setInterval(refresh, HEARTBEAT_INTERVAL_MS).unref();
-  return { count: () => known, close: () => clearInterval(timer) };
+  return { count: () => known, close: every(clock, HEARTBEAT_INTERVAL_MS, refresh, IN_BACKGROUND) };
 }

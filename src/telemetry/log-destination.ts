@@ -1,6 +1,7 @@
 /** Log destination: lines to a file descriptor, collected and written together, and flushed before the process ends. */
 
 import { type DestinationStream, pino } from 'pino';
+import { type Clock, systemClock } from '../core/clock.ts';
 
 export interface LogDestination extends DestinationStream {
   /** Until then each line is written at once. To be called when every stop signal that is handled ends in an exit. */
@@ -21,10 +22,14 @@ const ERROR_LEVEL = pino.levels.values.error ?? 50;
 export interface LogDestinationOptions {
   /** Other processes write to the descriptor too. */
   shared?: boolean;
+  clock?: Pick<Clock, 'after'>;
 }
 
 /** Writes synchronously, so that lines keep their order and are whole however the process ends. */
-export function openLogDestination(fd: number, { shared = false }: LogDestinationOptions = {}): LogDestination {
+export function openLogDestination(
+  fd: number,
+  { shared = false, clock = systemClock }: LogDestinationOptions = {},
+): LogDestination {
   const lines = pino.destination({
     ...{ fd, sync: true, maxLength: MAX_WAITING_BYTES },
     ...(shared
@@ -34,11 +39,11 @@ export function openLogDestination(fd: number, { shared = false }: LogDestinatio
   // A write error, such as that of a full disk, never stops the gateway. The lines wait for the next attempt.
   lines.on('error', () => undefined);
   let isBuffering = false;
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer: (() => void) | undefined;
 
   function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
+    cancelTimer?.();
+    cancelTimer = undefined;
     lines.flush();
   }
 
@@ -58,7 +63,7 @@ export function openLogDestination(fd: number, { shared = false }: LogDestinatio
     write(line) {
       lines.write(line);
       if (!isBuffering || destination.lastLevel >= ERROR_LEVEL) flush();
-      else timer ??= setTimeout(flush, FLUSH_DELAY_MS).unref();
+      else cancelTimer ??= clock.after(FLUSH_DELAY_MS, flush, { background: true });
     },
     startBuffering() {
       isBuffering = true;

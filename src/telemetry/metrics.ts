@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client';
 import type { Usage } from '../core/chat.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelLimiter } from './label-limiter.ts';
 import type { CallFacts, RequestFacts, RequestObserver, TelemetryEvents } from './observer.ts';
@@ -15,6 +16,7 @@ export interface MetricsOptions {
   usageLost?(): number;
   /** Usage records that the store refused. */
   usageRefused?(): number;
+  clock?: Pick<Clock, 'after'>;
 }
 
 export interface Metrics {
@@ -38,7 +40,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const instruments = createInstruments();
   const families = createFamilies(instruments);
   addGauges(instruments, options);
-  setTimeout(loadProcessMetrics, PROCESS_METRICS_DELAY_MS).unref();
+  const { clock = systemClock } = options;
+  clock.after(PROCESS_METRICS_DELAY_MS, () => void loadProcessMetrics(), { background: true });
   return {
     observer: createMetricsObserver(families),
     events: createEventCounters(families),

@@ -10,6 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { decimalOf } from '../core/money.ts';
 import { requestAttributes, responseAttributes } from './conventions.ts';
 import type { AttemptFacts, CallFacts, RequestFacts, RequestHead, RequestObserver } from './observer.ts';
@@ -21,7 +22,14 @@ interface StartedSpan {
   at: number;
 }
 
-export function createSpanObserver(tracer: Tracer, { propagate }: { propagate: boolean }): RequestObserver {
+export interface SpanOptions {
+  /** Whether trace context is sent to upstreams. */
+  propagate: boolean;
+  /** That of this machine, as the tracer has it, and not the store's. */
+  clock?: Pick<Clock, 'now'>;
+}
+
+export function createSpanObserver(tracer: Tracer, { propagate, clock = systemClock }: SpanOptions): RequestObserver {
   return {
     begin(head) {
       const server = tracer.startSpan(head.method, { kind: SpanKind.SERVER }, parentContext(head));
@@ -30,7 +38,7 @@ export function createSpanObserver(tracer: Tracer, { propagate }: { propagate: b
       const started: StartedSpan[] = [];
       return {
         attemptStarting() {
-          const at = Date.now();
+          const at = clock.now();
           const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, startTime: at }, within);
           started.push({ span, at });
           return propagate ? propagationHeaders(span, head) : {};

@@ -3,17 +3,16 @@
  * store once a second. While either is unavailable, callers are released and no new request should begin.
  */
 
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { type Clock, sleep, systemClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { type JournalDisk, nodeDisk } from './journal/disk.ts';
 import { type JournalFolder, takeAbandonedFolders, takeJournalFolder } from './journal/folder.ts';
-import { RECORD_KINDS } from './journal/format.ts';
-import { createJournal, type JournalRecord } from './journal/journal.ts';
+import { createJournal } from './journal/journal.ts';
+import { createRecord, type RecorderRecord, release } from './journal/recorder-record.ts';
 import { encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
 import { createStoreWriter } from './journal/store-writer.ts';
-import { type JournalSurvey, replayJournal, surveyJournal } from './journal/survey.ts';
+import { removeUseless, replayJournal, surveyJournal } from './journal/survey.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -27,6 +26,7 @@ export interface JournalRecorderOptions {
   /** Limit of records that wait for the journal or the store. */
   capacity?: number;
   disk?: JournalDisk | undefined;
+  clock?: Clock;
   segmentBytes?: number;
 }
 
@@ -40,8 +40,7 @@ const BATCH_DELAY_MS = 50;
 const STALL_MS = 1_000;
 /** Segments behind the current one after which the begin of an open request is written again. */
 const MAX_SEGMENT_AGE = 4;
-/** Milliseconds between two looks for requests that have ended, when the recorder is closed. */
-const ENDING_CHECK_MS = 5;
+const IN_BACKGROUND = { background: true };
 
 /** Takes a journal, and stores what the processes left that had it and others that are gone. Throws `StoreUnavailable`. */
 export async function openJournalRecorder(options: JournalRecorderOptions): Promise<Recorder> {
@@ -58,20 +57,9 @@ export async function recoverAbandonedJournals(options: JournalRecorderOptions):
   }
 }
 
-interface RecorderRecord extends JournalRecord {
-  /** Request id. */
-  id: string;
-  /** Releases the caller, once. */
-  done: (() => void) | undefined;
-  /** The end of the request of this begin is on its way to the journal. */
-  ended: boolean;
-  /** The begin is being written again, in a later segment. */
-  carried: boolean;
-}
-
 async function openJournalIn(folder: JournalFolder, options: JournalRecorderOptions): Promise<Recorder> {
   const { store, durability, log, capacity = MAX_PENDING_RECORDS, disk = nodeDisk } = options;
-  const { segmentBytes = SEGMENT_BYTES } = options;
+  const { segmentBytes = SEGMENT_BYTES, clock = systemClock } = options;
   const strict = durability === 'strict';
   const survey = surveyJournal(folder.path, Math.min(segmentBytes, MIN_SEGMENT_BYTES));
   const position = await store.call('journalPosition', { journal: survey.id });
@@ -81,10 +69,13 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
   let recovering = true;
   let journalFailing = false;
   let lost = 0;
+  /** Called when a request ended or a record became durable, for the recorder that closes. */
+  let onChange: (() => void) | undefined;
 
   const writer = createStoreWriter({
     store,
     journal: survey.id,
+    clock,
     log,
     oldestNeeded(segment) {
       if (recovering) return firstNeeded;
@@ -92,6 +83,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
       return first === undefined || first.segment === 0 ? segment : Math.min(segment, first.segment);
     },
     onStored(oldest) {
+      onChange?.();
       if (recovering) return;
       journal.releaseBefore(oldest);
       carryOldBegins();
@@ -111,6 +103,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
 
   const journal = createJournal<RecorderRecord>({
     disk,
+    clock,
     folder: folder.path,
     segmentBytes,
     sync: strict,
@@ -126,6 +119,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
     },
     onRecovered() {
       journalFailing = false;
+      onChange?.();
       log.info('the journal of usage records is written again');
     },
   });
@@ -137,6 +131,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
 
   function onBeginDurable(this: RecorderRecord): void {
     release(this);
+    onChange?.();
   }
 
   function onCarriedDurable(this: RecorderRecord): void {
@@ -152,6 +147,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
     open.delete(this.id);
     writer.add(this);
     release(this);
+    onChange?.();
   }
 
   /** Writes the begins of requests that have been open for long again, so that their segments can be used again. */
@@ -191,6 +187,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
   function finish(intent: Intent, completion: Completion, onDurable: () => void): void {
     if (!strict && pending() >= capacity) {
       open.delete(intent.id);
+      onChange?.();
       lost += 1;
       onDurable();
       return;
@@ -200,6 +197,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
       payload = encodeEnd(intent, completion);
     } catch (error) {
       open.delete(intent.id);
+      onChange?.();
       lost += 1;
       log.error({ request: intent.id, problem: (error as Error).message }, 'a usage record could not be encoded');
       onDurable();
@@ -217,6 +215,12 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
       journal.flush();
     });
     await flushStore();
+  }
+
+  function nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      onChange = resolve;
+    });
   }
 
   for (const [id, { payload, segment }] of left) {
@@ -246,49 +250,23 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
     finish: (intent, completion) => new Promise((resolve) => finish(intent, completion, resolve)),
     withdraw(intent) {
       open.delete(intent.id);
+      onChange?.();
       if (strict) append(createRecord('withdrawn', intent.id, encodeWithdrawn(intent.id), onBeginDurable));
     },
     flushed,
     async close(timeoutMs) {
-      const deadline = performance.now() + timeoutMs;
-      do {
-        await Promise.race([flushed(), timeout(Math.max(0, deadline - performance.now()))]);
-        if (pending() > 0 || open.size > 0) await new Promise((resolve) => setTimeout(resolve, ENDING_CHECK_MS));
-      } while ((pending() > 0 || open.size > 0) && performance.now() < deadline);
+      const late = new AbortController();
+      const done = new AbortController();
+      const timedOut = sleep(clock, timeoutMs, done.signal, IN_BACKGROUND).then(() => late.abort());
+      await Promise.race([flushed(), timedOut]);
+      while (timeoutMs > 0 && (pending() > 0 || open.size > 0) && !late.signal.aborted) {
+        await Promise.race([nextChange(), timedOut]);
+        await Promise.race([flushed(), timedOut]);
+      }
+      done.abort();
       writer.close();
       await new Promise<void>((resolve) => journal.close(resolve));
       folder.release();
     },
   };
-}
-
-/** Removes files that were not made whole; the rest, and those of them that hold nothing that is needed. */
-function removeUseless(
-  { folder, names, blank, segments, foreign }: JournalSurvey,
-  firstNeeded: number,
-): { names: string[]; free: string[] } {
-  const whole = new Set([...blank, ...foreign, ...segments.map(({ name }) => name)]);
-  for (const name of names) if (!whole.has(name)) rmSync(join(folder, name), { force: true });
-  const over = segments.filter(({ sequence }) => sequence < firstNeeded);
-  return { names, free: [...blank, ...over.map(({ name }) => name)] };
-}
-
-function timeout(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
-}
-
-function createRecord(
-  kind: keyof typeof RECORD_KINDS,
-  id: string,
-  payload: string,
-  onDurable: (this: RecorderRecord) => void,
-  done?: () => void,
-): RecorderRecord {
-  return { kind: RECORD_KINDS[kind], payload, segment: 0, end: 0, onDurable, id, done, ended: false, carried: false };
-}
-
-function release(record: RecorderRecord): void {
-  const { done } = record;
-  record.done = undefined;
-  done?.();
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Logger } from 'pino';
+import { type Clock, sleep, systemClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import {
@@ -29,6 +30,7 @@ export interface RecorderOptions {
   log: Logger;
   /** Limit of pending records while the store is unavailable; beyond it new requests are refused or, if batched, not recorded. */
   capacity?: number;
+  clock?: Pick<Clock, 'now' | 'after'>;
 }
 
 export interface Recorder {
@@ -62,8 +64,7 @@ const BATCH_DELAY_MS = 50;
 /** Delay between two tries of a flush, doubled each time. */
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
-/** Milliseconds between two looks for requests that have ended, when the recorder is closed. */
-const ENDING_CHECK_MS = 5;
+const IN_BACKGROUND = { background: true };
 
 export function createRecorder({
   store,
@@ -71,14 +72,15 @@ export function createRecorder({
   durability,
   log,
   capacity = MAX_PENDING_RECORDS,
+  clock = systemClock,
 }: RecorderOptions): Recorder {
   const strict = durability === 'strict';
   let waiting = emptyBatch();
   let running: Promise<void> | undefined;
-  let batchTimer: NodeJS.Timeout | undefined;
+  let cancelBatch: (() => void) | undefined;
   let last: Promise<void> = Promise.resolve();
   let failing = false;
-  let closing = false;
+  const closing = new AbortController();
   let flushes = 0;
   let lost = 0;
   let refused = 0;
@@ -86,22 +88,23 @@ export function createRecorder({
   const withoutIntent = new Set<string>();
   /** Ids of requests that have begun and not ended: their clients may be gone, and nobody else waits for them. */
   const underWay = new Set<string>();
+  let onEnded: (() => void) | undefined;
 
   const size = () => sizeOf(waiting);
 
   function flush(): void {
-    clearTimeout(batchTimer);
-    batchTimer = undefined;
+    cancelBatch?.();
+    cancelBatch = undefined;
     running ??= run().finally(() => {
       running = undefined;
-      if (size() === 0 || closing) return;
+      if (size() === 0 || closing.signal.aborted) return;
       if (strict) flush();
       else flushSoon();
     });
   }
 
   function flushSoon(): void {
-    batchTimer ??= setTimeout(flush, BATCH_DELAY_MS).unref();
+    cancelBatch ??= clock.after(BATCH_DELAY_MS, flush, IN_BACKGROUND);
   }
 
   async function run(): Promise<void> {
@@ -134,8 +137,8 @@ export function createRecorder({
         if (!failing) log.error({ problem: error.problem }, 'usage records cannot be written; retrying');
         failing = true;
         onDelay();
-        if (closing) return;
-        await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
+        await sleep(clock, delayMs, closing.signal, IN_BACKGROUND);
+        if (closing.signal.aborted) return;
       }
     }
   }
@@ -157,7 +160,10 @@ export function createRecorder({
       if ('begun' in only) withoutIntent.add(request);
       log.error({ request, problem: problem.message, entry: only }, 'the store refused the intent of a request');
     } else if (
-      await setAsideRecord({ store, log }, { id: request, record: only.finished.row, problem: problem.message })
+      await setAsideRecord(
+        { store, log },
+        { id: request, record: only.finished.row, problem: problem.message, now: clock.now() },
+      )
     ) {
       refused += 1;
     } else lost += 1;
@@ -176,8 +182,20 @@ export function createRecorder({
     return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
   }
 
+  function end(id: string): void {
+    underWay.delete(id);
+    onEnded?.();
+  }
+
+  /** Resolves when a request ends. */
+  function nextEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      onEnded = resolve;
+    });
+  }
+
   function finish(intent: Intent, completion: Completion): Promise<void> {
-    underWay.delete(intent.id);
+    end(intent.id);
     if (!strict && size() >= capacity) {
       lost += 1;
       return Promise.resolve();
@@ -204,7 +222,7 @@ export function createRecorder({
     beginThen: (intent, onDurable) => void begin(intent).then(onDurable),
     finishThen: (intent, completion, onDurable) => void finish(intent, completion).then(onDurable),
     withdraw(intent) {
-      underWay.delete(intent.id);
+      end(intent.id);
       if (!strict) return;
       waiting.withdrawn.push({ id: intent.id, started_at: intent.startedAt });
       flush();
@@ -214,14 +232,13 @@ export function createRecorder({
       return last;
     },
     async close(timeoutMs) {
-      const timedOut = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-      let late = false;
-      while ((running || size() > 0 || underWay.size > 0) && !late) {
+      const late = new AbortController();
+      const timedOut = sleep(clock, timeoutMs, closing.signal, IN_BACKGROUND).then(() => late.abort());
+      while ((running || size() > 0 || underWay.size > 0) && !late.signal.aborted) {
         if (size() > 0) flush();
-        const next = running ?? new Promise((resolve) => setTimeout(resolve, ENDING_CHECK_MS));
-        late = (await Promise.race([next.then(() => false), timedOut.then(() => true)])) === true;
+        await Promise.race([running ?? nextEnd(), timedOut]);
       }
-      closing = true;
+      closing.abort();
     },
   };
 }

@@ -42,7 +42,7 @@ async function recoverOne(
     return await store.call('recoverUsage', { now, id });
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    await setAsideRecord({ store, log }, { id, record, problem: (error as Error).message });
+    await setAsideRecord({ store, log }, { id, record, problem: (error as Error).message, now });
     return 0;
   }
 }

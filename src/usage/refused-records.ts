@@ -10,12 +10,14 @@ export interface RefusedUsage {
   record: unknown;
   /** For the operator. */
   problem: string;
+  /** Unix milliseconds. */
+  now: number;
 }
 
 /** False if the record is only in the log. */
 export async function setAsideRecord(
   { store, log }: { store: Pick<Store, 'call'>; log: Pick<Logger, 'error'> },
-  { id, record, problem }: RefusedUsage,
+  { id, record, problem, now }: RefusedUsage,
 ): Promise<boolean> {
   const text =
     typeof record === 'string'
@@ -24,7 +26,7 @@ export async function setAsideRecord(
   let isStored = false;
   let failure: string | undefined;
   try {
-    isStored = await store.call('setAsideUsageRecord', { id, now: Date.now(), problem, record: text });
+    isStored = await store.call('setAsideUsageRecord', { id, now, problem, record: text });
   } catch (error) {
     failure = (error as Error).message;
   }

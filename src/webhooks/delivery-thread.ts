@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { Store, StoreAccess } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -14,6 +15,8 @@ export interface DeliveryThreadOptions {
   access: StoreAccess;
   settings: ThreadSettings;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Clock of the looks, restarts and ends of the thread, which has one of its own. */
+  clock?: Pick<Clock, 'monotonic' | 'after'>;
   events?: Pick<TelemetryEvents, 'webhookAttempted' | 'webhookThreadRestarted'>;
 }
 
@@ -38,22 +41,26 @@ const END_TIMEOUT_MS = 5_000;
 
 /** Starts the thread when there is a webhook to deliver. */
 export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryThread {
-  const { store, log, events } = options;
+  const { store, log, events, clock = systemClock } = options;
   let worker: Worker | undefined;
   let failures = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer: (() => void) | undefined;
   let state: 'idle' | 'active' | 'stopped' = 'idle';
 
   async function look(): Promise<void> {
     const found = await store.call('hasJobs', { kind: WEBHOOK_JOB_KIND }).catch(() => false);
     if (state !== 'idle') return;
     if (found) activate();
-    else timer = setTimeout(look, LOOK_INTERVAL_MS).unref();
+    else schedule(LOOK_INTERVAL_MS, look);
+  }
+
+  function schedule(delayMs: number, callback: () => void): void {
+    cancelTimer = clock.after(delayMs, callback, { background: true });
   }
 
   function activate(): void {
     state = 'active';
-    clearTimeout(timer);
+    cancelTimer?.();
     // The first use of libuv's thread pool creates its threads, which take over the priority of their creator.
     stat(THREAD_MODULE).finally(() => {
       if (state === 'active') start();
@@ -61,7 +68,7 @@ export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryTh
   }
 
   function start(): void {
-    const startedAt = performance.now();
+    const startedAt = clock.monotonic();
     let problem: unknown;
     const running = startWorker(options);
     worker = running;
@@ -71,11 +78,10 @@ export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryTh
     running.on('exit', () => {
       worker = undefined;
       if (state === 'stopped') return;
-      failures = performance.now() - startedAt > STABLE_AFTER_MS ? 1 : failures + 1;
+      failures = clock.monotonic() - startedAt > STABLE_AFTER_MS ? 1 : failures + 1;
       log.error({ err: problem, failures }, 'the thread that delivers webhooks ended; it is started again');
       events?.webhookThreadRestarted();
-      const delay = Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1));
-      timer = setTimeout(start, delay).unref();
+      schedule(Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1)), start);
     });
   }
 
@@ -87,8 +93,8 @@ export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryTh
     },
     async stop(graceMs) {
       state = 'stopped';
-      clearTimeout(timer);
-      if (worker) await end(worker, graceMs);
+      cancelTimer?.();
+      if (worker) await end(worker, graceMs, clock);
     },
   };
 }
@@ -113,11 +119,11 @@ function send(worker: Worker, command: ThreadCommand): void {
   worker.postMessage(command);
 }
 
-async function end(worker: Worker, graceMs: number): Promise<void> {
+async function end(worker: Worker, graceMs: number, clock: Pick<Clock, 'after'>): Promise<void> {
   worker.ref();
   const ended = new Promise((resolve) => worker.once('exit', resolve));
   send(worker, { type: 'stop', graceMs });
-  const timer = setTimeout(() => worker.terminate(), graceMs + END_TIMEOUT_MS);
+  const cancel = clock.after(graceMs + END_TIMEOUT_MS, () => void worker.terminate());
   await ended;
-  clearTimeout(timer);
+  cancel();
 }

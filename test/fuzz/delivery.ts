@@ -127,6 +127,7 @@ export function deliver(asked: Asked, response: Answer): Delivered {
     assembler: upstream === client ? undefined : createResponseAssembler(planned),
     keepAlive: 60_000,
     timer: createDeadlineTimer(createManualClock(0)),
+    now: () => 0,
     routingHeaders: () => ({}),
     charge: () => undefined,
     abortUpstream: () => {

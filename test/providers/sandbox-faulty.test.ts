@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { systemClock } from '../../src/providers/sandbox/send.ts';
+import { createSandboxClock } from '../../src/providers/sandbox/send.ts';
 import { createSandboxUpstream } from '../../src/providers/sandbox/upstream.ts';
 import { call, chunksIn, createClock, user } from './sandbox-call.ts';
 
@@ -99,7 +99,7 @@ describe('an abort', () => {
 
   test('ends a stream at once', async () => {
     const client = new AbortController();
-    const local = createSandboxUpstream(systemClock);
+    const local = createSandboxUpstream(createSandboxClock());
     const response = await local({
       method: 'POST',
       path: '/chat/completions',
@@ -116,7 +116,7 @@ describe('an abort', () => {
 
   test('before the start means no answer', async () => {
     await assert.rejects(
-      createSandboxUpstream(systemClock)({
+      createSandboxUpstream(createSandboxClock())({
         path: '/chat/completions',
         method: 'POST',
         headers: {},
@@ -130,7 +130,7 @@ describe('an abort', () => {
 
 test('another path does not exist', async () => {
   const signal = new AbortController().signal;
-  const { status } = await createSandboxUpstream(systemClock)({
+  const { status } = await createSandboxUpstream(createSandboxClock())({
     path: '/v1/embeddings',
     method: 'POST',
     headers: {},

@@ -1,5 +1,6 @@
 /** Embedded store of a worker: its operations are calls to the primary, which owns the files. */
 
+import { systemClock } from '../../core/clock.ts';
 import { healthOf } from '../../store/health.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
@@ -17,7 +18,7 @@ export function createChannelStore(channel: Pick<Channel, 'call'>): Store {
   const store: Store = {
     engine: 'sqlite',
     call: call as Store['call'],
-    now: Date.now,
+    now: systemClock.now,
     health: () => healthOf(store),
     async close() {
       closed = true;

@@ -4,6 +4,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import { type Channel, type ChannelHandlers, type ChannelMessage, createChannel } from './channel.ts';
@@ -20,6 +21,7 @@ export interface SupervisorOptions {
   onEnded(instance: string): Promise<void>;
   /** A worker ended by itself. */
   onCrashed(): void;
+  clock?: Pick<Clock, 'monotonic' | 'after'>;
 }
 
 export interface Supervisor {
@@ -48,7 +50,8 @@ interface Slot {
   number: number;
   failures: number;
   process?: RunningWorker | undefined;
-  timer?: NodeJS.Timeout | undefined;
+  /** Cancels a restart that is due. */
+  cancelStart?: () => void;
 }
 
 interface RunningWorker {
@@ -62,7 +65,7 @@ interface RunningWorker {
 
 /** Resolves when all workers listen. Throws `unavailable` with a message for the operator if one cannot. */
 export async function superviseWorkers(options: SupervisorOptions): Promise<Supervisor> {
-  const { count, log } = options;
+  const { count, log, clock = systemClock } = options;
   const slots = Array.from({ length: count }, (_, index): Slot => ({ number: index + 1, failures: 0 }));
   let address: WorkerListens['address'] | undefined;
   /** Port that workers ask for: they share it if they ask for the same. That of the configuration if absent. */
@@ -75,7 +78,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
   cluster.setupPrimary({ exec: MAIN_MODULE, args: process.argv.slice(2), serialization: 'advanced' });
 
   function start(slot: Slot): Promise<void> {
-    const startedAt = performance.now();
+    const startedAt = clock.monotonic();
     const worker = cluster.fork();
     const about = { worker: slot.number, pid: worker.process.pid };
     const details = options.startOf(slot.number);
@@ -106,7 +109,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
           channel.close(new StoreUnavailable('the worker ended'));
           slot.process = undefined;
           if (state === 'running' || (state === 'starting' && running.listens))
-            restart(slot, { ...about, code, signal }, performance.now() - startedAt);
+            restart(slot, { ...about, code, signal }, clock.monotonic() - startedAt);
           reject(new GatewayError('unavailable', `Worker ${slot.number} ended while it started (${signal ?? code}).`));
           settle(channel, instance).then(done);
         });
@@ -128,24 +131,24 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
     const delay = Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (slot.failures - 1));
     log.error({ ...details, delay }, 'a worker ended; it is started again');
     options.onCrashed();
-    slot.timer = setTimeout(() => {
+    slot.cancelStart = clock.after(delay, () => {
       start(slot).then(
         () => log.info({ worker: slot.number, pid: slot.process?.worker.process.pid }, 'the worker listens again'),
         () => undefined,
       );
-    }, delay);
+    });
   }
 
   async function stop(graceMs: number, timeoutMs: number): Promise<void> {
     state = 'stopping';
-    for (const slot of slots) clearTimeout(slot.timer);
+    for (const slot of slots) slot.cancelStart?.();
     const running = slots.flatMap((slot) => slot.process ?? []);
     for (const { channel } of running) channel.call('stop', { graceMs }).catch(() => undefined);
-    const kill = setTimeout(() => {
+    const cancelKill = clock.after(timeoutMs, () => {
       for (const { worker } of running) worker.process.kill('SIGKILL');
-    }, timeoutMs);
+    });
     await Promise.all(running.map(({ ended }) => ended));
-    clearTimeout(kill);
+    cancelKill();
   }
 
   try {
@@ -162,7 +165,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
     pids: () => slots.flatMap((slot) => slot.process?.worker.process.pid ?? []),
     async callAll(name, parameters) {
       const calls = slots.flatMap(({ process: running }) =>
-        running?.listens ? [withTimeout(running.channel.call(name, parameters))] : [],
+        running?.listens ? [withTimeout(running.channel.call(name, parameters), clock)] : [],
       );
       const results = await Promise.allSettled(calls);
       return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -179,8 +182,8 @@ function post(worker: Worker, message: ChannelMessage): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }
 
-function withTimeout(result: Promise<unknown>): Promise<unknown> {
+function withTimeout(result: Promise<unknown>, clock: Pick<Clock, 'after'>): Promise<unknown> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('a worker does not answer')), CALL_TIMEOUT_MS);
-  return Promise.race([result, promise]).finally(() => clearTimeout(timer));
+  const cancel = clock.after(CALL_TIMEOUT_MS, () => reject(new Error('a worker does not answer')));
+  return Promise.race([result, promise]).finally(cancel);
 }

@@ -40,6 +40,8 @@ export interface ResponseContext {
   /** Milliseconds of silence after which a stream gets a comment or ping. */
   keepAlive: number;
   timer: DeadlineTimer;
+  /** Unix milliseconds. */
+  now(): number;
   /** Memory of the response in the response budget. */
   share: ByteShare;
   /** Headers about the routing decision, read when the response begins. */

@@ -7,11 +7,11 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 export function encoderOptions(
   call: InferenceCall,
   endpoint: Endpoint,
-  more: Pick<EncoderOptions, 'hideReasoning'>,
+  { now, ...more }: Pick<EncoderOptions, 'hideReasoning'> & { now: number },
 ): EncoderOptions {
   return {
     model: endpoint.model.id,
-    created: Math.floor(Date.now() / 1000),
+    created: Math.floor(now / 1000),
     includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
     ...more,

@@ -24,11 +24,12 @@ export function readErrorResponse(
   context: ResponseContext,
   { status, headers, onError }: ErrorResponseHead,
 ): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
-  const { planned, abortUpstream } = context;
+  const { planned, abortUpstream, now } = context;
   const collector = new ByteCollector();
   const relayed = planned.path !== 'translated';
   const { platform } = context.endpoint.provider;
-  const end = (): void => onError(errorOf({ status, headers, bytes: collector.take(), relayed, platform }, planned));
+  const end = (): void =>
+    onError(errorOf({ status, headers, bytes: collector.take(), relayed, platform, now: now() }, planned));
   return {
     data(chunk) {
       collector.add(chunk);
@@ -45,6 +46,8 @@ interface CompleteErrorResponse {
   status: number;
   headers: UpstreamHeaders;
   bytes: Buffer;
+  /** Unix milliseconds. */
+  now: number;
   /** The upstream speaks the client's protocol, so its error can be passed on unchanged. */
   relayed: boolean;
   platform: Pick<Platform, 'decodeError'>;
@@ -54,7 +57,8 @@ interface CompleteErrorResponse {
 const ACCOUNT_STATUSES = [401, 402, 403, 407];
 
 /** Error for the client, with the upstream's message without secrets. */
-function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorResponse, plan: Plan): GatewayError {
+function errorOf(response: CompleteErrorResponse, plan: Plan): GatewayError {
+  const { status, headers, bytes, relayed, platform, now } = response;
   const body = readObject(bytes);
   const special = platform.decodeError?.({ status, headers, body });
   const decoded = special ?? errorInBody(status, body, plan);
@@ -62,7 +66,7 @@ function errorOf({ status, headers, bytes, relayed, platform }: CompleteErrorRes
   const clean = relayed && own && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
   return new GatewayError(decoded.code, redact(decoded.message), {
     param: decoded.param,
-    retryAfter: retryAfterOf(headers) ?? decoded.retryAfter,
+    retryAfter: retryAfterOf(headers, now) ?? decoded.retryAfter,
     upstreamStatus: status,
     upstreamResponse: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
   });
@@ -89,8 +93,8 @@ function isClean(bytes: Buffer): boolean {
 }
 
 /** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
-function retryAfterOf(headers: UpstreamHeaders): number | undefined {
+function retryAfterOf(headers: UpstreamHeaders, now: number): number | undefined {
   const milliseconds = Number(headers['retry-after-ms']);
   if (headers['retry-after-ms'] && milliseconds >= 0) return milliseconds;
-  return parseRetryAfter(headers['retry-after'], Date.now());
+  return parseRetryAfter(headers['retry-after'], now);
 }

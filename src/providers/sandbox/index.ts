@@ -3,7 +3,7 @@
 import type { ProviderType } from '../../core/provider.ts';
 import { createHeaderPlatform } from '../platform/headers.ts';
 import { modelsOf } from './models.ts';
-import { systemClock } from './send.ts';
+import { createSandboxClock } from './send.ts';
 import { createSandboxUpstream } from './upstream.ts';
 import { sandboxVideo } from './video/wire.ts';
 
@@ -15,13 +15,13 @@ export const sandbox: ProviderType = {
   keyless: true,
   builtIn: true,
   baseUrl: 'sandbox:',
-  create: ({ id }) => ({
+  create: ({ id, clock }) => ({
     id,
     speaks: () => [{ protocol: 'chat' }],
     platform: createHeaderPlatform({ baseUrl: 'sandbox:' }),
     environment: [],
     models: modelsOf(id),
     video: sandboxVideo,
-    local: createSandboxUpstream(systemClock),
+    local: createSandboxUpstream(createSandboxClock(clock)),
   }),
 };

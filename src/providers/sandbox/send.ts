@@ -1,6 +1,7 @@
 /** Sandbox responses: statuses, delays and broken streams, until the request is aborted. */
 
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
+import { type Clock, sleep, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { LocalResponse } from '../../core/provider.ts';
 import type { FaultScript, StreamBreak } from './faulty.ts';
@@ -13,11 +14,16 @@ export interface SandboxClock {
   wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
-export const systemClock: SandboxClock = {
-  now: Date.now,
-  wait: (milliseconds, signal) =>
-    milliseconds === 0 ? setImmediate(undefined, { signal }) : setTimeout(milliseconds, undefined, { signal }),
-};
+export function createSandboxClock(clock: Clock = systemClock): SandboxClock {
+  return {
+    now: clock.now,
+    async wait(milliseconds, signal) {
+      if (milliseconds === 0) return setImmediate(undefined, { signal });
+      await sleep(clock, milliseconds, signal);
+      signal.throwIfAborted();
+    },
+  };
+}
 
 /** A response and how to send it. */
 export interface SandboxReply {

@@ -3,8 +3,8 @@
  * or a failover the id may belong to another transaction, so it is only valid on the same incarnation of the server.
  */
 
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { type Clock, sleep } from '../../core/clock.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { runQuery } from './pool.ts';
 
@@ -25,19 +25,19 @@ export const SERVER_INCARNATION_SQL = "concat(pg_postmaster_start_time(), ' ', p
 export async function hasCommitted(
   pool: Pool,
   transaction: TransactionId,
-  timeoutMs: number,
+  { timeoutMs, clock }: { timeoutMs: number; clock: Pick<Clock, 'monotonic' | 'after'> },
 ): Promise<boolean | undefined> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = clock.monotonic() + timeoutMs;
   for (
     let delayMs = MIN_POLL_DELAY_MS;
-    performance.now() < deadline;
+    clock.monotonic() < deadline;
     delayMs = Math.min(2 * delayMs, MAX_POLL_DELAY_MS)
   ) {
     const status = await statusOf(pool, transaction);
     if (status === 'committed') return true;
     if (status === 'aborted') return false;
     if (status === 'forgotten') return undefined;
-    await wait(delayMs);
+    await sleep(clock, delayMs);
   }
   return undefined;
 }

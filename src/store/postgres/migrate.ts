@@ -1,6 +1,7 @@
 /** PostgreSQL migrations, serialized across gateways by an advisory lock. */
 
 import type { PoolClient } from 'pg';
+import { systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
 import { runQuery } from './pool.ts';
@@ -21,7 +22,7 @@ export async function migrate(client: PoolClient, folder: URL): Promise<void> {
   for (const { name, checksum, sql } of pendingMigrations(known, applied)) {
     await runQuery(client, sql);
     const recordSql = 'INSERT INTO migration (name, checksum, applied_at) VALUES ($1, $2, $3)';
-    await runQuery(client, { text: recordSql, values: [name, checksum, Date.now()] });
+    await runQuery(client, { text: recordSql, values: [name, checksum, systemClock.now()] });
   }
 }
 

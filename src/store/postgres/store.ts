@@ -1,7 +1,7 @@
 /** PostgreSQL store, shared by several gateways. */
 
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import { type Clock, every, sleep, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Secret } from '../../security/secret.ts';
 import { healthOf } from '../health.ts';
@@ -26,6 +26,14 @@ export interface PostgresOptions {
   timeoutMs?: number;
   /** Connections per pool; those of a gateway if absent. */
   poolSizes?: Record<Database, number>;
+  /** Clock of this machine. */
+  clock?: Clock;
+}
+
+/** Limit of the time of an operation. */
+interface TimeLimit {
+  timeoutMs: number;
+  clock: Clock;
 }
 
 /** Connections per pool. Separate pools keep a flood of usage records from blocking other operations. */
@@ -37,7 +45,9 @@ const OPERATION_TIMEOUT_MS = 10_000;
 const MAX_TRANSACTION_ATTEMPTS = 5;
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const { url, operations: module, migrations, timeoutMs = OPERATION_TIMEOUT_MS, poolSizes = POOL_SIZES } = options;
+  const { url, operations: module, migrations, poolSizes = POOL_SIZES } = options;
+  const { timeoutMs = OPERATION_TIMEOUT_MS, clock: localClock = systemClock } = options;
+  const limit: TimeLimit = { timeoutMs, clock: localClock };
   const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(module.href);
   const pools = {
     groups: createStatementPool(url.reveal()),
@@ -48,14 +58,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     const text = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
     const { rows } = await runQuery(pools.state, text);
     return Number(rows[0]?.now);
-  });
+  }, localClock);
 
   async function run(name: string, parameters: unknown): Promise<unknown> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
     const pool = pools[operation.database];
     if (!operation.writes) return operation.run(readingTransaction(pool), parameters);
-    if (await retryOnConflict(() => runAsStatement(pools.groups, name, parameters))) return;
+    if (await retryOnConflict(localClock, () => runAsStatement(pools.groups, name, parameters))) return;
     if (name === 'pruneUsage') return pruneUsage(operation, parameters as ParametersOf<'pruneUsage'>);
     return runWriting(name, operation, parameters);
   }
@@ -67,8 +77,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   ): Promise<unknown> {
     const pool = pools[operation.database];
     const work = (transaction: Transaction) => operation.run(transaction, parameters);
-    return retryOnConflict(() =>
-      inTransaction(pool, timeoutMs, (client) => withTimeout(client, work, { name, timeoutMs })),
+    return retryOnConflict(localClock, () =>
+      inTransaction(pool, limit, (client) => withTimeout(client, work, { name, ...limit })),
     );
   }
 
@@ -79,7 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   ): Promise<unknown> {
     const before = parameters.day * DAY_MS;
     const inMaintenance = <Result>(work: (client: PoolClient) => Promise<Result>) =>
-      retryOnConflict(() => inTransaction(pools.usage, timeoutMs, work));
+      retryOnConflict(localClock, () => inTransaction(pools.usage, limit, work));
     const dropped = await inMaintenance((client) => dropMonths(client, before));
     if (dropped > 0) return dropped;
     const keepsRequests = parameters.byAge === true && (await inMaintenance((client) => isLargeMonth(client, before)));
@@ -87,13 +97,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 
   async function prepareMonthsAhead(): Promise<void> {
-    await inTransaction(pools.usage, timeoutMs, (client) => prepareMonths(client, clock.now()));
+    await inTransaction(pools.usage, limit, (client) => prepareMonths(client, clock.now()));
   }
 
   // A month that cannot be made now is made later; its rows have a place until then.
-  const monthTimer = setInterval(() => {
-    prepareMonthsAhead().catch(() => undefined);
-  }, MONTH_CHECK_INTERVAL_MS).unref();
+  const onMonthsDue = () => void prepareMonthsAhead().catch(() => undefined);
+  const stopMonths = every(localClock, MONTH_CHECK_INTERVAL_MS, onMonthsDue, { background: true });
 
   const running = new Set<Promise<unknown>>();
   function call(name: string, parameters: unknown): Promise<unknown> {
@@ -106,14 +115,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
     clock.close();
-    clearInterval(monthTimer);
+    stopMonths();
     // An ending pool never serves callers that wait for a connection.
     closed ??= Promise.allSettled(running).then(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
     await closed;
   }
 
   try {
-    await inTransaction(pools.state, timeoutMs, (client) => migrate(client, migrations));
+    await inTransaction(pools.state, limit, (client) => migrate(client, migrations));
     await clock.synchronise();
     await prepareMonthsAhead();
   } catch (error) {
@@ -147,7 +156,7 @@ async function runAsStatement(pool: Pool, name: string, parameters: unknown): Pr
 /** Runs `work` in one transaction. If the acknowledgement of COMMIT is lost, asks the server for the outcome. */
 async function inTransaction<Result>(
   pool: Pool,
-  timeoutMs: number,
+  limit: TimeLimit,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await connect(pool);
@@ -166,7 +175,7 @@ async function inTransaction<Result>(
   } finally {
     client.release(broken);
   }
-  if (await hasCommitted(pool, completed.transaction, timeoutMs)) return completed.result;
+  if (await hasCommitted(pool, completed.transaction, limit)) return completed.result;
   throw broken;
 }
 
@@ -189,7 +198,7 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-async function retryOnConflict<Result>(run: () => Promise<Result>): Promise<Result> {
+async function retryOnConflict<Result>(clock: Clock, run: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await run();
@@ -197,7 +206,7 @@ async function retryOnConflict<Result>(run: () => Promise<Result>): Promise<Resu
       if (!(error instanceof TransactionConflict)) throw error;
       if (attempt === MAX_TRANSACTION_ATTEMPTS)
         throw new StoreUnavailable(`transactions block each other (${error.message})`, error);
-      await wait(Math.random() * 20 * attempt);
+      await sleep(clock, Math.random() * 20 * attempt);
     }
   }
 }
@@ -209,20 +218,18 @@ class StalledOperation extends Error {}
 async function withTimeout<Result>(
   client: PoolClient,
   work: (transaction: Transaction) => Result | Promise<Result>,
-  { name, timeoutMs }: { name: string; timeoutMs: number },
+  { name, timeoutMs, clock }: TimeLimit & { name: string },
 ): Promise<Result> {
   let queriesRunning = 0;
   const query = (question: SqlQuery): Promise<QueryResult> => {
     queriesRunning += 1;
     return client.query(question).finally(() => (queriesRunning -= 1));
   };
-  let timer: NodeJS.Timeout | undefined;
-  const overdue = new Promise<never>((_resolve, reject) => {
-    const timeoutError = () =>
-      queriesRunning > 0 ? new StoreUnavailable(`the operation ${name} took too long`) : stalledOperation(name);
-    timer = setTimeout(() => reject(timeoutError()), timeoutMs);
-  });
-  return Promise.race([work(writingTransaction({ query })), overdue]).finally(() => clearTimeout(timer));
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timeoutError = () =>
+    queriesRunning > 0 ? new StoreUnavailable(`the operation ${name} took too long`) : stalledOperation(name);
+  const cancel = clock.after(timeoutMs, () => reject(timeoutError()));
+  return Promise.race([work(writingTransaction({ query })), overdue]).finally(cancel);
 }
 
 function stalledOperation(name: string): StalledOperation {

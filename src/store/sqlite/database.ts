@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../core/clock.ts';
 import { lostStoreError } from '../lost-store.ts';
 import { type AppliedMigration, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database } from '../operation.ts';
@@ -70,7 +71,7 @@ function migrate(connection: DatabaseSync, folder: URL, database: Database): voi
     const record = connection.prepare('INSERT INTO migration (name, checksum, applied_at) VALUES (?, ?, ?)');
     for (const { name, checksum, sql } of pendingMigrations(known, appliedMigrations(connection))) {
       connection.exec(sql);
-      record.run(name, checksum, Date.now());
+      record.run(name, checksum, systemClock.now());
     }
     connection.exec('COMMIT');
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Calls to a database thread that wait for their results. */
 
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { decodeFailure } from './failure.ts';
 import type { OperationCall, OperationResult } from './group-commit.ts';
 
@@ -19,7 +20,7 @@ interface Caller {
   reject(error: Error): void;
 }
 
-export function createPendingCalls(): PendingCalls {
+export function createPendingCalls(clock: Pick<Clock, 'monotonic'> = systemClock): PendingCalls {
   const callers = new Map<number, Caller>();
   let lastId = 0;
   let since = 0;
@@ -35,12 +36,12 @@ export function createPendingCalls(): PendingCalls {
       const id = lastId;
       return new Promise((resolve, reject) => {
         post({ id, name, parameters });
-        if (callers.size === 0) since = performance.now();
+        if (callers.size === 0) since = clock.monotonic();
         callers.set(id, { resolve, reject });
       });
     },
     settle(results) {
-      since = performance.now();
+      since = clock.monotonic();
       for (const result of results) {
         const caller = callers.get(result.id);
         callers.delete(result.id);

@@ -2,6 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
 import { healthOf } from '../health.ts';
@@ -35,10 +36,12 @@ export interface SqliteOptions {
   /** Time without a call after which a reader thread ends. */
   readerIdleMs?: number;
   maxPages?: number;
+  clock?: Clock;
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   checkSqliteVersion(process.versions.sqlite ?? '0');
+  const { clock = systemClock } = options;
   const folder = resolve(options.folder);
   const { operations }: { operations: Record<string, StoreOperation<unknown, unknown>> } = await import(
     options.operations.href
@@ -60,7 +63,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   function createThread(database: Database, role: 'writer' | 'reader'): StoreThread {
     const { migrations, lockTimeoutMs = LOCK_TIMEOUT_MS, readerIdleMs = READER_IDLE_MS, maxPages } = options;
     const idleMs = role === 'reader' ? readerIdleMs : undefined;
-    return createWorker({
+    const details = {
       path: join(folder, `${database}.db`),
       idleMs,
       database,
@@ -70,7 +73,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       remnants: database === 'state' ? remnants : [],
       migrations: migrations.href,
       operations: options.operations.href,
-    });
+    };
+    return createWorker(details, clock);
   }
 
   async function call(name: string, parameters: unknown): Promise<unknown> {
@@ -79,7 +83,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const [writer, reader] = [writers[operation.database], readers[operation.database]];
     if (operation.writes) return writer.call(name, parameters);
     if (operation.scans || writer.busyMs() > READ_PATIENCE_MS) return reader.call(name, parameters);
-    return readPatiently(name, parameters, { writer, reader });
+    return readPatiently(name, parameters, { writer, reader, clock });
   }
 
   let closed: Promise<void> | undefined;
@@ -94,7 +98,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const store: Store = {
     engine: 'sqlite',
     call: call as Store['call'],
-    now: Date.now,
+    now: clock.now,
     health: () => healthOf(store),
     close,
     access: {
@@ -119,19 +123,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 async function readPatiently(
   name: string,
   parameters: unknown,
-  { writer, reader }: { writer: StoreThread; reader: StoreThread },
+  { writer, reader, clock }: { writer: StoreThread; reader: StoreThread; clock: Clock },
 ): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const heldUp = new Promise<typeof HELD_UP>((resolve) => {
-    timer = setTimeout(resolve, READ_PATIENCE_MS, HELD_UP);
-  });
+  const { promise: heldUp, resolve } = Promise.withResolvers<typeof HELD_UP>();
+  const cancel = clock.after(READ_PATIENCE_MS, () => resolve(HELD_UP));
   try {
     const result = await Promise.race([writer.call(name, parameters), heldUp]);
     if (result !== HELD_UP) return result;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
   return reader.call(name, parameters);
 }

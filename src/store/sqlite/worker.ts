@@ -2,6 +2,7 @@
 
 import { extname } from 'node:path';
 import { type MessagePort, Worker as NodeWorker } from 'node:worker_threads';
+import type { Clock } from '../../core/clock.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { decodeFailure } from './failure.ts';
 import { createPendingCalls, type PendingCalls } from './pending-calls.ts';
@@ -38,14 +39,16 @@ export interface StoreThreadOptions extends ThreadOptions {
   idleMs?: number;
 }
 
+const IN_BACKGROUND = { background: true };
+
 /** Starts the thread lazily. */
-export function createWorker(options: StoreThreadOptions): StoreThread {
+export function createWorker(options: StoreThreadOptions, clock: Clock): StoreThread {
   const { idleMs } = options;
   let thread: Thread | undefined;
   let failures = 0;
   let restartAt = Number.NEGATIVE_INFINITY;
   let closed = false;
-  let idleTimer: NodeJS.Timeout | undefined;
+  let cancelIdle: (() => void) | undefined;
   let lastCallAt = 0;
   /** Whether other threads may use the thread without a word to this one. */
   let isShared = false;
@@ -55,8 +58,8 @@ export function createWorker(options: StoreThreadOptions): StoreThread {
   /** One timer looks after all calls, so that a call costs no timer. */
   function endIdle(): void {
     if (!thread || isShared || idleMs === undefined) return;
-    if (thread.pending.size > 0 || performance.now() - lastCallAt < idleMs) {
-      idleTimer = setTimeout(endIdle, idleMs).unref();
+    if (thread.pending.size > 0 || clock.monotonic() - lastCallAt < idleMs) {
+      cancelIdle = clock.after(idleMs, endIdle, IN_BACKGROUND);
       return;
     }
     ended = Promise.all([ended, thread.close()]);
@@ -66,31 +69,31 @@ export function createWorker(options: StoreThreadOptions): StoreThread {
   function running(): Thread {
     if (closed) throw new StoreUnavailable('the store is closed');
     if (thread) return thread;
-    if (performance.now() < restartAt)
+    if (clock.monotonic() < restartAt)
       throw new StoreUnavailable(`the ${options.role} failed and is not started again yet`);
-    const started = startThread(options, (served) => {
+    const started = startThread(options, clock, (served) => {
       if (thread === started) {
         thread = undefined;
         isShared = false;
       }
       failures = served ? 0 : failures + 1;
       if (failures > 0)
-        restartAt = performance.now() + Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1));
+        restartAt = clock.monotonic() + Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1));
     });
     thread = started;
     if (idleMs !== undefined) {
-      clearTimeout(idleTimer);
-      idleTimer = setTimeout(endIdle, idleMs).unref();
+      cancelIdle?.();
+      cancelIdle = clock.after(idleMs, endIdle, IN_BACKGROUND);
     }
     return started;
   }
 
   return {
-    busyMs: () => (thread && thread.pending.size > 0 ? performance.now() - thread.pending.since : 0),
+    busyMs: () => (thread && thread.pending.size > 0 ? clock.monotonic() - thread.pending.since : 0),
     ready: async () => running().ready,
     async call(name, parameters) {
       const { worker, pending } = running();
-      lastCallAt = performance.now();
+      lastCallAt = clock.monotonic();
       return pending.send(name, parameters, (call) => {
         send(worker, { type: 'call', call });
         if (pending.size === 0) worker.ref();
@@ -106,7 +109,7 @@ export function createWorker(options: StoreThreadOptions): StoreThread {
     },
     async close() {
       closed = true;
-      clearTimeout(idleTimer);
+      cancelIdle?.();
       await Promise.all([ended, thread?.close()]);
     },
   };
@@ -117,10 +120,10 @@ function send(worker: NodeWorker, message: ThreadRequest): void {
 }
 
 /** `onEnd` receives whether the thread ever became ready. An idle thread does not keep the process alive. */
-function startThread(options: ThreadOptions, onEnd: (hasServed: boolean) => void): Thread {
+function startThread(options: ThreadOptions, clock: Clock, onEnd: (hasServed: boolean) => void): Thread {
   const { role, database } = options;
   const worker = new NodeWorker(THREAD_MODULE, { workerData: options, execArgv: [], name: `${role} of ${database}` });
-  const pending = createPendingCalls();
+  const pending = createPendingCalls(clock);
   let served = false;
   let isClosing = false;
   let problem: Error = new StoreUnavailable(`the ${role} ended`);

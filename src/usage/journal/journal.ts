@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
 import type { JournalDisk } from './disk.ts';
 import {
   HEADER_BYTES,
@@ -16,11 +17,13 @@ import {
   writeHeader,
   writeRecord,
 } from './format.ts';
+import { emptyGroup, type Group, MIN_BUFFER_BYTES } from './group.ts';
 import { writeMarker } from './marker.ts';
 import { createSegmentPool, type SegmentFile } from './segments.ts';
 
 export interface JournalOptions {
   disk: JournalDisk;
+  clock: Pick<Clock, 'monotonic' | 'after'>;
   folder: string;
   segmentBytes: number;
   /** Whether a finished write must survive a power cut. */
@@ -70,24 +73,12 @@ export interface Journal<Entry extends JournalRecord = JournalRecord> {
   close(onClosed: () => void): void;
 }
 
-const MIN_BUFFER_BYTES = 64 * 1024;
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 
-/** Records encoded one after another behind room for a header. */
-interface Group<Entry> {
-  bytes: Buffer;
-  end: number;
-  records: Entry[];
-}
-
-function emptyGroup<Entry>(): Group<Entry> {
-  return { bytes: Buffer.allocUnsafe(MIN_BUFFER_BYTES), end: HEADER_BYTES, records: [] };
-}
-
 export function createJournal<Entry extends JournalRecord>(options: JournalOptions): Journal<Entry> {
-  const { disk, folder, segmentBytes, sync, id, groupDelayMs, onFailure, onRecovered } = options;
-  const pool = createSegmentPool({ disk, folder, segmentBytes, sync, ...options.files, onProblem: failed });
+  const { disk, clock, folder, segmentBytes, sync, id, groupDelayMs, onFailure, onRecovered } = options;
+  const pool = createSegmentPool({ disk, clock, folder, segmentBytes, sync, ...options.files, onProblem: failed });
   const files = new Map<number, string>();
   let sequence = options.next.sequence - 1;
   let previousEnd = options.next.previousEnd;
@@ -101,20 +92,21 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   let scheduled = false;
   let waitsForFile = false;
   let failing = false;
-  let startedAt = 0;
+  let startedAt: number | undefined;
   let onIdle: (() => void) | undefined;
+  let cancelRetry: (() => void) | undefined;
 
   function schedule(): void {
     if (scheduled || writing || waitsForFile) return;
     scheduled = true;
-    if (groupDelayMs > 0) setTimeout(flush, groupDelayMs).unref();
+    if (groupDelayMs > 0) clock.after(groupDelayMs, flush, { background: true });
     else process.nextTick(flush);
   }
 
   function flush(): void {
     scheduled = false;
     if (writing || waitsForFile || waiting.records.length === 0) return;
-    if (startedAt === 0) startedAt = performance.now();
+    startedAt ??= clock.monotonic();
     const count = fittingRecords();
     if (count === 0) {
       rotate();
@@ -216,8 +208,13 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   function retry(error: Error, group: Group<Entry>, from: number, delayMs: number): void {
     failing = true;
     onFailure(error);
+    const nextDelayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS);
+    const again = () => {
+      cancelRetry = undefined;
+      write(group, from, nextDelayMs);
+    };
     if (onIdle) onIdle();
-    else setTimeout(() => write(group, from, Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)), delayMs).unref();
+    else cancelRetry = clock.after(delayMs, again, { background: true });
   }
 
   function finish(group: Group<Entry>): void {
@@ -225,7 +222,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     offset += group.end - HEADER_BYTES;
     durable = { segment: sequence, offset };
     writing = undefined;
-    startedAt = 0;
+    startedAt = undefined;
     const { records } = group;
     spare = group.bytes.length > 16 * MIN_BUFFER_BYTES ? emptyGroup() : group;
     succeeded();
@@ -256,7 +253,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     get waiting() {
       return waiting.records.length + (writing?.records.length ?? 0);
     },
-    isStalled: (stallMs) => startedAt > 0 && performance.now() - startedAt > stallMs,
+    isStalled: (stallMs) => startedAt !== undefined && clock.monotonic() - startedAt > stallMs,
     append(record) {
       reserve(maxRecordBytes(record.payload));
       const length = writeRecord(waiting.bytes, waiting.end, record.kind, record.payload);
@@ -285,13 +282,9 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
         else onClosed();
         file = undefined;
       };
-      if (writing) onIdle = end;
+      cancelRetry?.();
+      if (writing && !cancelRetry) onIdle = end;
       else end();
     },
   };
-}
-
-/** Id of a new journal. */
-export function newJournalId(): string {
-  return randomBytes(16).toString('hex');
 }

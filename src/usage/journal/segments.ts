@@ -2,6 +2,7 @@
 
 import { constants, fstatSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../core/clock.ts';
 import { allocateFile, HAS_SYNCED_WRITES, type JournalDisk, segmentName } from './disk.ts';
 
 export interface SegmentFile {
@@ -15,6 +16,7 @@ export interface SegmentFile {
 
 export interface SegmentPoolOptions {
   disk: JournalDisk;
+  clock: Pick<Clock, 'after'>;
   folder: string;
   segmentBytes: number;
   /** Whether a finished write must survive a power cut. */
@@ -44,7 +46,7 @@ const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 
 export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
-  const { disk, folder, segmentBytes, sync, onProblem } = options;
+  const { disk, clock, folder, segmentBytes, sync, onProblem } = options;
   const free = [...options.free];
   let lastNumber = Math.max(0, ...options.names.map((name) => Number.parseInt(name, 10)));
   let ready: SegmentFile | undefined;
@@ -52,6 +54,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   let closed = false;
   let waiting: (() => void) | undefined;
   let retryDelayMs = MIN_RETRY_DELAY_MS;
+  let cancelRetry: (() => void) | undefined;
 
   function prepare(): void {
     if (ready || preparing) return;
@@ -105,7 +108,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
     if (closed) return;
     onProblem(error);
     if (!waiting) return;
-    setTimeout(prepare, retryDelayMs).unref();
+    cancelRetry = clock.after(retryDelayMs, prepare, { background: true });
     retryDelayMs = Math.min(2 * retryDelayMs, MAX_RETRY_DELAY_MS);
   }
 
@@ -122,6 +125,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
     prepare,
     close() {
       closed = true;
+      cancelRetry?.();
       if (ready) disk.close(ready.fd, () => undefined);
       ready = undefined;
     },

@@ -1,6 +1,7 @@
 /** Transfer of durable records from the journal to the store: in batches, each in one transaction with its position. */
 
 import type { Logger } from 'pino';
+import { type Clock, sleep } from '../../core/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import { usageRowOf } from '../../store/usage-row.ts';
@@ -19,6 +20,7 @@ export interface StoreWriterOptions {
   store: Pick<Store, 'call'>;
   /** Id of the journal. */
   journal: string;
+  clock: Pick<Clock, 'now' | 'after'>;
   log: Pick<Logger, 'error'>;
   /** First segment whose records are needed once those before `segment` are stored. */
   oldestNeeded(segment: number): number;
@@ -41,6 +43,7 @@ export interface StoreWriter {
 
 /** Time for which a record waits for others. */
 const STORE_INTERVAL_MS = 1_000;
+const IN_BACKGROUND = { background: true };
 const MAX_BATCH_SIZE = 5_000;
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
@@ -52,27 +55,27 @@ interface Waiter {
 }
 
 export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
-  const { store, journal, log, oldestNeeded, onStored } = options;
+  const { store, journal, clock, log, oldestNeeded, onStored } = options;
   let waiting: EndedRecord[] = [];
   let waiters: Waiter[] = [];
   let added = 0;
   let stored = 0;
   let running = false;
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer: (() => void) | undefined;
   let failing = false;
-  let closing = false;
+  const closing = new AbortController();
   let refused = 0;
   let lost = 0;
 
   async function run(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    if (running || closing) return;
+    cancelTimer?.();
+    cancelTimer = undefined;
+    if (running || closing.signal.aborted) return;
     running = true;
     do {
       const batch = waiting.slice(0, MAX_BATCH_SIZE);
       if (batch.length > 0) await persist(batch);
-      if (closing) break;
+      if (closing.signal.aborted) break;
       waiting = waiting.slice(batch.length);
       stored += batch.length;
       release();
@@ -82,7 +85,7 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   }
 
   function schedule(): void {
-    timer ??= setTimeout(run, STORE_INTERVAL_MS).unref();
+    cancelTimer ??= clock.after(STORE_INTERVAL_MS, run, IN_BACKGROUND);
   }
 
   function release(): void {
@@ -108,8 +111,8 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
         if (!failing) log.error({ problem: error.problem }, 'usage records cannot be written; retrying');
         failing = true;
         release();
-        if (closing) return;
-        await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
+        await sleep(clock, delayMs, closing.signal, IN_BACKGROUND);
+        if (closing.signal.aborted) return;
       }
     }
   }
@@ -122,7 +125,8 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
       for (const part of [batch.slice(0, half), batch.slice(half)]) await persist(part);
     } else if (only) {
       const row = usageRowOf(decodeEnd(only.payload));
-      if (await setAsideRecord({ store, log }, { id: row.id, record: row, problem: problem.message })) refused += 1;
+      if (await setAsideRecord({ store, log }, { id: row.id, record: row, problem: problem.message, now: clock.now() }))
+        refused += 1;
       else lost += 1;
       await pass(only);
     }
@@ -151,7 +155,7 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
       waiting.push(record);
       added += 1;
       if (waiting.length === MAX_BATCH_SIZE) void run();
-      else if (timer === undefined && !running) schedule();
+      else if (!cancelTimer && !running) schedule();
     },
     flush(onFlushed) {
       if (failing || stored >= added) {
@@ -162,8 +166,8 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
       void run();
     },
     close() {
-      closing = true;
-      clearTimeout(timer);
+      closing.abort();
+      cancelTimer?.();
     },
   };
 }

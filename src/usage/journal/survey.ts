@@ -1,10 +1,10 @@
 /** Survey of a journal folder: its segments in their order, and what is missing of them. */
 
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { listSegmentNames, readSegmentFile } from './disk.ts';
 import { HEADER_BYTES, type Position, RECORD_KINDS, readHeader, type SegmentHeader, scanSegment } from './format.ts';
-import { newJournalId } from './journal.ts';
 import { readMarker } from './marker.ts';
 
 interface FoundSegment extends SegmentHeader {
@@ -35,7 +35,7 @@ export function surveyJournal(folder: string, minSegmentBytes: number): JournalS
   });
   const newest = found.toSorted((one, other) => other.sequence - one.sequence)[0];
   const marker = readMarker(folder);
-  const id = newest?.journal ?? marker?.journal ?? newJournalId();
+  const id = newest?.journal ?? marker?.journal ?? randomBytes(16).toString('hex');
   const segments = found
     .filter(({ journal }) => journal === id)
     .toSorted((one, other) => one.sequence - other.sequence);
@@ -135,4 +135,15 @@ function isAfter({ segment, offset }: Position, stored: Position | undefined): b
 /** The first element of a payload, as it is written. */
 function idOf(payload: string): string {
   return payload.slice(2, payload.indexOf('"', 2));
+}
+
+/** Removes files that were not made whole; the rest, and those of them that hold nothing that is needed. */
+export function removeUseless(
+  { folder, names, blank, segments, foreign }: JournalSurvey,
+  firstNeeded: number,
+): { names: string[]; free: string[] } {
+  const whole = new Set([...blank, ...foreign, ...segments.map(({ name }) => name)]);
+  for (const name of names) if (!whole.has(name)) rmSync(join(folder, name), { force: true });
+  const over = segments.filter(({ sequence }) => sequence < firstNeeded);
+  return { names, free: [...blank, ...over.map(({ name }) => name)] };
 }

@@ -1,6 +1,7 @@
 /** Signed URLs of mirrored videos and pictures: valid without an API key until they expire. */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 
 export interface FileUrlOptions {
@@ -39,7 +40,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 export const MAX_LIFETIME_MS = 7 * DAY_MS;
 
-export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = Date.now }: FileUrlOptions): FileUrls {
+export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = systemClock.now }: FileUrlOptions): FileUrls {
   const [current, ...previous] = secrets;
   const signing = deriveKey(current);
   const keys = new Map([signing, ...previous.map(deriveKey)].map((key) => [key.id, key]));

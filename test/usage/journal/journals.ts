@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { systemClock } from '../../../src/core/clock.ts';
 import type { RecordKind } from '../../../src/usage/journal/format.ts';
 import { createJournal, type Journal } from '../../../src/usage/journal/journal.ts';
 import {
@@ -42,6 +43,7 @@ export async function openJournal(
     onLoss: (loss) => losses.push(loss),
   });
   const journal = createJournal({
+    clock: systemClock,
     disk,
     folder,
     segmentBytes: SEGMENT_BYTES,
