@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { Clock } from '../../src/core/clock.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -29,6 +30,7 @@ interface Opening {
   lockTimeoutMs?: number;
   readerIdleMs?: number;
   maxPages?: number;
+  clock?: Clock;
 }
 
 /** The embedded engine in a folder. */

@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { until } from '../jobs/rig.ts';
 import { openEngine as open, unavailable } from './engine-store.ts';
 import { temporaryData } from './stores.ts';
 
@@ -43,7 +44,8 @@ describe('a writer that dies', () => {
 
   test('is not started over and over while it cannot work', async (context) => {
     const folder = temporaryData(context);
-    const store = await open(context, folder);
+    const clock = createManualClock(Date.now());
+    const store = await open(context, folder, { clock });
     await assert.rejects(store.call('die', {}));
     const files = ['state.db', 'state.db-wal', 'state.db-shm'].filter((file) => existsSync(join(folder, file)));
     for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
@@ -53,39 +55,43 @@ describe('a writer that dies', () => {
     await assert.rejects(put, unavailable(/not started again yet/));
     rmSync(join(folder, 'state.db'), { recursive: true });
     for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
-    await wait(120);
+    clock.advance(120);
     await put();
   });
 });
 
 describe('the reader', () => {
   test('runs while it is needed', async (context) => {
-    const store = await open(context, temporaryData(context), { readerIdleMs: 50 });
+    const clock = createManualClock(Date.now());
+    const store = await open(context, temporaryData(context), { readerIdleMs: 50, clock });
     await store.call('put', { subject: 'a', value: 1 });
     assert.equal(await store.call('get', { subject: 'a' }), 1);
     assert.equal(threads(), 2, 'a short read uses an idle writer');
     const held = store.call('pause', { milliseconds: 500 });
-    assert.equal(await store.call('get', { subject: 'a' }), 1);
+    const read = store.call('get', { subject: 'a' });
+    clock.advance(51);
+    assert.equal(await read, 1);
     assert.equal(threads(), 3, 'a writer that is held up has a reader beside it');
     await held;
-    await threadsBecome(2);
+    await threadsBecome(2, clock);
     assert.equal(await store.call('scan', {}), 1);
     assert.equal(threads(), 3, 'a long read has the reader');
-    await threadsBecome(2);
+    await threadsBecome(2, clock);
     await Promise.all([store.call('scan', {}), store.close()]);
     assert.equal(threads(), 0);
   });
 
   test('stays for another thread that is attached to it', async (context) => {
-    const store = await open(context, temporaryData(context), { readerIdleMs: 20 });
+    const clock = createManualClock(Date.now());
+    const store = await open(context, temporaryData(context), { readerIdleMs: 20, clock });
     const { port1, port2 } = new MessageChannel();
     context.after(() => port1.close());
     assert.ok(store.access?.engine === 'sqlite');
     store.access.attach('reader', port2);
-    await wait(200);
+    clock.advance(200);
     port1.postMessage({ type: 'call', call: { id: 1, name: 'scan', parameters: {} } });
-    const [{ answers }] = await once(port1, 'message');
-    assert.deepEqual(answers, [{ id: 1, result: 0 }]);
+    const [{ results }] = await once(port1, 'message');
+    assert.deepEqual(results, [{ id: 1, result: 0 }]);
   });
 });
 
@@ -95,9 +101,10 @@ function threads(): number {
   return workers.length;
 }
 
-async function threadsBecome(count: number): Promise<void> {
-  for (let tries = 0; threads() !== count; tries++) {
-    assert.ok(tries < 200, `${threads()} threads instead of ${count}`);
-    await wait(50);
-  }
+/** Lets time pass until so many threads are left. */
+function threadsBecome(count: number, clock: ManualClock): Promise<void> {
+  return until(() => {
+    clock.advance(60);
+    return threads() === count;
+  });
 }
