@@ -3,13 +3,20 @@ import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type ConfigWatcher, watchConfig } from '../../src/config/reload.ts';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { until } from '../jobs/rig.ts';
 import { sourceWith } from './sources.ts';
+
+/** Time without changes before a file is read. */
+const SETTLE_MS = 150;
 
 interface Watched {
   file: string;
   watcher: ConfigWatcher;
+  clock: ManualClock;
+  /** Resolves when the watcher has noticed a change since the last call. */
+  noticed(): Promise<void>;
   /** The port of the next new configuration, or the message of the next refusal. */
   next(): Promise<number | string>;
   /** What came and was not asked for. */
@@ -21,27 +28,35 @@ function watched(context: TestContext, text: string): Watched {
   const file = join(folder, 'polygate.yaml');
   writeFileSync(file, text);
   const arrived: (number | string)[] = [];
-  let wake = () => {};
-  const arrive = (what: number | string) => {
-    arrived.push(what);
-    wake();
-  };
+  const clock = createManualClock(0);
+  let notices = 0;
   const watcher = watchConfig({
     source: { ...sourceWith(), file },
-    onChange: (config) => arrive(config.server.port),
-    onInvalid: (error) => arrive(error.message),
+    onChange: (config) => arrived.push(config.server.port),
+    onInvalid: (error) => arrived.push(error.message),
+    clock: {
+      after(milliseconds, callback) {
+        notices += 1;
+        return clock.after(milliseconds, callback);
+      },
+    },
   });
   context.after(() => {
     watcher.close();
     rmSync(folder, { recursive: true });
   });
   const next = async () => {
-    const alive = setInterval(() => {}, 1000);
-    while (arrived.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-    clearInterval(alive);
+    await until(() => {
+      clock.advance(SETTLE_MS);
+      return arrived.length > 0;
+    });
     return arrived.shift() as number | string;
   };
-  return { file, watcher, next, arrived };
+  const noticed = async () => {
+    await until(() => notices > 0);
+    notices = 0;
+  };
+  return { file, watcher, clock, noticed, next, arrived };
 }
 
 test('a changed file is a new configuration', async (context) => {
@@ -103,10 +118,11 @@ test('a reload on demand reads the files of variables again, also where the conf
 
 describe('a file that is emptied', () => {
   test('for a moment is read once it is written, and never as an empty configuration', async (context) => {
-    const { file, next } = watched(context, 'server: { port: 1 }');
+    const { file, clock, noticed, next } = watched(context, 'server: { port: 1 }');
     for (const port of [2, 3]) {
       truncateSync(file);
-      await wait(20);
+      await noticed();
+      clock.advance(20);
       appendFileSync(file, `server: { port: ${port} }`);
       assert.equal(await next(), port);
     }
@@ -145,23 +161,24 @@ describe('a file that is emptied', () => {
 });
 
 test('a file that is written piece by piece is read when it is whole', async (context) => {
-  const { file, next, arrived } = watched(context, 'server: { port: 1 }');
+  const { file, clock, noticed, next, arrived } = watched(context, 'server: { port: 1 }');
   writeFileSync(file, 'server:\n  port: 2\n');
   for (const line of ['keys:', '  - name: a', '    key: 0123456789abcdef', 'data: ./elsewhere']) {
-    await wait(60);
+    await noticed();
+    clock.advance(SETTLE_MS - 1);
     appendFileSync(file, `${line}\n`);
   }
   appendFileSync(file, 'admin: {}\n');
   assert.equal(await next(), 2);
-  await wait(400);
+  clock.advance(10 * SETTLE_MS);
   assert.deepEqual(arrived, [], 'pieces are no configurations');
 });
 
 test('a reload on demand waits for a write in progress', async (context) => {
-  const { file, watcher, next } = watched(context, 'server: { port: 1 }');
+  const { file, watcher, clock, next } = watched(context, 'server: { port: 1 }');
   truncateSync(file);
   watcher.reload();
-  await wait(30);
+  clock.advance(SETTLE_MS - 1);
   writeFileSync(file, 'server: { port: 7 }');
   assert.equal(await next(), 7);
 });

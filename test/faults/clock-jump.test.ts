@@ -1,9 +1,9 @@
 /** The machine's clock is set by an hour while a gateway runs: what lasts seconds does not last an hour. */
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { answerJson, KEY, startTestGateway, startUpstream } from '../gateway/harness.ts';
-import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 
 const HOUR = 3_600_000;
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -13,15 +13,8 @@ const ANSWER = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
 
-/** The clock of the gateway and of this process for the rest of the test. */
-function fakeClock(context: TestContext): ManualClock {
-  const clock = createManualClock(Date.now());
-  context.mock.method(Date, 'now', clock.now);
-  return clock;
-}
-
 test('looks at a task are not refused because they seem to lie in the future', async (context) => {
-  const clock = fakeClock(context);
+  const clock = createManualClock(Date.now());
   const gateway = await startTestGateway('', { clock });
   context.after(gateway.close);
   const body = JSON.stringify({ model: 'sandbox/video', prompt: 'hang', duration: 1, resolution: '480p' });
@@ -36,7 +29,7 @@ test('looks at a task are not refused because they seem to lie in the future', a
 });
 
 test('an endpoint that rests comes back after its cooldown', async (context) => {
-  const clock = fakeClock(context);
+  const clock = createManualClock(Date.now());
   let isBroken = true;
   const upstream = await startUpstream((_call, response) =>
     isBroken ? answerJson(response, { error: { message: 'Overloaded.' } }, 529) : answerJson(response, ANSWER),

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { countGateways, joinStore } from '../../src/store/instance.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { openTestPostgres, openTestSqlite } from './stores.ts';
 
 const log = { warn() {} };
@@ -29,23 +30,44 @@ test('on SQLite there is one', async (context) => {
   await instance.close();
 });
 
+test('an instance is counted as long as its heart beats', async (context) => {
+  const store = await openTestPostgres(context);
+  const clock = createManualClock(0);
+  let now = store.now();
+  const seen = { ...store, now: () => now };
+  const dead = { ...clock, after: () => () => {} };
+  const joined = [];
+  for (const heart of [clock, clock, dead]) joined.push(await joinStore(seen, log, { clock: heart }));
+  const gateways = countGateways(seen, log, clock);
+  const count = async (expected: number) => {
+    while (gateways.count() !== expected) await pause(5);
+  };
+  await count(3);
+  for (let passed = 0; passed < 35_000; passed += 5_000) {
+    now += 5_000;
+    clock.advance(5_000);
+    await store.call('countInstances', { now });
+  }
+  await count(2);
+  gateways.close();
+  await Promise.all(joined.map((instance) => instance.close()));
+});
+
 for (const [words, end] of [
   ['killed', undefined],
   ['stopped', 'close'],
 ] as const) {
   test(`jobs keep their delays where the clock is set back after a gateway is ${words}`, async (context) => {
-    const { now } = Date;
-    let offset = 0;
-    context.mock.method(Date, 'now', () => now() + offset);
-    const store = await openTestSqlite(context);
-    const instance = await joinStore(store, log);
+    const clock = createManualClock(Date.now());
+    const store = await openTestSqlite(context, { clock });
+    const instance = await joinStore(store, log, { clock });
     const job = { kind: 'webhook', lane: 'a', owner: 'b' };
     await store.call('ensureJob', { ...job, ref: 'overdue', dueAt: store.now() - 1000 });
     await store.call('ensureJob', { ...job, ref: 'soon', dueAt: store.now() + 3000 });
     if (end) await instance.close();
-    await pause(50);
-    offset = -3_600_000;
-    const next = await joinStore(store, log);
+    clock.advance(50);
+    clock.set(clock.now() - 3_600_000);
+    const next = await joinStore(store, log, { clock });
     const at = store.now();
     const { jobs } = await store.call('claimJobs', {
       ...{ kind: 'webhook', now: at, until: at + 10_000, lease: 'ours', leaseUntil: at + 30_000 },

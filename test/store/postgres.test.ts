@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
+import { systemClock } from '../../src/core/clock.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
-import { openPostgres } from '../../src/store/postgres/store.ts';
+import { openPostgres, type PostgresOptions } from '../../src/store/postgres/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
 import { providePostgres } from './postgres-server.ts';
@@ -24,13 +25,16 @@ interface Opened {
   url: string;
 }
 
-async function opened(context: TestContext, timeoutMs?: number): Promise<Opened> {
+async function opened(
+  context: TestContext,
+  options: Pick<PostgresOptions, 'timeoutMs' | 'clock'> = {},
+): Promise<Opened> {
   const { url, close } = await providePostgres();
   const address = new URL(url);
   const proxy = await startProxy(address.hostname, Number(address.port));
   const proxied = new Secret(url.replace(`:${address.port}/`, `:${proxy.port}/`));
   const places = { operations: ENGINE_OPERATIONS, migrations: MIGRATIONS_FOLDER };
-  const store = await openPostgres({ url: proxied, ...places, timeoutMs });
+  const store = await openPostgres({ url: proxied, ...places, ...options });
   context.after(async () => {
     await proxy.close();
     await store.close();
@@ -106,7 +110,7 @@ describe('a connection that ends at COMMIT', () => {
   });
 
   test('and the server stays away: nobody knows, and the caller is told within the timeout', async (context) => {
-    const { store, proxy } = await opened(context, 300);
+    const { store, proxy } = await opened(context, { timeoutMs: 300 });
     await store.call('put', { subject: 'count', value: 0 });
     proxy.cutAt(COMMIT, { all: true });
     await assert.rejects(store.call('increment', { subject: 'count' }), unavailable);
@@ -153,7 +157,7 @@ describe('transactions in each other’s way', () => {
   });
 
   test('fail as the store’s fault when one waits for too long', async (context) => {
-    const { store, url } = await opened(context, 300);
+    const { store, url } = await opened(context, { timeoutMs: 300 });
     await store.call('put', { subject: 'count', value: 0 });
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -175,9 +179,10 @@ for (const [words, jump] of [
   ['back', -3_600_000],
 ] as const) {
   test(`a clock of this machine that is set ${words} by an hour does not move the time that gateways share`, async (context) => {
-    const { store } = await opened(context);
-    const { now } = Date;
-    context.mock.method(Date, 'now', () => now() + jump);
+    const { now } = systemClock;
+    let offset = 0;
+    const { store } = await opened(context, { clock: { ...systemClock, now: () => now() + offset } });
+    offset = jump;
     for (let look = 0; look < 10; look++) {
       assert.ok(Math.abs(store.now() - now()) < 1000, `off by ${store.now() - now()} ms`);
       await wait(20);

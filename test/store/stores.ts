@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Clock } from '../../src/core/clock.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
@@ -24,6 +25,8 @@ export interface TestStoreOptions {
   migrations?: URL;
   /** Milliseconds that an operation waits at most. */
   timeoutMs?: number;
+  /** Clock of the machine that the store is on. */
+  clock?: Clock;
 }
 
 /** An empty store, which is closed and removed when the test is over. */
@@ -47,13 +50,13 @@ export function temporaryData(context: TestContext): string {
   return folder;
 }
 
-/** One that was used before, unless the test asks for other times or another schema. */
+/** One that was used before, unless the test asks for other times, a clock or another schema. */
 export const openTestSqlite: OpenTestStore = async (context, options = {}) => {
-  const { operations = OPERATIONS, timeoutMs: lockTimeoutMs, migrations = MIGRATIONS_FOLDER } = options;
+  const { operations = OPERATIONS, timeoutMs: lockTimeoutMs, migrations = MIGRATIONS_FOLDER, clock } = options;
   const stores = keeper(context);
   const open = (folder: string, role: 'owner' | 'guest') =>
-    openSqlite({ folder, role, operations, migrations, lockTimeoutMs });
-  if (lockTimeoutMs === undefined && options.migrations === undefined) {
+    openSqlite({ folder, role, operations, migrations, lockTimeoutMs, ...(clock && { clock }) });
+  if (lockTimeoutMs === undefined && options.migrations === undefined && !clock) {
     const { store, folder, release } = await useStore(operations);
     context.after(release);
     return { ...store, beside: () => stores.keep(open(folder, 'guest')) };

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openLogDestination } from '../../src/telemetry/log-destination.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 
 const LINES = 1000;
 const modules = new URL('../../src/telemetry/', import.meta.url);
@@ -82,19 +83,19 @@ describe('the file', () => {
     const path = join(folder, name);
     const fd = openSync(path, 'a');
     test.after(() => closeSync(fd));
-    return { lines: openLogDestination(fd), read: () => readFileSync(path, 'utf8') };
+    const clock = createManualClock(0);
+    return { clock, lines: openLogDestination(fd, { clock }), read: () => readFileSync(path, 'utf8') };
   }
 
-  test('has each line at once before the buffer, then once 8 kB or 200 ms have passed', (context) => {
-    context.mock.timers.enable({ apis: ['setTimeout'] });
-    const { lines, read } = openFile('a.log');
+  test('has each line at once before the buffer, then once 8 kB or 200 ms have passed', () => {
+    const { clock, lines, read } = openFile('a.log');
     lines.write('first\n');
     assert.equal(read(), 'first\n');
     lines.startBuffering();
     lines.write('second\n');
-    context.mock.timers.tick(199);
+    clock.advance(199);
     assert.equal(read(), 'first\n');
-    context.mock.timers.tick(1);
+    clock.advance(1);
     assert.equal(read(), 'first\nsecond\n');
     lines.write(`${'x'.repeat(8200)}\n`);
     assert.equal(read().length, 'first\nsecond\n'.length + 8201);

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
+import type { Clock } from '../../src/core/clock.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { forEachStore, type TestStore } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
 
@@ -12,8 +15,8 @@ const ESTIMATE = { input: 100, cost: 40n };
 const log = pino({ level: 'silent' });
 
 /** A gateway whose intents `ids` were written off. */
-async function standStill(store: TestStore, ids: readonly string[]) {
-  const recorder = createRecorder({ store, instance: 'still', durability: 'strict', log });
+async function standStill(store: TestStore, ids: readonly string[], clock?: Clock) {
+  const recorder = createRecorder({ store, instance: 'still', durability: 'strict', log, clock });
   await Promise.all(ids.map((id) => recorder.begin(intent(id, { estimate: ESTIMATE }))));
   assert.equal(await store.call('recoverUsage', { now: NOON }), ids.length);
   return recorder;
@@ -59,13 +62,19 @@ forEachStore((name, open) => {
       const result = await store.call(operation, parameters);
       if (operation === 'recordUsage' && lost-- > 0) {
         const { StoreUnavailable } = await import('../../src/store/unavailable.ts');
-        throw new StoreUnavailable('answer lost');
+        throw new StoreUnavailable('the result is lost');
       }
       return result;
     }) as TestStore['call'];
-    const recorder = createRecorder({ store: { call }, instance: 'still', durability: 'strict', log });
+    const clock = createManualClock(0);
+    const recorder = createRecorder({ store: { call }, instance: 'still', durability: 'strict', log, clock });
     await recorder.finish(intent('a'), completion({ cost: 1000n }));
-    await recorder.close(10_000);
+    const closed = recorder.close(3_600_000);
+    while (lost >= 0) {
+      clock.advance(1);
+      await setImmediate();
+    }
+    await closed;
     assert.deepEqual(await figures(store), { sums: ['openai 1 0 30 1000'], spent: ['1000'] });
     // Whoever looks again for what the dead left finds nothing.
     assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
@@ -73,9 +82,14 @@ forEachStore((name, open) => {
 
   test(`the record of a request that was never sent is removed (${name})`, async (context) => {
     const store = await open(context);
-    const recorder = await standStill(store, ['a', 'b']);
+    const clock = createManualClock(0);
+    const recorder = await standStill(store, ['a', 'b'], clock);
     recorder.withdraw(intent('a'));
-    await recorder.close(10_000);
+    while (await store.call('usageRecord', { id: 'a', keyId: 'key-1' })) await setImmediate();
+    // The other one never ends.
+    const closed = recorder.close(10_000);
+    clock.advance(10_000);
+    await closed;
     assert.deepEqual(await figures(store), { sums: ['openai 1 0 0 40'], spent: ['40'] });
     assert.equal(await store.call('usageRecord', { id: 'a', keyId: 'key-1' }), undefined);
   });
