@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   lines.startBuffering();
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const warning = missingKeyWarning(config, await keys.list());
-  await Promise.race([gateway.discovered(), delay(DISCOVERY_WAIT_MS)]);
+  await Promise.race([gateway.discovered(), sleep(systemClock, DISCOVERY_WAIT_MS)]);
   process.stderr.write(banner({ gateway, config, newKey, warning, workers: workers?.pids() ?? [] }));
 
   await stopped;
