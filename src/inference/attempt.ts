@@ -1,22 +1,31 @@
 /** Attempt: sends a call to one endpoint and writes the response. */
 
+import type { ByteShare } from '../core/byte-budget.ts';
 import type { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { EncoderOptions } from '../core/operation.ts';
 import type { PictureStore } from '../core/picture-store.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
+import type { Attempt } from '../routing/attempt.ts';
+import { endpointName } from '../routing/candidate.ts';
+import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { DeadlineTimer } from '../transport/deadlines.ts';
-import { acceptedStreams } from '../transport/framing/index.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
+import type { Consumption, ServingEndpoint, UsageMeter } from '../usage/meter.ts';
+import { servedBy } from './outcome.ts';
 import type { Prepare } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
-import { createResponseAssembler } from './response/assembler.ts';
-import type { AttemptResult, ResponseContext } from './response/context.ts';
+import { createResponseAssembler, type ResponseAssembler } from './response/assembler.ts';
+import type { AttemptResult, ResponseContext, UpstreamHeaders } from './response/context.ts';
 import { encoderOptions } from './response/encoder-options.ts';
-import { respond } from './response/respond.ts';
+import type { Reply } from './response/reply.ts';
+import { type Responder, respond } from './response/respond.ts';
 import { responseBudget } from './response/response-budget.ts';
+import { routingHeadersOf } from './routing-headers.ts';
 import type { StateMemory } from './state/memory.ts';
+import { authorizedIn, upstreamRequest } from './upstream-request.ts';
 
 export interface AttemptOptions {
   upstream: UpstreamClient;
@@ -36,17 +45,18 @@ export interface AttemptOptions {
 }
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
+/** Larger bodies stay until the end: to estimate their tokens would keep other requests waiting. */
+const MAX_ESTIMATED_BYTES = 64 * 1024;
 
-/** One attempt: the body for an endpoint, and the receiver of its response. */
-export interface AttemptContext
-  extends Pick<ResponseContext, 'call' | 'endpoint' | 'planned' | 'reply' | 'routingHeaders' | 'charge' | 'onLasting'> {
-  /** Called for each request sent, also for retries. */
-  onSent(): void;
-  onStatus(status: number): void;
-  /** Called once, with the first byte of the response's body. */
-  onFirstByte(): void;
-  /** Called when the gateway abandons a response in progress. */
-  onHangUp(): void;
+/** The call that an attempt belongs to. */
+export interface AttemptedCall {
+  call: InferenceCall;
+  route: RoutingDecision;
+  reply: Reply;
+  /** Meter of the usage of all attempts; absent if usage is not recorded. */
+  meter?: UsageMeter | undefined;
+  /** All attempts so far; this one is added. */
+  attempts: Attempt[];
 }
 
 export interface AttemptBounds {
@@ -56,160 +66,193 @@ export interface AttemptBounds {
   until: number;
 }
 
-/** Rejects with a GatewayError if nothing was written yet; a later error ends the stream in the client's protocol. */
-export function runAttempt(
-  carried: AttemptContext,
-  options: AttemptOptions,
-  { client, until }: AttemptBounds,
-): Promise<AttemptResult> {
-  const { call, endpoint, planned, reply } = carried;
-  const { upstream, timer, stopping } = options;
-  const { platform, local } = endpoint.provider;
-  const request = upstreamRequest(call, endpoint, planned, options.userAgent);
-  const share = responseBudget.open();
-  return new Promise<AttemptResult>((resolve, reject) => {
-    let exchange: UpstreamExchange | undefined;
-    let stopped = false;
+/** One attempt in progress: sends the body to its endpoint and receives the response. One object, because each open stream has one. */
+export class RunningAttempt implements ResponseContext, UpstreamReceiver {
+  readonly call: InferenceCall;
+  readonly endpoint: Endpoint;
+  readonly planned: Plan;
+  readonly reply: Reply;
+  readonly options: EncoderOptions;
+  readonly assembler: ResponseAssembler | undefined;
+  readonly memory: StateMemory;
+  readonly pictures: PictureStore | undefined;
+  readonly keepAlive: number;
+  readonly timer: DeadlineTimer;
+  readonly now: () => number;
+  readonly share: ByteShare = responseBudget.open();
+  /** Completed by the response. */
+  readonly record: Attempt;
+  /** Whether the gateway closed the connection after the request was sent. */
+  isAbandoned = false;
+  readonly #attempted: AttemptedCall;
+  readonly #options: AttemptOptions;
+  readonly #served: ServingEndpoint;
+  readonly #began: number;
+  readonly #outcome = Promise.withResolvers<AttemptResult>();
+  readonly #responder: Responder;
+  #until = 0;
+  #request: Omit<OutgoingRequest, 'body'> | undefined;
+  #exchange: UpstreamExchange | undefined;
+  #isSent = false;
+  #isStopped = false;
+  #removeClientListener = ignore;
+  #removeStoppingListener: (() => void) | undefined;
 
-    function send(body: Buffer): void {
-      const authorized = platform.authorize({ ...request, body }, endpoint.credential.value, options.now());
-      if (!(authorized instanceof Promise)) dispatch(authorized);
-      else {
-        authorizedIn(authorized, until, timer).then(
-          (ready) => stopped || dispatch(ready),
-          (error) => stopped || receiver.fail(toGatewayError(error)),
-        );
-      }
-    }
-
-    function dispatch(authorized: OutgoingRequest): void {
-      const total = until - timer.now();
-      exchange = upstream.send({ ...authorized, local, total }, watched(receiver, carried));
-      receiver.attach(exchange);
-    }
-
-    function stop(error: GatewayError): void {
-      stopped = true;
-      carried.onHangUp();
-      exchange?.abort();
-      receiver.fail(error);
-    }
-
-    const removeClientListener = client.onCancel(() =>
-      stop(new GatewayError('client_closed', 'The client left before the end.')),
-    );
-    const removeStoppingListener = stopping?.onCancel(() => stop(new GatewayError('unavailable', STOPPED)));
-
-    function settle(): void {
-      removeClientListener();
-      removeStoppingListener?.();
-    }
-
-    const receiver = respond({
-      call,
-      endpoint,
-      planned,
-      reply,
-      share,
-      timer,
-      now: options.now,
-      memory: options.memory,
-      pictures: options.pictures,
-      keepAlive: options.keepAlive,
-      assembler: planned.path === 'translated' ? createResponseAssembler(planned) : undefined,
-      options: encoderOptions(call, endpoint, {
-        now: options.now(),
-        hideReasoning: planned.request?.reasoning?.visible === false,
-      }),
-      routingHeaders: carried.routingHeaders,
-      charge: carried.charge,
-      onLasting: carried.onLasting,
-      continueUpstream: send,
-      abortUpstream: () => exchange?.abort(),
-      resolve(result) {
-        settle();
-        reply.onDone(share.close);
-        resolve(result);
-      },
-      reject(error) {
-        settle();
-        share.close();
-        reject(error);
-      },
+  constructor(attempted: AttemptedCall, place: RunnableCandidate, planned: Plan, options: AttemptOptions) {
+    const { call, reply, attempts } = attempted;
+    const { endpoint, model, credential } = place;
+    const { path, dropped } = planned;
+    this.call = call;
+    this.endpoint = endpoint;
+    this.planned = planned;
+    this.reply = reply;
+    this.options = encoderOptions(call, endpoint, {
+      now: options.now(),
+      hideReasoning: planned.request?.reasoning?.visible === false,
     });
-    send(planned.body);
-  });
-}
+    this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
+    this.memory = options.memory;
+    this.pictures = options.pictures;
+    this.keepAlive = options.keepAlive;
+    this.timer = options.timer;
+    this.now = options.now;
+    this.record = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
+    attempts.push(this.record);
+    this.#attempted = attempted;
+    this.#options = options;
+    this.#served = servedBy(endpoint);
+    this.#began = options.timer.now();
+    this.#responder = respond(this);
+  }
 
-/** Authorizes the request; rejects if that takes too long. */
-async function authorizedIn(
-  authorized: Promise<OutgoingRequest>,
-  until: number,
-  timer: DeadlineTimer,
-): Promise<OutgoingRequest> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const limit = timer.watch(() =>
-    reject(new GatewayError('timeout', 'The upstream was not reached in time: no access token.')),
-  );
-  limit.in(Math.max(0, until - timer.now()));
-  return Promise.race([authorized, promise]).finally(() => limit.cancel());
-}
+  /** Rejects with a GatewayError if nothing was written yet; a later error ends the stream in the client's protocol. */
+  run({ client, until }: AttemptBounds): Promise<AttemptResult> {
+    this.#until = until;
+    this.#request = upstreamRequest(this.call, this.endpoint, this.planned, this.#options.userAgent);
+    this.#removeClientListener = client.onCancel(() =>
+      this.#stop(new GatewayError('client_closed', 'The client left before the end.')),
+    );
+    this.#removeStoppingListener = this.#options.stopping?.onCancel(() =>
+      this.#stop(new GatewayError('unavailable', STOPPED)),
+    );
+    this.continueUpstream(this.planned.body);
+    return this.#outcome.promise;
+  }
 
-function watched(
-  receiver: UpstreamReceiver,
-  { onSent, onStatus, onFirstByte, onHangUp }: AttemptContext,
-): UpstreamReceiver {
-  let started = false;
-  return {
-    end: receiver.end,
-    sent: onSent,
-    head(status, headers) {
-      onStatus(status);
-      receiver.head(status, headers);
-    },
-    data(chunk) {
-      if (!started) onFirstByte();
-      started = true;
-      receiver.data(chunk);
-    },
-    fail(error) {
-      // The transport's own error for a passed deadline.
-      if (error.code === 'timeout') onHangUp();
-      receiver.fail(error);
-    },
-  };
-}
+  /** Updates the duration of the attempt. */
+  elapse(): void {
+    this.record.milliseconds = this.timer.now() - this.#began;
+  }
 
-function upstreamRequest(
-  call: InferenceCall,
-  endpoint: Endpoint,
-  planned: Plan,
-  userAgent: string,
-): Omit<OutgoingRequest, 'body'> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    accept: call.stream ? acceptedStreams(endpoint.provider.platform) : 'application/json',
-    'accept-encoding': 'identity',
-    'user-agent': userAgent,
-    ...endpoint.headers,
-    ...call.onAttempt?.(),
-  };
-  if (planned.path !== 'translated') {
-    const { forwardedHeaders } = call.protocol;
-    for (const from in forwardedHeaders) {
-      const value = call.headers[from];
-      const to = forwardedHeaders[from];
-      if (typeof value === 'string' && to !== undefined) headers[to] = value;
+  routingHeaders(): Record<string, string> {
+    this.elapse();
+    return routingHeadersOf(this.call, this.#attempted);
+  }
+
+  charge({ usage, finish }: Consumption): bigint | undefined {
+    return this.#attempted.meter?.charge(this.#served, { usage, finish, abandoned: this.isAbandoned });
+  }
+
+  onLasting(): void {
+    const { call } = this;
+    const { meter, route } = this.#attempted;
+    if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
+    meter?.keepEstimate();
+    if (hasChoice(route)) void route.conversation.text;
+    call.bytes = NO_BYTES;
+    call.body = {};
+  }
+
+  continueUpstream(body: Buffer): void {
+    const { platform } = this.endpoint.provider;
+    const { method, url, headers } = this.#request as Omit<OutgoingRequest, 'body'>;
+    const authorized = platform.authorize(
+      { method, url, headers, body },
+      this.endpoint.credential.value,
+      this.#options.now(),
+    );
+    if (!(authorized instanceof Promise)) this.#send(authorized);
+    else {
+      authorizedIn(authorized, this.#until, this.timer).then(
+        (ready) => this.#isStopped || this.#send(ready),
+        (error) => this.#isStopped || this.#responder.fail(toGatewayError(error)),
+      );
     }
   }
-  const { model } = planned.target;
-  const url = endpoint.provider.platform.url({
-    type: 'inference',
-    protocol: planned.upstream.id,
-    operation: planned.operation.name,
-    model,
-    stream: call.stream,
-    path: planned.operation.upstreamPath(model, call.stream, planned.path === 'translated' ? undefined : call.body),
-  });
-  return { method: 'POST', url, headers };
+
+  abortUpstream(): void {
+    this.#exchange?.abort();
+  }
+
+  resolve(result: AttemptResult): void {
+    this.#settle();
+    this.reply.onDone(() => this.share.close());
+    this.#outcome.resolve(result);
+  }
+
+  reject(error: GatewayError): void {
+    this.#settle();
+    this.share.close();
+    this.#outcome.reject(error);
+  }
+
+  /** Called for each request that is sent, also for later rounds. */
+  sent(): void {
+    this.#isSent = true;
+    this.#attempted.meter?.sent();
+  }
+
+  head(status: number, headers: UpstreamHeaders): void {
+    this.record.status = status;
+    this.#responder.head(status, headers);
+  }
+
+  data(chunk: Buffer): void {
+    this.record.firstByte ??= this.timer.now() - this.#began;
+    this.#responder.data(chunk);
+  }
+
+  end(): void {
+    this.#responder.end();
+  }
+
+  fail(error: GatewayError): void {
+    // The transport's own error for a passed deadline.
+    if (error.code === 'timeout') this.#hangUp();
+    this.#responder.fail(error);
+  }
+
+  #send(authorized: OutgoingRequest): void {
+    const { local } = this.endpoint.provider;
+    const { method, url, headers, body } = authorized;
+    const total = this.#until - this.timer.now();
+    this.#exchange = this.#options.upstream.send({ method, url, headers, body, local, total }, this);
+    this.#responder.attach(this.#exchange);
+  }
+
+  /** Ends a response in progress. */
+  #stop(error: GatewayError): void {
+    this.#isStopped = true;
+    this.#hangUp();
+    this.#exchange?.abort();
+    this.#responder.fail(error);
+  }
+
+  #hangUp(): void {
+    this.isAbandoned = this.#isSent;
+  }
+
+  #settle(): void {
+    this.#removeClientListener();
+    this.#removeStoppingListener?.();
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function ignore(): void {}
+
+/** Whether there is more than one endpoint for the call. */
+export function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
+  return candidates.length + excluded.length > 1;
 }

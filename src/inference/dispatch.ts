@@ -11,13 +11,12 @@ import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import { type AttemptContext, type AttemptOptions, runAttempt } from './attempt.ts';
+import { type AttemptedCall, type AttemptOptions, hasChoice, RunningAttempt } from './attempt.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
 import { plan } from './request/plan.ts';
 import type { Plan } from './request/planned-request.ts';
 import type { AttemptResult } from './response/context.ts';
 import type { Reply } from './response/reply.ts';
-import { routingHeadersOf } from './routing-headers.ts';
 
 export interface DispatchOptions extends AttemptOptions {
   state: RoutingState;
@@ -30,21 +29,15 @@ export interface DispatchOptions extends AttemptOptions {
 }
 
 /** A call in progress: its attempts, and the facts for response headers. */
-interface DispatchState {
-  call: InferenceCall;
-  route: RoutingDecision;
-  reply: Reply;
+interface DispatchState extends AttemptedCall {
   options: DispatchOptions;
   /** Cancelled when the client disconnects. */
   client: Cancellation;
   started: number;
-  attempts: Attempt[];
 }
 
 /** Maximum attempts per call: more would delay the error when every endpoint is down. */
 const MAX_ATTEMPTS = 8;
-/** Larger bodies stay until the end: to estimate their tokens would keep other requests waiting. */
-const MAX_ESTIMATED_BYTES = 64 * 1024;
 /** Errors of the gateway's account, which apply to every model of the provider. */
 const ACCOUNT_STATUSES = [401, 402, 403];
 /** Errors that another endpoint may not have. */
@@ -63,7 +56,7 @@ export async function dispatch(
   const client = new Cancellation();
   reply.onClose(() => client.cancel());
   const started = options.timer.now();
-  const journey: DispatchState = { call, route, reply, options, client, started, attempts: [] };
+  const journey: DispatchState = { call, route, reply, meter: options.meter, attempts: [], options, client, started };
   options.state.retries.deposit();
   try {
     const ended = await tryCandidates(journey);
@@ -114,7 +107,8 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
   /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
   for (const place of route.candidates) {
-    const planned = await planFor(journey, place);
+    const plans = planFor(journey, place);
+    const planned = plans instanceof Promise ? await plans : plans;
     if (client.isCancelled) break;
     if (planned instanceof GatewayError) {
       if (!UNSUPPORTED.includes(planned.code)) return { status: 'refused', error: planned };
@@ -159,16 +153,18 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
 }
 
 /** Plans the body for one endpoint from the client's body; returns the error if the endpoint cannot handle it. */
-async function planFor(
+function planFor(
   { call, route, options, client }: DispatchState,
   place: RunnableCandidate,
-): Promise<Plan | GatewayError> {
+): Plan | GatewayError | Promise<Plan | GatewayError> {
   const { memory, prepare } = options;
+  const checked = (planned: Plan): Plan | GatewayError =>
+    route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
+  const planNow = () => plan(call, place.endpoint, { prepare, memory, client });
   try {
     const pause = yieldIfLarge(call.bytes.length);
-    if (pause) await pause;
-    const planned = await plan(call, place.endpoint, { prepare, memory, client });
-    return route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
+    const planned = pause ? pause.then(planNow) : planNow();
+    return planned instanceof Promise ? planned.then(checked).catch(toGatewayError) : checked(planned);
   } catch (error) {
     return toGatewayError(error);
   }
@@ -197,10 +193,11 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     trial.abandoned();
     return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
   }
-  const { record, carried, elapse, isAbandoned } = begin(journey, place, planned);
+  const running = new RunningAttempt(journey, place, planned, options);
+  const { record } = running;
   try {
-    const relayed = await runAttempt(carried, options, { client, until: started + options.total });
-    elapse();
+    const relayed = await running.run({ client, until: started + options.total });
+    running.elapse();
     record.error = relayed.error?.code;
     if (client.isCancelled || (relayed.error && isOurs(relayed.error))) trial.abandoned();
     else if (relayed.error) trial.failed(relayed.error);
@@ -208,82 +205,17 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
       trial.succeeded();
       learn(journey, place, { record, relayed });
     }
-    return { ...relayed, endpoint, abandoned: isAbandoned() };
+    return { ...relayed, endpoint, abandoned: running.isAbandoned };
   } catch (thrown) {
-    elapse();
+    running.elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
     if (client.isCancelled || isOurs(error)) trial.abandoned();
     else if (mayFallBack(error)) trial.failed(error);
     else trial.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
-    return { status: 'refused', error, endpoint, abandoned: isAbandoned() };
+    return { status: 'refused', error, endpoint, abandoned: running.isAbandoned };
   }
-}
-
-interface Begun {
-  record: Attempt;
-  carried: AttemptContext;
-  /** Updates the duration of the attempt. */
-  elapse(): void;
-  /** Whether the gateway closed the connection after the request was sent. */
-  isAbandoned(): boolean;
-}
-
-/** Creates the record of an attempt, which the response completes. */
-function begin(
-  { call, route, reply, options, attempts }: DispatchState,
-  place: RunnableCandidate,
-  planned: Plan,
-): Begun {
-  const { endpoint, model, credential } = place;
-  const { path, dropped } = planned;
-  const record: Attempt = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
-  attempts.push(record);
-  const began = options.timer.now();
-  const { meter } = options;
-  const served = servedBy(endpoint);
-  let sent = false;
-  let abandoned = false;
-  const elapse = (): void => {
-    record.milliseconds = options.timer.now() - began;
-  };
-  const carried: AttemptContext = {
-    call,
-    endpoint,
-    planned,
-    reply,
-    routingHeaders() {
-      elapse();
-      return routingHeadersOf(call, { route, attempts });
-    },
-    charge: (consumption) => meter?.charge(served, { ...consumption, abandoned }),
-    onSent() {
-      sent = true;
-      meter?.sent();
-    },
-    onHangUp() {
-      abandoned = sent;
-    },
-    onStatus(status) {
-      record.status = status;
-    },
-    onLasting() {
-      if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
-      meter?.keepEstimate();
-      if (hasChoice(route)) void route.conversation.text;
-      call.bytes = Buffer.alloc(0);
-      call.body = {};
-    },
-    onFirstByte() {
-      record.firstByte = options.timer.now() - began;
-    },
-  };
-  return { record, carried, elapse, isAbandoned: () => abandoned };
-}
-
-function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
-  return candidates.length + excluded.length > 1;
 }
 
 function learn(

@@ -1,11 +1,13 @@
 /** HTTP client to upstreams: streaming with backpressure, deadlines and abort. */
 
-import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { LocalUpstream } from '../core/provider.ts';
 import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
+import { runLocal } from './local-transport.ts';
+import { NetworkTransport } from './network-transport.ts';
+import type { Transport, TransportEvents, TransportRequest } from './transport.ts';
 
 /** Timeouts in milliseconds. */
 export interface Deadlines {
@@ -17,12 +19,7 @@ export interface Deadlines {
   total: number;
 }
 
-export interface UpstreamRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Absolute; a local upstream uses only its path. */
-  url: string;
-  headers: Record<string, string>;
-  body?: Buffer;
+export interface UpstreamRequest extends TransportRequest {
   local?: LocalUpstream;
   /** Use a new connection: an idle keep-alive connection may close while it is reused, and it is unknown what arrived. */
   freshConnection?: boolean;
@@ -52,21 +49,6 @@ export interface UpstreamClient {
   close(): Promise<void>;
 }
 
-/** A request on the network or at a local upstream. */
-interface Transport {
-  pause(): void;
-  resume(): void;
-  abort(): void;
-}
-
-interface TransportEvents {
-  sent(): void;
-  head(status: number, headers: Record<string, string | undefined>): void;
-  data(chunk: Buffer): void;
-  end(): void;
-  fail(cause: unknown): void;
-}
-
 export function createUpstreamClient(
   deadlines: Deadlines,
   timer: DeadlineTimer = createDeadlineTimer(systemClock),
@@ -84,76 +66,106 @@ export function createUpstreamClient(
   };
 }
 
-/** Runs a transport under the deadlines; the receiver gets exactly one `end` or `fail`. */
-function supervise(
-  request: UpstreamRequest,
-  receiver: UpstreamReceiver,
-  { deadlines, timer, agent }: { deadlines: Deadlines; timer: DeadlineTimer; agent: Agent },
-): UpstreamExchange {
-  let over = false;
-  let paused = false;
-  let transport: Transport | undefined;
-  let started = false;
+interface Supervision {
+  deadlines: Deadlines;
+  timer: DeadlineTimer;
+  agent: Agent;
+}
 
-  function finish(): boolean {
-    if (over) return false;
-    over = true;
-    progress.cancel();
-    total.cancel();
+function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervision: Supervision): UpstreamExchange {
+  const exchange = new SupervisedExchange(request, receiver, supervision);
+  if (request.local) exchange.attach(runLocal(request, request.local, exchange));
+  else {
+    const transport = new NetworkTransport(exchange);
+    exchange.attach(transport);
+    transport.send(request, supervision.agent);
+  }
+  return exchange;
+}
+
+/** A transport under the deadlines; the receiver gets exactly one `end` or `fail`. */
+class SupervisedExchange implements UpstreamExchange, TransportEvents {
+  readonly #receiver: UpstreamReceiver;
+  readonly #idleMs: number;
+  readonly #progress: Deadline;
+  readonly #total: Deadline;
+  #transport: Transport | undefined;
+  #isOver = false;
+  #isPaused = false;
+  #hasStarted = false;
+
+  constructor(request: UpstreamRequest, receiver: UpstreamReceiver, { deadlines, timer }: Supervision) {
+    this.#receiver = receiver;
+    this.#idleMs = deadlines.idle;
+    this.#progress = timer.watch(() => this.#expire(this.#hasStarted ? STOPPED_SENDING : NOT_STARTED));
+    this.#total = timer.watch(() => this.#expire(NOT_FINISHED));
+    this.#progress.in(deadlines.firstByte);
+    this.#total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
+  }
+
+  attach(transport: Transport): void {
+    this.#transport = transport;
+  }
+
+  pause(): void {
+    if (this.#isOver || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#progress.in(Number.POSITIVE_INFINITY);
+    this.#transport?.pause();
+  }
+
+  resume(): void {
+    if (this.#isOver || !this.#isPaused) return;
+    this.#isPaused = false;
+    this.#progress.in(this.#idleMs);
+    this.#transport?.resume();
+  }
+
+  abort(): void {
+    if (this.#finish()) this.#transport?.abort();
+  }
+
+  sent(): void {
+    this.#receiver.sent?.();
+  }
+
+  head(status: number, headers: Record<string, string | undefined>): void {
+    if (!this.#isOver) this.#receiver.head(status, headers);
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#hasStarted = true;
+    if (!this.#isPaused) this.#progress.in(this.#idleMs);
+    this.#receiver.data(chunk);
+  }
+
+  end(): void {
+    if (this.#finish()) this.#receiver.end();
+  }
+
+  fail(cause: unknown): void {
+    if (this.#finish()) this.#receiver.fail(connectionError(cause, this.#hasStarted));
+  }
+
+  #finish(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#progress.cancel();
+    this.#total.cancel();
     return true;
   }
 
-  function expire(what: string): void {
-    if (!finish()) return;
-    transport?.abort();
-    receiver.fail(new GatewayError('timeout', `The upstream ${what}.`));
+  #expire(message: string): void {
+    if (!this.#finish()) return;
+    this.#transport?.abort();
+    this.#receiver.fail(new GatewayError('timeout', message));
   }
-
-  const progress: Deadline = timer.watch(() =>
-    expire(started ? 'stopped sending in the middle of its response' : 'did not start its response in time'),
-  );
-  const total = timer.watch(() => expire('did not finish its response in time'));
-  progress.in(deadlines.firstByte);
-  total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
-
-  const events: TransportEvents = {
-    sent: () => receiver.sent?.(),
-    head: (status, headers) => {
-      if (!over) receiver.head(status, headers);
-    },
-    data: (chunk) => {
-      if (over) return;
-      started = true;
-      if (!paused) progress.in(deadlines.idle);
-      receiver.data(chunk);
-    },
-    end: () => {
-      if (finish()) receiver.end();
-    },
-    fail: (cause) => {
-      if (finish()) receiver.fail(connectionError(cause, started));
-    },
-  };
-  transport = request.local ? runLocal(request, request.local, events) : runNetwork(request, agent, events);
-
-  return {
-    pause() {
-      if (over || paused) return;
-      paused = true;
-      progress.in(Number.POSITIVE_INFINITY);
-      transport.pause();
-    },
-    resume() {
-      if (over || !paused) return;
-      paused = false;
-      progress.in(deadlines.idle);
-      transport.resume();
-    },
-    abort() {
-      if (finish()) transport.abort();
-    },
-  };
 }
+
+const STOPPED_SENDING = 'The upstream stopped sending in the middle of its response.';
+const NOT_STARTED = 'The upstream did not start its response in time.';
+const NOT_FINISHED = 'The upstream did not finish its response in time.';
 
 function connectionError(cause: unknown, started: boolean): GatewayError {
   if (cause instanceof GatewayError) return cause;
@@ -164,115 +176,4 @@ function connectionError(cause: unknown, started: boolean): GatewayError {
     ? 'The upstream broke off its response.'
     : 'The upstream could not be reached or closed the connection.';
   return new GatewayError('upstream_error', message, { cause });
-}
-
-function runNetwork(request: UpstreamRequest, agent: Agent, events: TransportEvents): Transport {
-  let controller: Dispatcher.DispatchController | undefined;
-  let aborted = false;
-  let paused = false;
-
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(started) {
-      controller = started;
-      if (aborted) started.abort(new Error('aborted'));
-      else events.sent();
-    },
-    onResponseStart(_controller, status, headers) {
-      if (status >= 200) events.head(status, firstValues(headers));
-      if (paused) controller?.pause();
-    },
-    onResponseData(_controller, chunk) {
-      events.data(chunk);
-    },
-    onResponseEnd() {
-      events.end();
-    },
-    onResponseError(_controller, error) {
-      events.fail(error);
-    },
-  };
-  const { origin, path } = splitUrl(request.url);
-  const { method, headers, body = null } = request;
-  agent.dispatch({ origin, path, method, body, headers }, handler);
-
-  return {
-    pause() {
-      paused = true;
-      controller?.pause();
-    },
-    resume() {
-      paused = false;
-      controller?.resume();
-    },
-    abort() {
-      aborted = true;
-      controller?.abort(new Error('aborted'));
-    },
-  };
-}
-
-/** Most requests go to a few URLs, and parsing one takes longer than looking it up. */
-const knownUrls = new Map<string, SplitUrl>();
-const MAX_KNOWN_URLS = 1000;
-
-interface SplitUrl {
-  origin: string;
-  /** With the query. */
-  path: string;
-}
-
-function splitUrl(text: string): SplitUrl {
-  const known = knownUrls.get(text);
-  if (known) return known;
-  const { origin, pathname, search } = new URL(text);
-  if (knownUrls.size >= MAX_KNOWN_URLS) knownUrls.clear();
-  const split = { origin, path: pathname + search };
-  knownUrls.set(text, split);
-  return split;
-}
-
-/** None of the headers that the gateway reads may occur twice, so the first value is used. */
-function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
-  for (const name in headers) {
-    const value = headers[name];
-    if (Array.isArray(value)) headers[name] = value[0];
-  }
-  return headers as Record<string, string | undefined>;
-}
-
-function runLocal(request: UpstreamRequest, local: LocalUpstream, events: TransportEvents): Transport {
-  const stop = new AbortController();
-  let release: (() => void) | undefined;
-  let held: Promise<void> | undefined;
-
-  async function run(): Promise<void> {
-    const { pathname } = new URL(request.url);
-    events.sent();
-    const { headers, body = Buffer.alloc(0) } = request;
-    const response = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
-    events.head(response.status, response.headers);
-    for await (const chunk of response.body) {
-      if (held) await held;
-      if (stop.signal.aborted) return;
-      events.data(chunk);
-    }
-    events.end();
-  }
-  run().catch(events.fail);
-
-  return {
-    pause() {
-      held ??= new Promise((resolve) => {
-        release = resolve;
-      });
-    },
-    resume() {
-      release?.();
-      held = undefined;
-    },
-    abort() {
-      stop.abort();
-      release?.();
-    },
-  };
 }

@@ -81,7 +81,7 @@ function refuseSyntax(cause: unknown): never {
   throw new GatewayError('invalid_request', `The body is not valid JSON${hint}.`, { cause });
 }
 
-/** Serializes a body derived from one of `size` bytes. */
-export async function writeBody(body: Json, size: number): Promise<Buffer> {
+/** Serializes a body derived from one of `size` bytes, at once if it is small. */
+export function writeBody(body: Json, size: number): Buffer | Promise<Buffer> {
   return size <= SMALL_BYTES ? Buffer.from(JSON.stringify(body)) : writeInSlices(body);
 }

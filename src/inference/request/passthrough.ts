@@ -18,27 +18,31 @@ interface Way {
 }
 
 /** The client's bytes if nothing must change, else its JSON with the changes of the gateway and the dialect. */
-export async function planPassthrough(call: InferenceCall, endpoint: Endpoint, way: Way): Promise<Plan> {
-  const { protocol, operation, bytes } = call;
-  const { target } = way;
+export function planPassthrough(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Promise<Plan> {
   // An upstream inside the gateway does not validate requests itself.
-  if (endpoint.provider.local) operation.check(call.body);
+  if (endpoint.provider.local) call.operation.check(call.body);
+  const pause = yieldIfLarge(call.bytes.length);
+  return pause ? pause.then(() => planNow(call, endpoint, way)) : planNow(call, endpoint, way);
+}
+
+function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Promise<Plan> {
+  const { protocol: upstream, operation, bytes } = call;
+  const { target } = way;
   const usage = streamUsageToAdd(call);
   const addsUsage = usage !== undefined && call.body[usage.field] === undefined;
-  const pause = yieldIfLarge(bytes.length);
-  if (pause) await pause;
   if (mayChange(call, endpoint, way.memory) || (usage && !addsUsage)) {
     const { body, isChanged, dropped } = changedBody(call, endpoint, { ...way, usage });
     if (isChanged || (usage && !addsUsage)) {
       renameModel(body, operation, target);
-      const written = await writeBody(body, bytes.length);
-      return { path: 'patched', upstream: protocol, operation, target, body: written, dropped };
+      const patched = (bytes: Buffer): Plan => ({ path: 'patched', upstream, operation, target, body: bytes, dropped });
+      const written = writeBody(body, bytes.length);
+      return written instanceof Promise ? written.then(patched) : patched(written);
     }
   }
   const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
+  const passed = (body: Buffer): Plan => ({ path: 'passthrough', upstream, operation, target, body, dropped: NOTHING });
   const renamed = respell(bytes, { operation, target, prefix });
-  const body = renamed instanceof Promise ? await renamed : renamed;
-  return { path: 'passthrough', upstream: protocol, operation, target, body, dropped: NOTHING };
+  return renamed instanceof Promise ? renamed.then(passed) : passed(renamed);
 }
 
 const NOTHING: string[] = [];

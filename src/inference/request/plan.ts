@@ -22,8 +22,12 @@ export interface PlanOptions {
   client: Cancellation;
 }
 
-/** Throws and rejects with `unsupported_*` or `invalid_request`, with the client's field names, if the endpoint cannot handle the request. */
-export function plan(call: InferenceCall, endpoint: Endpoint, { prepare, memory, client }: PlanOptions): Promise<Plan> {
+/** Without a promise where nothing must be waited for. Throws and rejects with `unsupported_*` or `invalid_request`, with the client's field names, if the endpoint cannot handle the request. */
+export function plan(
+  call: InferenceCall,
+  endpoint: Endpoint,
+  { prepare, memory, client }: PlanOptions,
+): Plan | Promise<Plan> {
   const upstream = protocolOf(endpoint.dialect.protocol);
   const target: Target = {
     origin: originOf(endpoint),

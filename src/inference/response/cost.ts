@@ -11,11 +11,11 @@ const NO_OUTPUT = { output: 0, reasoning: undefined, audioOutput: undefined, rep
 export function costOf(
   usage: Usage,
   finish: string | undefined,
-  { charge }: Pick<ResponseContext, 'charge'>,
+  context: Pick<ResponseContext, 'charge'>,
 ): Cost | undefined {
-  const total = charge({ usage, finish });
+  const total = context.charge({ usage, finish });
   if (total === undefined) return undefined;
-  const input = charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
+  const input = context.charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
   return { total: dollars(total), input: dollars(input) };
 }
 

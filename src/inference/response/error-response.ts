@@ -24,7 +24,7 @@ export function readErrorResponse(
   context: ResponseContext,
   { status, headers, onError }: ErrorResponseHead,
 ): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
-  const { planned, abortUpstream, now } = context;
+  const { planned, now } = context;
   const collector = new ByteCollector();
   const relayed = planned.path !== 'translated';
   const { platform } = context.endpoint.provider;
@@ -34,7 +34,7 @@ export function readErrorResponse(
     data(chunk) {
       collector.add(chunk);
       if (collector.size <= MAX_ERROR_BYTES) return;
-      abortUpstream();
+      context.abortUpstream();
       end();
     },
     end,

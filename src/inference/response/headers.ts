@@ -81,8 +81,8 @@ function pictureIn(part: OpenPart): string | undefined {
 export const COST_HEADER = 'x-polygate-cost';
 
 /** Cost of a response in USD, as a header or trailer; empty without a known price. */
-export function costHeader({ call, charge }: ResponseContext, consumption: Consumption): Record<string, string> {
-  const cost = call.operation.name === 'count-tokens' ? undefined : charge(consumption);
+export function costHeader(context: ResponseContext, consumption: Consumption): Record<string, string> {
+  const cost = context.call.operation.name === 'count-tokens' ? undefined : context.charge(consumption);
   return cost === undefined ? {} : { [COST_HEADER]: decimalOf(cost) };
 }
 

@@ -1,0 +1,153 @@
+/** Stream writer: an upstream's stream, written to the client as it comes. */
+
+import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { Framer } from '../../core/sse.ts';
+import type { Deadline } from '../../transport/deadlines.ts';
+import type { AttemptResult, ResponseContext, UpstreamHeaders } from './context.ts';
+import { joined, type Output, type StreamConverter } from './converter.ts';
+import { createStreamConverter } from './create-stream-converter.ts';
+import { type BodyReader, finishWhenRecorded } from './ending.ts';
+import { costHeader, costTrailer, responseHeaders, unshownHeaders } from './headers.ts';
+import { hold, MAX_STREAM_BYTES } from './response-budget.ts';
+import { rememberState } from './state.ts';
+
+/** Time that an upstream gets to close its stream after the end of its response. */
+const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
+/** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
+const LASTING_MS = 2000;
+
+/** A stream: written as it comes, with keep-alives, up to the end of the last round or an error in the client's protocol. */
+export class StreamWriter implements BodyReader {
+  readonly #context: ResponseContext;
+  readonly #headers: UpstreamHeaders;
+  readonly #converter: StreamConverter;
+  /** Of the next keep-alive; absent before the head is written. */
+  #keepAlive: Deadline | undefined;
+  /** For the upstream to close its stream. */
+  #closing: Deadline | undefined;
+  #isOver = false;
+  readonly #began: number;
+  #lasts = false;
+
+  constructor(context: ResponseContext, headers: UpstreamHeaders, createFramer: () => Framer) {
+    this.#context = context;
+    this.#headers = headers;
+    this.#converter = createStreamConverter(context, createFramer);
+    this.#began = context.timer.now();
+  }
+
+  data(chunk: Buffer): void {
+    const context = this.#context;
+    const out: Output[] = [];
+    try {
+      this.#converter.push(chunk, out);
+    } finally {
+      this.#write(out);
+    }
+    hold(context.share, this.#converter.held() + context.reply.waiting, MAX_STREAM_BYTES);
+    this.#limitClosing();
+    if (this.#lasts || !this.#keepAlive || context.timer.now() - this.#began < LASTING_MS) return;
+    this.#lasts = true;
+    context.onLasting?.();
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    const context = this.#context;
+    const { assembler } = context;
+    const converter = this.#converter;
+    this.#closing?.cancel();
+    this.#closing = undefined;
+    const out: Output[] = [];
+    try {
+      converter.end(out);
+    } finally {
+      this.#write(out);
+    }
+    const nextRound = assembler?.next();
+    if (nextRound) {
+      context.continueUpstream(nextRound);
+      return;
+    }
+    const isEmpty = !this.#keepAlive && converter.last().length === 0;
+    if (isEmpty) throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
+    this.#keepAlive ??= this.#writeHead();
+    if (assembler) rememberState(context, assembler.parts());
+    this.#finish({ status: 'complete', usage: converter.usage() ?? converter.partialUsage() }, converter.last());
+  }
+
+  fail(error: GatewayError): void {
+    const { call, options } = this.#context;
+    const converter = this.#converter;
+    const last = this.#isOver ? undefined : converter.complete() ? this.#errorOfEnd() : error;
+    if (!last) return;
+    this.#closing?.cancel();
+    if (!this.#keepAlive) {
+      this.#isOver = true;
+      this.#context.reject(last);
+      return;
+    }
+    const { complete: client } = call.protocol.operations;
+    const text = client.encodeStreamError(last, call.requestId, options, converter.facts());
+    const usage = converter.partialUsage();
+    this.#finish({ status: 'failed', usage, partial: true, error: last }, [...converter.last(), text]);
+  }
+
+  #writeHead(): Deadline {
+    const context = this.#context;
+    const { reply, options, timer, call } = context;
+    const { complete: client } = call.protocol.operations;
+    const headers = responseHeaders(context, this.#headers, client.streamType(options));
+    reply.head(200, Object.assign(headers, costTrailer(context)));
+    const deadline = timer.watch(() => {
+      if (!reply.full) reply.write(options.array ? '\n' : client.keepAlive);
+      deadline.in(context.keepAlive);
+    });
+    return deadline;
+  }
+
+  /** Output of a converter that throws is written before its error is handled. */
+  #write(out: readonly Output[]): void {
+    if (out.length === 0) return;
+    const { reply, keepAlive } = this.#context;
+    this.#keepAlive ??= this.#writeHead();
+    for (const output of out) reply.write(output);
+    this.#keepAlive.in(keepAlive);
+  }
+
+  #limitClosing(): void {
+    const phase = this.#converter.phase();
+    if (phase === 'open' || (this.#closing && phase === 'ended')) return;
+    const { timer } = this.#context;
+    this.#closing ??= timer.watch(() => {
+      this.#context.abortUpstream();
+      this.fail(new GatewayError('timeout', 'The upstream did not close its response.'));
+    });
+    this.#closing.in(UPSTREAM_CLOSE_TIMEOUT_MS);
+  }
+
+  /** An error after the end of the response counts only if the end itself fails. */
+  #errorOfEnd(): GatewayError | undefined {
+    try {
+      this.end();
+      return undefined;
+    } catch (thrown) {
+      return toGatewayError(thrown);
+    }
+  }
+
+  #finish(result: StreamResult, last: Output[]): void {
+    const context = this.#context;
+    this.#isOver = true;
+    this.#keepAlive?.cancel();
+    const facts = this.#converter.facts();
+    const cost = costHeader(context, { usage: result.usage, finish: facts.finish });
+    finishWhenRecorded(context, {
+      result: { ...result, facts },
+      body: joined(last),
+      trailers: Object.assign(cost, unshownHeaders(context)),
+    });
+  }
+}
+
+type StreamResult = Omit<AttemptResult, 'finish' | 'facts'>;

@@ -1,0 +1,24 @@
+/** Transport interface: how a request reaches its upstream, over the network or inside the gateway. */
+
+export interface TransportRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Absolute; a local upstream uses only its path. */
+  url: string;
+  headers: Record<string, string>;
+  body?: Buffer;
+}
+
+/** A request on the network or at a local upstream. */
+export interface Transport {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+export interface TransportEvents {
+  sent(): void;
+  head(status: number, headers: Record<string, string | undefined>): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  fail(cause: unknown): void;
+}
