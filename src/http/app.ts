@@ -7,6 +7,7 @@ import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
 import { limitConnections } from './connection-limits.ts';
 import { createOperatorCheck } from './operator-access.ts';
+import { checkQueryNames } from './query-names.ts';
 import { RequestContext, splitUrl } from './request-context.ts';
 import type { FoundRoute, MissedRoute } from './route-table.ts';
 import { createRoutes } from './routes/index.ts';
@@ -71,6 +72,7 @@ export function createApp(options: AppOptions): HttpServer {
     handle(context) {
       const { found } = context;
       if (!found.route) throw found.error;
+      checkQueryNames(found.route, context.query);
       return found.route.handle(context, found.match);
     },
   });

@@ -29,6 +29,8 @@ export interface Route<Context = never, Match = unknown> {
   changes: boolean;
   /** Requests count against the limits of their key. */
   limited: boolean;
+  /** Query parameters that the description does not have are refused; clients of other APIs may send theirs elsewhere. */
+  hasOwnQuery?: true;
   /** OpenAPI description of one of the templates. */
   describe(template: RouteTemplate): RouteDescription;
   handle(context: Context, match: Match): unknown;

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
 import { limitConnections } from '../connection-limits.ts';
 import { presentsToken, tokenRequired } from '../operator-access.ts';
+import { checkQueryNames } from '../query-names.ts';
 import { createRate } from '../rate.ts';
 import { HttpContext, splitUrl } from '../request-context.ts';
 import { createRouteTable } from '../route-table.ts';
@@ -59,6 +60,7 @@ export function createAdminApp(options: AdminOptions): HttpServer {
     handle(context) {
       const { found } = context;
       if (!found.route) throw found.error;
+      checkQueryNames(found.route, context.query);
       return found.route.handle(context, found.match);
     },
   });

@@ -99,6 +99,7 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
       access: 'admin',
       changes: method !== 'GET',
       limited: false,
+      hasOwnQuery: true,
       describe: () => describe(name, route),
       async handle(context, parameters) {
         const body = await handlers[name as AdminRouteName](await readRequest(context, parameters));

@@ -7,6 +7,7 @@ import { CURRENT_STATE } from './operation.ts';
 /** By the name of the route. */
 export const SYSTEM_DESCRIPTIONS = {
   health: { id: 'health', tag: 'operation', summary: 'Whether the gateway lives', response: CURRENT_STATE },
+  root: { id: 'root', tag: 'operation', summary: 'Links; a page for browsers', response: CURRENT_STATE },
   readiness: {
     id: 'readiness',
     tag: 'operation',

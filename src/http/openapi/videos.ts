@@ -58,6 +58,7 @@ const DELIVERIES: Named = {
 
 const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 const INDEX = query('index', Type.Integer({ minimum: 0 }), 'Which video of the task.');
+const VARIANT = query('variant', Type.Literal('video'), 'Of OpenAI; there is no other.');
 
 function json(description: string, schema: Named | TSchema, status = 200): ApiOperation['response'] {
   return { status, description, type: JSON_TYPE, schema };
@@ -105,7 +106,7 @@ export const VIDEO_DESCRIPTIONS = {
     },
     response: json('The task.', VIDEO),
   },
-  content: { summary: 'Get a finished video', query: [INDEX], response: FILM },
+  content: { summary: 'Get a finished video', query: [INDEX, VARIANT], response: FILM },
   file: { summary: 'Get a finished video by its signed address', query: SIGNATURE, response: FILM },
   picture: { summary: 'Get a picture of an answer by its signed address', query: SIGNATURE, response: PICTURE },
   deliveries: {

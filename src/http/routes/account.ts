@@ -21,6 +21,7 @@ export function accountRoutes(protocol: Protocol, options: AccountRouteOptions):
       access: 'key',
       changes: false,
       limited: false,
+      hasOwnQuery: true,
       describe: () => ACCOUNT_DESCRIPTIONS[name as keyof typeof ACCOUNT_DESCRIPTIONS],
       async handle(context) {
         const body = await read(keyOf(context), context.query, options);

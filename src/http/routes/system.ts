@@ -1,4 +1,4 @@
-/** System routes: health, readiness, metrics and OpenAPI description. */
+/** System routes: root page, health, readiness, metrics and OpenAPI description. */
 
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
@@ -9,6 +9,7 @@ import type { Recorder } from '../../usage/recorder.ts';
 import { SYSTEM_DESCRIPTIONS } from '../openapi/system.ts';
 import { createReadiness } from '../readiness.ts';
 import type { RequestContext } from '../request-context.ts';
+import { serveRoot } from '../root-page.ts';
 import { matchExactly, type Route } from '../route-table.ts';
 
 export interface SystemRouteOptions {
@@ -46,6 +47,10 @@ export function systemRoutes(
     context.send({ headers: { 'content-type': metrics.contentType, 'cache-control': 'no-store' }, body: text });
   }
 
+  async function serveRootPage(context: RequestContext): Promise<void> {
+    serveRoot(context, (await checkReadiness()).status === 200);
+  }
+
   const routes: SystemRoute[] = [
     {
       name: 'health',
@@ -59,6 +64,7 @@ export function systemRoutes(
       access: 'anyone',
       handle: async (context) => context.send(await checkReadiness()),
     },
+    { name: 'root', path: '/', access: 'anyone', handle: serveRootPage },
     { name: 'metrics', path: '/metrics', access: 'admin', handle: serveMetrics },
     { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: serveDescription },
   ];

@@ -85,6 +85,7 @@ export function videoRoutes(protocol: Protocol, handlers: VideoHandlers): Route<
       access: anyone ? 'anyone' : 'key',
       changes: method !== 'GET',
       limited: action === 'create',
+      ...(!anyone && { hasOwnQuery: true }),
       describe: () => ({ id: `videos_${action}`, tag: 'videos', ...VIDEO_DESCRIPTIONS[action] }),
       handle: handlers[action],
     }),
