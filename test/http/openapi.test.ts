@@ -108,7 +108,7 @@ describe('every route of videos is in it', () => {
 });
 
 const OTHERS = [
-  ...['/healthz', '/readyz', '/metrics', '/openapi.json'],
+  ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json'],
   ...['/v1/usage', '/v1/generation', '/v1/key', '/v1/credits'],
 ];
 

@@ -108,7 +108,8 @@ describe('the routes of the gateway', () => {
 
   test('that are for anyone are few', () => {
     const open = routes.filter(({ access }) => access === 'anyone').map(({ name }) => name);
-    const expected = ['catalog', 'health', 'openapi', 'readiness', 'videos.file', 'videos.models', 'videos.picture'];
+    const videos = ['videos.file', 'videos.models', 'videos.picture'];
+    const expected = ['catalog', 'health', 'openapi', 'readiness', 'root', ...videos];
     assert.deepEqual([...new Set(open)].toSorted(), expected);
     assert.deepEqual(
       routes.filter(({ access }) => access === 'admin').map(({ name }) => name),
