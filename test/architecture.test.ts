@@ -31,10 +31,11 @@ const ALLOWED: Record<string, readonly string[]> = {
     ...['catalog', 'jobs', 'net', 'protocols', 'records', 'routing'],
     ...['security', 'store', 'telemetry', 'transport', 'webhooks'],
   ],
+  'stored-responses': ['inference', 'protocols', 'records', 'routing', 'security', 'store', 'transport'],
   accounting: ['catalog', 'inference', 'keys', 'limits', 'records', 'routing', 'store', 'usage', 'videos'],
   http: [
     ...['accounting', 'catalog', 'inference', 'keys', 'limits', 'net', 'protocols', 'records', 'routing'],
-    ...['security', 'store', 'telemetry', 'usage', 'videos', 'webhooks'],
+    ...['security', 'store', 'stored-responses', 'telemetry', 'usage', 'videos', 'webhooks'],
   ],
 };
 /** Wiring may import everything below it. */

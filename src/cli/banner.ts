@@ -7,6 +7,8 @@ import { version } from './version.ts';
 
 type ProviderState = ReturnType<RunningGateway['providers']>[number];
 
+const STORED =
+  'Responses of /v1/responses are stored, encrypted, unless a client sets store to false; responses.store: false turns it off.';
 const EXAMPLE_PROVIDER = 'sandbox';
 const EXAMPLE_MODEL = 'sandbox/echo';
 
@@ -34,6 +36,7 @@ export function banner({ gateway, config, newKey, warning, workers }: BannerOpti
         ? ''
         : `\n${warning}\n`
       : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
+    ...(config.responses.store ? [STORED] : []),
     ...providerLines(states),
     ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, newKey) : []),
     '',

@@ -87,6 +87,8 @@ function withSettings(command: Command): Command {
     .option('--models <globs>', 'models the key may use, e.g. openai/*,sandbox/* (default: all)')
     .option('--surfaces <names>', 'surfaces the key may use, e.g. chat,videos (default: all)')
     .option('--read-only', 'the key may only read its own usage and tasks')
+    .option('--store-responses', 'store its responses, whatever the configuration says')
+    .option('--no-store-responses', 'store none of its responses')
     .option('--cidrs <ranges>', 'client addresses that may use the key (default: all)')
     .option('--rpm <number>', 'requests a minute')
     .option('--tpm <number>', 'tokens a minute, in and out')

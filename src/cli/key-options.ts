@@ -15,6 +15,7 @@ export interface KeyOptions {
   models?: string;
   surfaces?: string;
   readOnly?: boolean;
+  storeResponses?: boolean;
   cidrs?: string;
   rpm?: string;
   tpm?: string;
@@ -35,6 +36,7 @@ export function parseKeySettings(options: KeyOptions): Json {
     models: parseList(options.models, () => true, '--models must be globs of models'),
     surfaces: parseList(options.surfaces, isSurface, `--surfaces must be some of ${SURFACES.join(', ')}`),
     readOnly: options.readOnly,
+    storeResponses: options.storeResponses,
     cidrs: parseList(options.cidrs, isRange, '--cidrs must be address ranges such as 10.0.0.0/8 or fd00::/8'),
     limits: Object.keys(limits).length > 0 ? limits : undefined,
     budgets: Object.keys(budgets).length > 0 ? budgets : undefined,

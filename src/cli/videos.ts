@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import { sleep, systemClock } from '../core/clock.ts';
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
+import { openSecrets } from '../gateway/encryption.ts';
 import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { createVideoTasks } from '../gateway/video-tasks.ts';
 import type { VideoOptions } from '../http/video-options.ts';
@@ -77,9 +78,10 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const userAgent = `polygate/${version}`;
   const models = createProviderRegistry(config.providers, { upstream, log, userAgent, routes: config.routing });
   const baseUrl = server.publicUrl ?? localUrl(server);
-  const tasks = await createVideoTasks({
+  const tasks = createVideoTasks({
     config,
     store,
+    secrets: await openSecrets({ config, store }),
     log,
     userAgent,
     models: () => models,

@@ -48,6 +48,9 @@ export const keySettings = {
       description: 'Surfaces it may call: chat, messages, generate, responses, videos. Absent means all.',
     }),
   ),
+  store_responses: Type.Optional(
+    Type.Boolean({ description: 'Whether its responses are stored. Absent means as responses.store says.' }),
+  ),
   read_only: Type.Optional(
     Type.Boolean({ default: false, description: 'Read-only: may read its own usage and tasks, and start nothing.' }),
   ),

@@ -51,6 +51,7 @@ export function resolveKeySettings(entry: KeyEntry): KeySettings {
     models: entry.models,
     surfaces: entry.surfaces,
     readOnly: entry.read_only,
+    storeResponses: entry.store_responses,
     cidrs: entry.cidrs,
     limits: entry.limits ? resolveLimits(entry.limits) : undefined,
     modelLimits: modelLimits.length > 0 ? Object.fromEntries(modelLimits) : undefined,

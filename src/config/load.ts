@@ -12,6 +12,7 @@ import { resolveAdmin, resolveKeySettings, resolveLimits, resolveTelemetry, reso
 import { CONFIG_VARIABLE, createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
+import { resolveResponses } from './responses.ts';
 import { resolveRouting } from './routing.ts';
 import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema.ts';
 import { readSource, type Source } from './source.ts';
@@ -149,6 +150,7 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     network: resolveNetwork(file.network ?? {}),
     callbacks: resolveCallbacks(file.callbacks ?? {}, report),
     videos: resolveVideos(file.videos ?? {}, report),
+    responses: resolveResponses(file.responses ?? {}),
     usage: resolveUsage(file.usage ?? {}),
     limits: resolveLimits(file.limits ?? {}),
     admin: resolveAdmin(file.admin ?? {}),

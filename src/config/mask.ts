@@ -9,6 +9,7 @@ import type {
   ConfiguredModel,
   EncryptionConfig,
   ReadyProvider,
+  ResponsesConfig,
   ServerConfig,
   TelemetryConfig,
   UsageConfig,
@@ -30,6 +31,7 @@ export function describeConfig(config: Config, problems: Problems = new Map()): 
     network: { dns_servers: config.network.dnsServers },
     callbacks: describeCallbacks(config.callbacks),
     videos: describeVideos(config.videos),
+    responses: describeResponses(config.responses),
     usage: describeUsage(config.usage),
     limits: snakeCased(config.limits),
     admin: config.admin && { ...config.admin, token: config.admin.token.mask() },
@@ -127,6 +129,18 @@ function describeVideos(videos: VideosConfig): object {
   };
 }
 
+function describeResponses(responses: ResponsesConfig): object {
+  const { store, keepMs, maxBytes, maxResponses, maxChainBytes, maxChainItems } = responses;
+  return {
+    store,
+    keep: formatDuration(keepMs),
+    max_size: formatSize(maxBytes),
+    max_responses: maxResponses,
+    max_chain_size: formatSize(maxChainBytes),
+    max_chain_items: maxChainItems,
+  };
+}
+
 function describeUsage({ keep, maxSize, ...rest }: UsageConfig): object {
   return snakeCased({ ...rest, keep: formatDuration(keep), maxSize: formatSize(maxSize) });
 }
@@ -152,13 +166,14 @@ function masked(headers: Record<string, Secret>): object {
   return Object.fromEntries(Object.entries(headers).map(([name, secret]) => [name, secret.mask()]));
 }
 
-function describeProvider({ type, apiKeys, baseUrl, models, headers }: ReadyProvider): object {
+function describeProvider({ type, apiKeys, baseUrl, models, keepsResponses, headers }: ReadyProvider): object {
   const [key, ...more] = apiKeys.map((secret) => secret.mask());
   return {
     type,
     ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
     base_url: baseUrl,
     models: Array.isArray(models) ? models.map(describeModel) : models,
+    keeps_responses: keepsResponses,
     headers: Object.keys(headers).length === 0 ? undefined : masked(headers),
   };
 }

@@ -83,6 +83,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     apiKeys,
     baseUrl: entry.base_url && withoutEnd(entry.base_url, '/'),
     ...(protocols && { protocols }),
+    keepsResponses: entry.keeps_responses ?? undefined,
     models: Array.isArray(entry.models) ? entry.models.map(resolveModel) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };

@@ -18,6 +18,7 @@ export interface Config {
   network: NetworkConfig;
   callbacks: CallbacksConfig;
   videos: VideosConfig;
+  responses: ResponsesConfig;
   usage: UsageConfig;
   /** Default limits of keys without their own. */
   limits: Limits;
@@ -117,6 +118,20 @@ export interface UsageConfig {
   maxSize: number;
 }
 
+/** Stored responses. */
+export interface ResponsesConfig {
+  /** Whether they are stored. */
+  store: boolean;
+  /** Retention in milliseconds. */
+  keepMs: number;
+  /** Limits of each key. */
+  maxBytes: number;
+  maxResponses: number;
+  /** Limits of a conversation that a request continues. */
+  maxChainBytes: number;
+  maxChainItems: number;
+}
+
 export interface AdminConfig {
   token: Secret;
   host: string;
@@ -194,6 +209,8 @@ export interface ReadyProvider {
    * default of the type.
    */
   models?: 'discover' | 'any' | ConfiguredModel[];
+  /** Whether the upstream keeps responses; absent selects the default of the type. */
+  keepsResponses?: boolean;
   /** Added to every request. */
   headers: Record<string, Secret>;
 }

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { admin, keySettings, limits, telemetry, usage } from './accounting-schema.ts';
 import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
+import { responses } from './responses-schema.ts';
 import { aliases, defaultModel, models, routing } from './routing-schema.ts';
 import { callbacks, encryption, network, videos } from './videos-schema.ts';
 import { MAX_WORKERS } from './workers.ts';
@@ -163,6 +164,12 @@ const provider = Type.Object(
           '"discover" asks the upstream for its models; "any" passes on ids that are not listed; a list adds to the catalog and overrides it.',
       }),
     ),
+    keeps_responses: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the upstream stores responses itself and finds them by their ids, as OpenAI and xAI do. By default as known of the type.',
+      }),
+    ),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String(), {
         additionalProperties: false,
@@ -188,6 +195,7 @@ export const configSchema = Type.Object(
     network: Type.Optional(network),
     callbacks: Type.Optional(callbacks),
     videos: Type.Optional(videos),
+    responses: Type.Optional(responses),
     usage: Type.Optional(usage),
     limits: Type.Optional(limits),
     admin: Type.Optional(admin),

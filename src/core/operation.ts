@@ -13,6 +13,7 @@ import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
 import type { RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
+import type { StoredAccess } from './stored-access.ts';
 import type { TextPlaces } from './text-places.ts';
 
 /** Names in lower case, as in Node. */
@@ -175,6 +176,8 @@ interface OperationBase {
   };
   /** Opaque provider state in bodies; absent if they hold none. */
   readonly state?: StateAccess;
+  /** Stored responses in bodies; absent if requests name none. */
+  readonly stored?: StoredAccess;
 
   // Watching a relayed response.
   /** Members of a whole response that clients require and some servers omit, with their neutral values. */

@@ -42,6 +42,8 @@ export interface Dialect {
   adapt?(body: Json, rules: ModelRules): Adaptation;
   /** Adjusts a body that the gateway wrote, in place; a client's body of this protocol is not touched. */
   adaptTranslated?(body: Json, rules: ModelRules): Adaptation;
+  /** The provider keeps responses that requests may name, in the account of the credential. */
+  readonly keepsResponses?: boolean;
   /** The provider supports the token count of the protocol. */
   readonly countsTokens?: boolean;
 }

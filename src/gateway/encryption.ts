@@ -3,12 +3,13 @@
 import { loadEncryptionKeys } from '../config/encryption-key.ts';
 import type { Config } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
-import { createCipher, keyId } from '../security/cipher.ts';
+import { type Cipher, createCipher, keyId } from '../security/cipher.ts';
 import type { Store } from '../store/store.ts';
 import { createWebhookSecrets, type WebhookSecrets } from '../webhooks/secrets.ts';
 
 export interface OpenedSecrets {
   webhooks: WebhookSecrets;
+  cipher: Cipher;
   /** The first key encrypts, all decrypt. */
   keys: [Buffer, ...Buffer[]];
 }
@@ -27,7 +28,7 @@ export async function openSecrets({ config, store }: { config: Config; store: St
   const cipher = createCipher(keys);
   const claimedKeyId = recorded ?? (await store.call('claimEncryptionKey', { keyId: keyId(first) }));
   if (!keys.map(keyId).includes(claimedKeyId)) throw wrongKeyError();
-  return { keys, webhooks: createWebhookSecrets({ store, cipher, fallback: config.callbacks.secret }) };
+  return { keys, cipher, webhooks: createWebhookSecrets({ store, cipher, fallback: config.callbacks.secret }) };
 }
 
 function wrongKeyError(): GatewayError {

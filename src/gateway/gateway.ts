@@ -25,9 +25,11 @@ import { createUpstreamClient, type UpstreamClient } from '../transport/upstream
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
+import { openSecrets } from './encryption.ts';
 import type { GatewayProcess } from './process.ts';
 import { createProviderRegistry, type ProviderRegistry, type ProviderState } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
+import { openStoredResponses } from './stored-responses.ts';
 import { createVideoTasks } from './video-tasks.ts';
 
 export interface GatewayOptions {
@@ -149,9 +151,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const bodyBudget = createBodyBudget(bodyMemoryOf(config.server, worker?.count));
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
-  const tasks = await createVideoTasks({
+  const secrets = await openSecrets({ config, store });
+  const tasks = createVideoTasks({
     config,
     store,
+    secrets,
     log,
     userAgent,
     models,
@@ -170,6 +174,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     journalDisk: options.journalDisk,
     ...process,
   });
+  const responses = openStoredResponses({
+    ...{ store, clock, log, cipher: secrets.cipher },
+    settings: () => parts.config.responses,
+    events: telemetry.metrics.events,
+    isWorker: worker !== undefined,
+  });
   const app = createApp({
     admission: accounting.admission,
     recorder: accounting.recorder,
@@ -183,6 +193,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     keys,
     store: accounting.records,
     models,
+    stored: responses.stored,
     dispatch,
     videos: tasks.video,
     log,
@@ -197,7 +208,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   async function close(grace?: number): Promise<void> {
     parts.models.close();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
-    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS)]);
+    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.close()]);
     cancelGrace?.();
     await accounting.close();
     await parts.upstream.close();

@@ -11,7 +11,7 @@ import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/response.ts';
 import type { CatalogModel } from '../core/model.ts';
-import type { ProviderType } from '../core/provider.ts';
+import type { Provider, ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
 import { collectResponse } from '../transport/collect-response.ts';
@@ -153,7 +153,7 @@ function activate(config: ReadyProvider, types: ReadonlyMap<string, ProviderType
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const { id, baseUrl, protocols } = config;
-  const provider = type.create({ id, baseUrl, protocols, clock });
+  const provider = withKeptResponses(type.create({ id, baseUrl, protocols, clock }), config);
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const { readKey = keyCredential } = type;
   const credentials = createCredentials(
@@ -176,6 +176,12 @@ function activate(config: ReadyProvider, types: ReadonlyMap<string, ProviderType
     modelOf: (upstreamId) => modelOf(listed, upstreamId),
   };
   return listed;
+}
+
+/** The provider, keeping responses or not as it is configured. */
+function withKeptResponses(provider: Provider, { keepsResponses }: ReadyProvider): Provider {
+  if (keepsResponses === undefined) return provider;
+  return { ...provider, speaks: (model) => provider.speaks(model).map((dialect) => ({ ...dialect, keepsResponses })) };
 }
 
 interface ModelList {

@@ -29,11 +29,12 @@ import { deliveriesOf, replayDelivery } from '../webhooks/delivery-log.ts';
 import { createDeliveryThread, type DeliveryThread } from '../webhooks/delivery-thread.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import type { ThreadSettings } from '../webhooks/thread-messages.ts';
-import { openSecrets } from './encryption.ts';
+import type { OpenedSecrets } from './encryption.ts';
 
 export interface VideoTasksOptions {
   config: Config;
   store: Store;
+  secrets: OpenedSecrets;
   log: Logger;
   userAgent: string;
   models(): ModelDirectory;
@@ -65,10 +66,10 @@ export interface VideoTasks {
   stop(grace: number): Promise<void>;
 }
 
-/** Runs nothing before `start`. Throws `invalid_request` and `unavailable` with a message for the operator. */
-export async function createVideoTasks(options: VideoTasksOptions): Promise<VideoTasks> {
+/** Runs nothing before `start`. */
+export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
   const { config, store, log, userAgent, clock = createClock(store) } = options;
-  const { keys, webhooks: secrets } = await openSecrets(options);
+  const { keys, webhooks: secrets } = options.secrets;
   const policyOptions = policyOptionsOf(config);
   const policy = createAddressPolicy(policyOptions);
   const lookup = createLookup(policy, config.network.dnsServers);

@@ -9,6 +9,7 @@ import type { DispatchOptions } from '../inference/dispatch.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
+import type { StoredResponses } from '../stored-responses/service.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestObserver } from '../telemetry/observer.ts';
 import type { Recorder } from '../usage/recorder.ts';
@@ -36,6 +37,8 @@ export interface AppOptions {
   /** Whether usage records can be written. */
   recorder?: Pick<Recorder, 'ready'>;
   models(): ModelDirectory;
+  /** Responses that requests may name. */
+  stored: StoredResponses;
   dispatch(): DispatchOptions;
   /** Observes every request. */
   observer?: RequestObserver;

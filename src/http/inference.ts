@@ -14,6 +14,7 @@ import { decideRouting } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { AppOptions } from './app-options.ts';
+import { noRoom } from './body.ts';
 import { errorResponse } from './errors.ts';
 import { createReply } from './reply.ts';
 import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
@@ -33,6 +34,15 @@ export async function handleInference(
   const pauseBeforeChecks = yieldIfLarge(call.bytes.length);
   if (pauseBeforeChecks) await pauseBeforeChecks;
   operation.checkLimits(call.body);
+  const preparing = options.stored.prepare(call, {
+    mayStore: key.settings.storeResponses,
+    reserve(bytes) {
+      const reservation = options.bodyBudget.open(key.id, bytes);
+      if (!reservation) throw noRoom();
+      context.hold.keep(reservation.release);
+    },
+  });
+  if (preparing) await preparing;
   const pauseBeforeRouting = yieldIfLarge(call.bytes.length);
   if (pauseBeforeRouting) await pauseBeforeRouting;
   const dispatching = options.dispatch();

@@ -20,6 +20,7 @@ import type { Plan } from './request/planned-request.ts';
 import { createResponseAssembler, type ResponseAssembler } from './response/assembler.ts';
 import type { AttemptResult, ResponseContext, UpstreamHeaders } from './response/context.ts';
 import { encoderOptions } from './response/encoder-options.ts';
+import { createFinishedItems, type FinishedItems } from './response/finished-items.ts';
 import type { Reply } from './response/reply.ts';
 import { type Responder, respond } from './response/respond.ts';
 import { responseBudget } from './response/response-budget.ts';
@@ -75,6 +76,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   readonly options: EncoderOptions;
   readonly assembler: ResponseAssembler | undefined;
   readonly memory: StateMemory;
+  readonly finished: FinishedItems | undefined;
   readonly pictures: PictureStore | undefined;
   readonly keepAlive: number;
   readonly timer: DeadlineTimer;
@@ -112,6 +114,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     });
     this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
     this.memory = options.memory;
+    this.finished = finishedItemsOf(call, path);
     this.pictures = options.pictures;
     this.keepAlive = options.keepAlive;
     this.timer = options.timer;
@@ -246,6 +249,12 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.#removeClientListener();
     this.#removeStoppingListener?.();
   }
+}
+
+/** Of a relayed answer that is stored. */
+function finishedItemsOf({ keeper, protocol }: InferenceCall, path: Plan['path']): FinishedItems | undefined {
+  const { stored } = protocol.operations.complete;
+  return keeper && stored && path !== 'translated' ? createFinishedItems(stored) : undefined;
 }
 
 const NO_BYTES = Buffer.alloc(0);

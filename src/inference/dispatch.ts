@@ -61,7 +61,9 @@ export async function dispatch(
   try {
     const ended = await tryCandidates(journey);
     const outcome = outcomeOf(journey, ended);
+    const kept = ended.keep?.();
     await options.meter?.close(endingOf(outcome));
+    if (kept) await kept;
     ended.finish?.();
     return outcome;
   } finally {
@@ -95,7 +97,7 @@ type CandidatesResult = Pick<
   DispatchOutcome,
   'status' | 'usage' | 'facts' | 'partial' | 'abandoned' | 'error' | 'endpoint'
 > &
-  Partial<Pick<AttemptResult, 'finish'>>;
+  Partial<Pick<AttemptResult, 'keep' | 'finish'>>;
 
 async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> {
   const { route, options, client, attempts } = journey;

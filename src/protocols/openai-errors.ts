@@ -14,8 +14,9 @@ import { lookUp } from '../core/table.ts';
 const INVALID = 'invalid_request_error';
 
 /** Wire `type` and `code` that differ from `invalid_request_error` and the gateway's code. */
-const NAMES: Partial<Record<ErrorCode, { type: string; code?: string }>> = {
+const NAMES: Partial<Record<ErrorCode, { type: string; code?: string | null }>> = {
   insufficient_quota: { type: 'insufficient_quota' },
+  response_not_found: { type: INVALID, code: null },
   permission_denied: { type: 'permission_error' },
   rate_limit_exceeded: { type: 'rate_limit_error' },
   internal_error: { type: 'server_error' },

@@ -18,7 +18,7 @@ export const openai = chatServer({
   environment: ['OPENAI_API_KEY'],
   baseUrl: 'https://api.openai.com/v1',
   catalog: 'openai',
-  responses: { countsTokens: true },
+  responses: { countsTokens: true, keepsResponses: true },
   rules: {
     tokenField: 'max_completion_tokens',
     systemRole: 'developer',

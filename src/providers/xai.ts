@@ -14,6 +14,7 @@ export const xai = chatServer({
   baseUrl: 'https://api.x.ai/v1',
   catalog: 'xai',
   responses: {
+    keepsResponses: true,
     rules: { systemRole: 'system', penalties: false, stop: false, customTools: false },
     adaptTranslated: dialect(renamed('safety_identifier', 'user'), without('metadata', 'service_tier')),
   },

@@ -21,6 +21,8 @@ export interface KeySettings {
   limits?: Limits;
   /** Additional limits for each model that matches a glob. */
   modelLimits?: Record<string, Limits>;
+  /** Whether its responses are stored; absent means the setting of the gateway. */
+  storeResponses?: boolean;
   /** USD as decimal strings. Days and months are UTC, weeks begin on Monday. */
   budgets?: Partial<Record<Period, string>>;
 }

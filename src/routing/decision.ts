@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { refuseModelMembers } from '../core/model-members.ts';
+import { excludeUnpinned } from './account-pin.ts';
 import { hasAccountState } from './account-state.ts';
 import { isAuto, readAutoChoice } from './auto.ts';
 import { CallRankingContext, type RankingState } from './call-ranking-context.ts';
@@ -117,9 +118,10 @@ function decide(
 ): RoutingDecision {
   const model = candidates[0]?.model ?? name;
   const conversation = new ConversationKey(call, model);
-  const considered = excludeOtherAccounts(withoutDuplicates(candidates), call, () =>
-    state.bindings.endpointOf(conversation.key),
-  );
+  const distinct = withoutDuplicates(candidates);
+  const considered = call.pin
+    ? excludeUnpinned(distinct, call.pin)
+    : excludeOtherAccounts(distinct, call, () => state.bindings.endpointOf(conversation.key));
   checkPin(policy, considered, model);
   const rankedCall = { stream: call.stream, candidates: considered, conversation };
   const { ranked, excluded } = rank(considered, policy, new CallRankingContext(rankedCall, state));

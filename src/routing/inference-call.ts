@@ -4,6 +4,8 @@ import type { Json } from '../core/json/json.ts';
 import type { Headers, Operation } from '../core/operation.ts';
 import type { OutputLimit } from '../core/output.ts';
 import type { Protocol } from '../core/protocol.ts';
+import type { AccountPin } from './account-pin.ts';
+import type { AnswerKeeper } from './answer-keeper.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface InferenceCall {
@@ -21,6 +23,10 @@ export interface InferenceCall {
   body: Json;
   /** Output limit for an endpoint, if the key has a budget. */
   limitOf?: ((endpoint: Endpoint) => OutputLimit) | undefined;
+  /** The only account that may serve the call. */
+  pin?: AccountPin | undefined;
+  /** Stores the answer; absent if it is not stored. */
+  keeper?: AnswerKeeper | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
 }

@@ -1,6 +1,6 @@
 /** Encryption of stored secrets: AES-256-GCM with the location of the value as additional data. */
 
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
 
 /** Location of a value: a ciphertext cannot be decrypted in another row or column. */
@@ -15,16 +15,26 @@ export interface Cipher {
   encrypt(text: string, location: CiphertextLocation): string;
   /** Throws `unavailable`, for the operator, if the key is missing or the text was changed or moved. */
   decrypt(envelope: string, location: CiphertextLocation): string;
+  /** As `encrypt`, for bytes: the key id, the nonce, the ciphertext and the tag. */
+  seal(bytes: Uint8Array, location: CiphertextLocation): Buffer;
+  /** Throws like `decrypt`. */
+  open(sealed: Uint8Array, location: CiphertextLocation): Buffer;
+  /** A digest that only holders of the current key can compute. */
+  digest(text: string): string;
   /** Id of the current key. */
   readonly keyId: string;
   /** Whether it was encrypted with the current key. */
   isCurrent(envelope: string): boolean;
+  isCurrentlySealed(sealed: Uint8Array): boolean;
 }
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** Key id at the start of sealed bytes. */
+const KEY_ID_BYTES = 4;
+const SEALED_HEAD_BYTES = KEY_ID_BYTES + NONCE_BYTES;
 
 /** The first key encrypts; all of them decrypt. Each has 32 bytes. */
 export function createCipher(keys: readonly Buffer[]): Cipher {
@@ -34,6 +44,7 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
     throw new GatewayError('invalid_request', `An encryption key has ${KEY_BYTES} bytes.`);
   }
   const [currentId, currentKey] = current;
+  const digestKey = createHmac('sha256', currentKey).update('digests').digest();
 
   return {
     encrypt(text, location) {
@@ -47,8 +58,7 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
       const [version, id = '', ...parts] = envelope.split(':');
       const key = known.get(id);
       if (version !== 'v1' || parts.length !== 3) throw decryptionError('it has an unknown form');
-      if (!key)
-        throw decryptionError(`it was encrypted with the key ${id}, which belongs in encryption.key or previous_keys`);
+      if (!key) throw unknownKeyError(id);
       const [nonce, text, tag] = parts.map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer, Buffer];
       try {
         const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
@@ -59,7 +69,36 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
         throw decryptionError('it was changed or moved', cause);
       }
     },
+    seal(bytes, location) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, currentKey, nonce, { authTagLength: TAG_BYTES });
+      cipher.setAAD(additionalData(location));
+      return Buffer.concat([
+        Buffer.from(currentId, 'hex'),
+        nonce,
+        cipher.update(bytes),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ]);
+    },
+    open(sealed, location) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length);
+      const id = bytes.toString('hex', 0, KEY_ID_BYTES);
+      const key = known.get(id);
+      if (!key) throw unknownKeyError(id);
+      try {
+        const nonce = bytes.subarray(KEY_ID_BYTES, SEALED_HEAD_BYTES);
+        const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+        decipher.setAAD(additionalData(location));
+        decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+        return Buffer.concat([decipher.update(bytes.subarray(SEALED_HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
+      } catch (cause) {
+        throw decryptionError('it was changed or moved', cause);
+      }
+    },
+    digest: (text) => createHmac('sha256', digestKey).update(text).digest('base64url'),
     keyId: currentId,
+    isCurrentlySealed: (sealed) => Buffer.from(sealed.subarray(0, KEY_ID_BYTES)).toString('hex') === currentId,
     isCurrent: (envelope) => envelope.startsWith(`v1:${currentId}:`),
   };
 }
@@ -71,6 +110,10 @@ export function keyId(key: Buffer): string {
 
 function additionalData({ table, id, column }: CiphertextLocation): Buffer {
   return Buffer.from(`${table}|${id}|${column}`);
+}
+
+function unknownKeyError(id: string): GatewayError {
+  return decryptionError(`it was encrypted with the key ${id}, which belongs in encryption.key or previous_keys`);
 }
 
 function decryptionError(reason: string, cause?: unknown): GatewayError {

@@ -90,6 +90,7 @@ function createFamilies(instruments: Instruments) {
     unknownStatuses: counter('video_unknown_statuses_total', 'Responses with an unknown task status.', ['provider']),
     webhooks: counter('webhook_attempts_total', 'Webhook delivery attempts by outcome.', ['outcome']),
     webhookThreads: counter('webhook_thread_restarts_total', 'Restarts of the thread that delivers webhooks.'),
+    unstored: counter('responses_not_stored_total', 'Responses that could not be stored.'),
     model: createLabelLimiter(MAX_MODEL_LABELS),
     provider: createLabelLimiter(MAX_PROVIDER_LABELS),
   };
@@ -159,6 +160,7 @@ function createEventCounters(families: Families): TelemetryEvents {
     unknownVideoStatus: (provider) => families.unknownStatuses.with(providerLabel(provider)).add(1),
     webhookAttempted: (outcome) => families.webhooks.with(outcome).add(1),
     webhookThreadRestarted: () => families.webhookThreads.with().add(1),
+    responseNotStored: () => families.unstored.with().add(1),
     endpointCooledDown: (provider, model) => families.cooldowns.with(providerLabel(provider), modelLabel(model)).add(1),
   };
 }

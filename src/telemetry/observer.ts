@@ -82,6 +82,8 @@ export interface TelemetryEvents {
   webhookAttempted(outcome: string): void;
   /** The thread that delivers webhooks ended by itself and is started again. */
   webhookThreadRestarted(): void;
+  /** A response could not be stored, and its client was told so. */
+  responseNotStored(): void;
   /** An endpoint failed and entered its cooldown. */
   endpointCooledDown(provider: string, model: string): void;
 }

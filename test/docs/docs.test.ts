@@ -35,6 +35,7 @@ function whole(value: Json, code: string): string {
   const top = [
     'server',
     'data',
+    'responses',
     'keys',
     'providers',
     'models',

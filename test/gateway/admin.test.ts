@@ -64,6 +64,7 @@ describe('a key', () => {
       models: null,
       surfaces: null,
       read_only: false,
+      store_responses: null,
       cidrs: null,
       limits: {},
       model_limits: {},
@@ -94,6 +95,7 @@ describe('a key', () => {
     assert.deepEqual([data.limit, data.limit_reset], [1, 'daily']);
     const change = {
       read_only: false,
+      store_responses: null,
       cidrs: null,
       limits: { tokens_per_minute: null },
       expires_at: null,

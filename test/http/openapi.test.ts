@@ -126,6 +126,8 @@ const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/
   .map((rest) => `/v1/videos${rest}`)
   .concat('/v1/files/pictures/{name}');
 
+const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/input_items'];
+
 const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));
 
@@ -148,6 +150,7 @@ test('nothing else is in it', () => {
       routesOf(protocol).flatMap(({ templates }) => templates.map(({ path }) => path)),
     ),
     ...VIDEOS,
+    ...RESPONSES,
     ...ADMIN.map(({ template }) => template),
     ...OTHERS,
   ];

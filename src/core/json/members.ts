@@ -1,6 +1,6 @@
 /** Member replacement in JSON text; all other bytes stay unchanged. */
 
-import { type Json, type Span, spanAt, splice } from './json.ts';
+import { type Json, type Span, skipSpace, spanAt, splice, valueEnd } from './json.ts';
 
 export interface MemberChange {
   /** Relative to the object; all names but the last must be existing objects. */
@@ -31,6 +31,11 @@ function setMember(bytes: Buffer, { path, value }: MemberChange): Buffer {
 const OPEN_BRACE = 123;
 
 function objectAt(bytes: Buffer, path: readonly string[]): Span | undefined {
-  const span = spanAt(bytes, path);
+  const span = path.length === 0 ? wholeSpan(bytes) : spanAt(bytes, path);
   return span && bytes[span.start] === OPEN_BRACE ? span : undefined;
+}
+
+function wholeSpan(bytes: Buffer): Span {
+  const start = skipSpace(bytes, 0);
+  return { start, end: valueEnd(bytes, start) };
 }

@@ -30,6 +30,7 @@ const settings = {
   models: maybe(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 1000 })),
   surfaces: maybe(Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }))),
   read_only: maybe(Type.Boolean()),
+  store_responses: maybe(Type.Boolean()),
   cidrs: maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 1000 })),
   limits: maybe(limits),
   model_limits: maybe(Type.Record(Type.String({ minLength: 1, maxLength: 256 }), Type.Union([limits, Type.Null()]))),

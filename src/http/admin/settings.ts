@@ -15,7 +15,15 @@ const NO_BUDGETS = { day: null, week: null, month: null, total: null };
 
 /** Patch of the stored settings; null removes one. `spending` is the current spending of the key. Throws `invalid_request`. */
 export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending): Json {
-  const { models, surfaces, read_only: readOnly, cidrs, limits, model_limits: modelLimits } = body;
+  const {
+    models,
+    surfaces,
+    read_only: readOnly,
+    store_responses: storeResponses,
+    cidrs,
+    limits,
+    model_limits: modelLimits,
+  } = body;
   for (const [index, range] of (cidrs ?? []).entries()) {
     if (!isRange(range)) throw invalid(`cidrs[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
   }
@@ -23,6 +31,7 @@ export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending
     models,
     surfaces,
     readOnly,
+    storeResponses,
     cidrs,
     budgets: budgetsPatch(body, spending),
     limits: limits && limitsPatch(limits),
@@ -32,12 +41,22 @@ export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending
   });
 }
 
-export function encodeSettings({ models, surfaces, readOnly, cidrs, limits, modelLimits, budgets }: KeySettings): Json {
+export function encodeSettings({
+  models,
+  surfaces,
+  readOnly,
+  storeResponses,
+  cidrs,
+  limits,
+  modelLimits,
+  budgets,
+}: KeySettings): Json {
   const perModel = Object.entries(modelLimits ?? {}).map(([glob, one]) => [glob, encodeLimits(one)]);
   return {
     models: models ?? null,
     surfaces: surfaces ?? null,
     read_only: readOnly ?? false,
+    store_responses: storeResponses ?? null,
     cidrs: cidrs ?? null,
     limits: encodeLimits(limits ?? {}),
     model_limits: Object.fromEntries(perModel),

@@ -1,15 +1,19 @@
 /** Route table of the gateway's server. */
 
+import { systemClock } from '../../core/clock.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import { createKeeperClient } from '../../stored-responses/keeper-client.ts';
 import { adminDescriptions } from '../admin/routes.ts';
 import type { AppOptions } from '../app-options.ts';
 import { createDocument, operationsOfRoutes } from '../openapi/document.ts';
 import type { RequestContext } from '../request-context.ts';
-import { createRouteTable, type RouteTable } from '../route-table.ts';
+import { createRouteTable, type Route, type RouteTable } from '../route-table.ts';
+import { createResponseHandlers } from '../stored-responses.ts';
 import { createVideoHandlers } from '../videos.ts';
 import { accountRoutes } from './account.ts';
 import { catalogRoutes } from './catalog.ts';
 import { protocolRoutes } from './protocols.ts';
+import { responseRoutes } from './responses.ts';
 import { systemRoutes } from './system.ts';
 import { videoRoutes } from './videos.ts';
 
@@ -23,6 +27,7 @@ export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
     [
       ...protocolRoutes(protocols, prefixes, options),
       ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
+      ...protocols.filter(({ operations }) => operations.complete.stored).flatMap((one) => storedRoutes(one, options)),
       ...videoRoutes(protocol, createVideoHandlers(videos, admission)),
       ...accountRoutes(protocol, { store, now: videos.clock?.now }),
       ...systemRoutes(protocol, { ...options, describeApi }),
@@ -30,4 +35,14 @@ export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
     protocol,
   );
   return table;
+}
+
+function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestContext>[] {
+  const { stored, bodyBudget, models, clock = systemClock } = options;
+  const askKeeper = createKeeperClient({
+    ...{ protocol, models, now: clock.now },
+    upstream: () => options.dispatch().upstream,
+    userAgent: () => options.dispatch().userAgent,
+  });
+  return responseRoutes(protocol, createResponseHandlers({ stored, askKeeper, bodyBudget, clock }));
 }

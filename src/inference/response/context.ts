@@ -12,6 +12,7 @@ import type { Consumption } from '../../usage/meter.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { StateMemory } from '../state/memory.ts';
 import type { ResponseAssembler } from './assembler.ts';
+import type { FinishedItems } from './finished-items.ts';
 import type { Reply } from './reply.ts';
 
 /** Outcome of a response of which the client receives at least a part. */
@@ -22,6 +23,8 @@ export interface AttemptResult {
   /** The usage is that of an incomplete response. */
   partial?: boolean;
   error?: GatewayError;
+  /** Stores the answer, if it is to be stored. Called once, before `finish`; never rejects. */
+  keep?(): Promise<void>;
   /** Writes the last bytes. Called once, after the outcome is recorded. */
   finish(): void;
 }
@@ -35,6 +38,8 @@ export interface ResponseContext {
   /** Absent unless the request is translated. */
   assembler?: ResponseAssembler;
   memory: StateMemory;
+  /** Of a relayed answer that is stored. */
+  finished?: FinishedItems | undefined;
   /** Store of pictures that the client's protocol cannot represent; absent if none are kept. */
   pictures?: PictureStore | undefined;
   /** Milliseconds of silence after which a stream gets a comment or ping. */

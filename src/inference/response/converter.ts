@@ -20,6 +20,8 @@ export interface StreamConverter {
   /** The upstream marked its response as complete; a later connection error has no effect. */
   complete(): boolean;
   facts(): AnswerFacts;
+  /** Id of the response in the first event of a relayed stream. */
+  firstId?(): string | undefined;
   usage(): Partial<Usage> | undefined;
   /** Usage of an incomplete response: the counts reported so far, completed by an estimate. */
   partialUsage(): Partial<Usage> | undefined;

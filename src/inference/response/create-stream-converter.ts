@@ -11,7 +11,7 @@ import { learnState } from './state.ts';
 import { createTranslation } from './translate-stream.ts';
 
 export function createStreamConverter(context: ResponseContext, createFramer: () => Framer): StreamConverter {
-  const { call, planned, options, assembler } = context;
+  const { call, planned, options, assembler, finished } = context;
   if (assembler) {
     const charged = (usage: Usage): Cost | undefined => costOf(usage, assembler.facts().finish, context);
     const translated = { ...options, costOf: charged };
@@ -19,7 +19,11 @@ export function createStreamConverter(context: ResponseContext, createFramer: ()
   }
   return createRelay(call.protocol, options, {
     createFramer,
-    learn: (body) => learnState(context, body),
+    learn(body, bytes) {
+      learnState(context, body);
+      finished?.add(body, bytes);
+    },
+    readsItems: finished !== undefined,
     costOf: (usage, finish) => costOf(usage, finish, context),
   });
 }

@@ -31,8 +31,10 @@ const START_BYTES = 96;
 export interface RelayOptions {
   /** Framer of the upstream's stream; server-sent events if absent. */
   createFramer?: () => Framer;
-  /** Called with each frame that was parsed. */
-  learn?(body: Json): void;
+  /** Called with each frame that was parsed, and its size. */
+  learn?(body: Json, bytes: number): void;
+  /** Frames with finished items are parsed. */
+  readsItems?: boolean;
   /** Cost of the usage in a frame; `finish` is absent before the end of the response. */
   costOf?(usage: Usage, finish: string | undefined): Cost | undefined;
 }
@@ -40,6 +42,8 @@ export interface RelayOptions {
 /** Of a protocol, shared by all its streams. */
 interface FrameChecks {
   mustBeParsed: MarkSearch;
+  /** Also finds finished items. */
+  mustBeParsedForItems: MarkSearch;
   mayEnd: MarkSearch;
   withoutNull: NullRemover | undefined;
 }
@@ -49,10 +53,11 @@ const knownChecks = new WeakMap<Protocol, FrameChecks>();
 function checksOf(protocol: Protocol): FrameChecks {
   const known = knownChecks.get(protocol);
   if (known) return known;
-  const { state, usageMark, endMarks, streamUsage } = protocol.operations.complete;
-  const stateMarks = (state?.fields ?? []).map((field) => `"${field}"`);
+  const { state, stored, usageMark, endMarks, streamUsage } = protocol.operations.complete;
+  const marks = [String(usageMark), ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
   const checks = {
-    mustBeParsed: createMarkSearch([String(usageMark), ERROR_MARK, ...stateMarks]),
+    mustBeParsed: createMarkSearch(marks),
+    mustBeParsedForItems: createMarkSearch(stored ? [...marks, stored.itemMark] : marks),
     mayEnd: createMarkSearch(endMarks.map(String)),
     withoutNull: streamUsage && createNullRemover(streamUsage.member),
   };
@@ -71,6 +76,7 @@ class StreamRelay implements StreamConverter {
   readonly #options: EncoderOptions;
   readonly #more: RelayOptions;
   readonly #checks: FrameChecks;
+  readonly #mustBeParsed: MarkSearch;
   readonly #framer: Framer;
   readonly #renamer: FrameRenamer;
   readonly #meter: TextMeter;
@@ -103,6 +109,7 @@ class StreamRelay implements StreamConverter {
     this.#options = options;
     this.#more = more;
     this.#checks = checksOf(protocol);
+    this.#mustBeParsed = more.readsItems ? this.#checks.mustBeParsedForItems : this.#checks.mustBeParsed;
     this.#framer = createFramer();
     this.#renamer = new FrameRenamer(this.#operation, options.model);
     this.#meter = createTextMeter(this.#operation.textPlaces);
@@ -156,6 +163,11 @@ class StreamRelay implements StreamConverter {
     return this.#facts;
   }
 
+  firstId(): string | undefined {
+    const event = eventIn(this.#preamble);
+    return event && this.#operation.stored?.idIn(event.data);
+  }
+
   usage(): Partial<Usage> | undefined {
     return this.#usage && this.#isReported(this.#usage) ? this.#usage : undefined;
   }
@@ -179,7 +191,7 @@ class StreamRelay implements StreamConverter {
       if (!this.#complete) this.#noteFailure(body);
       throw error;
     }
-    this.#more.learn?.(body);
+    this.#more.learn?.(body, event.data.length);
     this.#note(body);
     const seen = this.#operation.usageOf(body);
     if (seen) this.#usage = { ...this.#usage, ...seen };
@@ -255,7 +267,7 @@ class StreamRelay implements StreamConverter {
       if (this.#preambleBytes > MAX_PREAMBLE_BYTES) this.#release(out);
       return;
     }
-    const parsed = !this.#begun || this.#options.array || brace < 0 || this.#checks.mustBeParsed(text);
+    const parsed = !this.#begun || this.#options.array || brace < 0 || this.#mustBeParsed(text);
     if (brace >= 0) this.#meter.add(frame);
     if (!parsed) this.#last = typeof text === 'string' ? text : ownBytes(frame);
     else {

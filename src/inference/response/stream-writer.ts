@@ -44,7 +44,8 @@ export class StreamWriter implements BodyReader {
     } finally {
       this.#write(out);
     }
-    hold(context.share, this.#converter.held() + context.reply.waiting, MAX_STREAM_BYTES);
+    const held = this.#converter.held() + (context.finished?.bytes ?? 0) + context.reply.waiting;
+    hold(context.share, held, MAX_STREAM_BYTES);
     this.#limitClosing();
     if (this.#lasts || !this.#keepAlive || context.timer.now() - this.#began < LASTING_MS) return;
     this.#lasts = true;
@@ -145,9 +146,10 @@ export class StreamWriter implements BodyReader {
     finishWhenRecorded(context, {
       result: { ...result, facts },
       body: joined(last),
+      firstId: context.call.keeper && this.#converter.firstId?.(),
       trailers: Object.assign(cost, unshownHeaders(context)),
     });
   }
 }
 
-type StreamResult = Omit<AttemptResult, 'finish' | 'facts'>;
+type StreamResult = Omit<AttemptResult, 'finish' | 'keep' | 'facts'>;

@@ -14,6 +14,7 @@ import { limitOutput, outputOf } from './output.ts';
 import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
 import { restoreState } from './state.ts';
+import { stored } from './stored.ts';
 import { decodeRequest, encodeResponse, streamEncoder } from './untranslated.ts';
 import { addCost, usageOf } from './usage.ts';
 
@@ -54,6 +55,7 @@ export const complete: CompleteOperation = {
     restore: restoreState,
     marks: [ENVELOPE_MARK],
   },
+  stored,
   encodeRequest,
   decodeResponse,
   streamDecoder: createStreamDecoder,

@@ -7,7 +7,7 @@ import { COUNT_FIELDS, countSchema } from './request-schema.ts';
 
 const PATH = '/v1/responses/input_tokens';
 
-const { names, checkLimits, check, example, conversation, gatewayFields, requestModel, state } = complete;
+const { names, checkLimits, check, example, conversation, gatewayFields, requestModel, state, stored } = complete;
 
 export const countTokens: CountTokensOperation = {
   name: 'count-tokens',
@@ -29,6 +29,7 @@ export const countTokens: CountTokensOperation = {
   gatewayFields,
   requestModel,
   ...(state && { state }),
+  ...(stored && { stored }),
   countBody: (body) => Object.fromEntries(COUNT_FIELDS.flatMap((name) => (name in body ? [[name, body[name]]] : []))),
   decodeCount: (body) =>
     isObject(body) && Number.isInteger(body.input_tokens) ? Number(body.input_tokens) : undefined,

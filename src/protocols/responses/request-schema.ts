@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
-import { isObject, type Json } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { MAX_ID_CHARACTERS, MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
 
@@ -109,44 +109,29 @@ const Limits = relaxed(Body, ['model', 'temperature', 'max_output_tokens']);
 
 export function checkLimits(body: Json): void {
   assertValid(Limits, body);
-  refuseStored(body);
+  refuseMissing(body);
 }
 
 /** Throws `invalid_request` for the first problem. */
 export function check(body: Json): void {
   assertValid(Body, body);
-  refuseStored(body);
+  refuseMissing(body);
 }
 
-/**
- * Members that name content which an upstream keeps. All keys share the accounts of the upstreams, so an id is passed on
- * only if it is known whose it is, and the gateway keeps no ids yet.
- */
-function refuseStored(body: Json): void {
-  const { previous_response_id: previous, conversation, prompt_cache_options: cache, input } = body;
+/** Members for which there is nothing yet. */
+function refuseMissing(body: Json): void {
+  const { previous_response_id: previous, conversation } = body;
   if (isGiven(previous) && isGiven(conversation)) {
     throw new GatewayError('invalid_request', 'previous_response_id and conversation exclude each other.', {
       param: 'previous_response_id',
     });
   }
-  if (isGiven(previous)) refuse('previous_response_id', WHOLE_CONVERSATION);
-  if (isGiven(conversation)) refuse('conversation', WHOLE_CONVERSATION);
-  if (isGiven(cache?.comparison_response_id)) refuse('prompt_cache_options.comparison_response_id', 'leave it out');
+  if (isGiven(conversation)) refuse('conversation', 'use previous_response_id');
   if (body.background === true) refuse('background', 'leave it out, and stream the response if it takes long');
-  const reference = Array.isArray(input) ? input.findIndex(isReference) : -1;
-  if (reference >= 0) refuse(`input[${reference}]`, `${WHOLE_CONVERSATION}, and set store to false in the client`);
 }
-
-const WHOLE_CONVERSATION = 'send the whole conversation in input';
 
 function isGiven(value: Json): boolean {
   return value !== undefined && value !== null;
-}
-
-/** The type of an item reference may be omitted. */
-function isReference(item: Json): boolean {
-  if (!isObject(item)) return false;
-  return item.type === 'item_reference' || (!isGiven(item.type) && !isGiven(item.role) && isGiven(item.id));
 }
 
 function refuse(param: string, instead: string): never {

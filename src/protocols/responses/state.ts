@@ -21,7 +21,8 @@ export function restoreState(body: Json, origin: string): boolean {
       isOrphan = true;
       continue;
     }
-    if (state) item.encrypted_content = state.value;
+    if (state?.value === '') delete item.encrypted_content;
+    else if (state) item.encrypted_content = state.value;
     else if (isOrphan && isObject(item) && isOfModel(item)) delete item.id;
     else isOrphan = false;
     kept.push(item);

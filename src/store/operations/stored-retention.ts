@@ -16,6 +16,15 @@ export const ownersOfExpiredResponses = reading<{ now: number; limit: number }, 
   },
 );
 
+/** Revoked keys with stored responses. */
+export const revokedOwnersOfResponses = reading<object, string[]>('state', async (transaction) => {
+  const rows = await transaction.all(
+    `SELECT owner FROM stored_total JOIN api_key ON api_key.id = stored_total.owner
+     WHERE api_key.revoked_at IS NOT NULL`,
+  );
+  return rows.map(({ owner }) => String(owner));
+});
+
 /** Deletes up to `limit` expired responses of an owner; returns their number. */
 export const pruneStoredResponses = writing<{ owner: string; now: number; limit: number }, number>(
   'state',

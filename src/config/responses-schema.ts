@@ -1,0 +1,52 @@
+/** Configuration schema: stored responses. */
+
+import { type Static, Type } from 'typebox';
+import { retentionPeriod, size } from './fields.ts';
+
+/** Defaults, spelled as in the file. */
+export const RESPONSES_DEFAULTS = {
+  store: true,
+  keep: '30d',
+  maxSize: '1GiB',
+  maxResponses: 100_000,
+  maxChainSize: '16MiB',
+  maxChainItems: 2000,
+};
+
+export const responses = Type.Object(
+  {
+    store: Type.Optional(
+      Type.Boolean({
+        default: RESPONSES_DEFAULTS.store,
+        description:
+          'Responses are stored, encrypted, unless the client sets store to false. False stores none, and later requests cannot refer to them.',
+      }),
+    ),
+    keep: Type.Optional(retentionPeriod('How long a response is stored.', RESPONSES_DEFAULTS.keep)),
+    max_size: Type.Optional(
+      size('Maximum size of the stored responses of a key; the oldest are deleted first.', RESPONSES_DEFAULTS.maxSize),
+    ),
+    max_responses: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000_000,
+        default: RESPONSES_DEFAULTS.maxResponses,
+        description: 'Maximum number of stored responses of a key; the oldest are deleted first.',
+      }),
+    ),
+    max_chain_size: Type.Optional(
+      size('Maximum size of a stored conversation that a request continues.', RESPONSES_DEFAULTS.maxChainSize),
+    ),
+    max_chain_items: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: RESPONSES_DEFAULTS.maxChainItems,
+        description: 'Maximum number of items of a stored conversation that a request continues.',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'Stored responses of the Responses protocol.' },
+);
+
+export type ResponsesEntry = Static<typeof responses>;

@@ -1,0 +1,41 @@
+/** Stored responses in the requests and answers of an operation, for protocols whose requests name earlier responses. */
+
+import type { Json } from './json/json.ts';
+
+export interface StoredAccess {
+  /** What a request names; undefined if it names nothing. */
+  namedIn(body: Json): NamedResponses | undefined;
+  /** Whether the client lets the response be stored. */
+  mayStore(body: Json): boolean;
+  /** Marks a frame that holds a finished item of the output. */
+  readonly itemMark: string;
+  /** The finished item in a frame. */
+  itemIn(frame: Json): FinishedItem | undefined;
+  /** Id of the response in the data of the first event of a stream. */
+  idIn(data: string): string | undefined;
+  /** Path of the response object in the events of a stream. */
+  readonly eventPath: readonly string[];
+  /** Member of the response object that tells whether it is stored. */
+  readonly storeMember: string;
+}
+
+/** Ids in a request. */
+export interface NamedResponses {
+  /** The response that it continues. */
+  previous?: string;
+  /** A response with which its use of caches is compared. */
+  comparison?: string;
+  references: readonly ItemReference[];
+}
+
+export interface ItemReference {
+  /** Index in the input. */
+  index: number;
+  id: string;
+}
+
+export interface FinishedItem {
+  /** Index in the output. */
+  index: number;
+  item: Json;
+}

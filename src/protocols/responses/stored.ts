@@ -1,0 +1,118 @@
+/** Stored responses in Responses requests and answers: the ids that a request names, and items that are sent again. */
+
+import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
+import { firstSpanAt } from '../../core/json/spans.ts';
+import { unwrap, wrap } from '../../core/opaque.ts';
+import type { ItemReference, StoredAccess } from '../../core/stored-access.ts';
+
+export const stored: StoredAccess = {
+  namedIn({ previous_response_id: previous, prompt_cache_options: cache, input }) {
+    const comparison = cache?.comparison_response_id;
+    const references = referencesIn(input);
+    if (!isGiven(previous) && !isGiven(comparison) && references.length === 0) return undefined;
+    return { ...(isGiven(previous) && { previous }), ...(isGiven(comparison) && { comparison }), references };
+  },
+  mayStore: ({ store }) => store !== false,
+  itemMark: 'response.output_item.done',
+  itemIn: ({ type, output_index: index, item }) =>
+    type === 'response.output_item.done' && Number.isSafeInteger(index) && isObject(item) ? { index, item } : undefined,
+  idIn(data) {
+    const bytes = Buffer.from(data);
+    const span = firstSpanAt(bytes, [['response', 'id']]);
+    return span && textOf(read(bytes.subarray(span.start, span.end)));
+  },
+  eventPath: ['response'],
+  storeMember: 'store',
+};
+
+function isGiven(value: Json): boolean {
+  return value !== undefined && value !== null;
+}
+
+function referencesIn(input: Json): ItemReference[] {
+  if (!Array.isArray(input)) return [];
+  return input.flatMap((item, index) => (isReference(item) ? { index, id: String(item.id) } : []));
+}
+
+/** The type of an item reference may be omitted. */
+export function isReference(item: Json): boolean {
+  if (!isObject(item)) return false;
+  return item.type === 'item_reference' || (!isGiven(item.type) && !isGiven(item.role) && isGiven(item.id));
+}
+
+/** The input as items; a text is a message of the user. */
+export function inputItems(input: Json): Json[] {
+  if (Array.isArray(input)) return input;
+  return typeof input === 'string'
+    ? [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }]
+    : [];
+}
+
+/** A copy of a request with another input, which names no response. */
+export function withInput(body: Json, input: Json[]): Json {
+  const { previous_response_id: _previous, ...rest } = body;
+  const { comparison_response_id: _comparison, ...cache } = rest.prompt_cache_options ?? {};
+  return { ...rest, input, ...(rest.prompt_cache_options && { prompt_cache_options: cache }) };
+}
+
+/** Ids that servers of other vendors accept in an input. */
+const COMMON_ID = /^[a-z]{2,6}_[A-Za-z0-9_-]{1,57}$/;
+
+/** Where an item was made. */
+export interface ItemSource {
+  /** Owner of opaque state. */
+  origin: string;
+  /** It is as its upstream sent it. */
+  isRelayed: boolean;
+}
+
+/** An item of an output as input of another request. Its state is wrapped, so that only its origin gets it. */
+export function asInput(item: Json, { origin, isRelayed }: ItemSource): Json {
+  const again = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
+  if (typeof again.id === 'string' && !COMMON_ID.test(again.id)) delete again.id;
+  const state = textOf(again.encrypted_content);
+  const isReasoning = again.type === 'reasoning';
+  if (unwrap(state) || (state === undefined && !(isReasoning && isRelayed))) return again;
+  // Without state, the empty one tells where the reasoning belongs.
+  return { ...again, encrypted_content: wrap({ kind: 'encrypted', value: state ?? '', origin }) };
+}
+
+/** First letters of ids by the type of their items. */
+const ID_PREFIXES: Record<string, string> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
+  compaction: 'cmp',
+};
+
+/** An input item as a list shows it: complete, and with an id. */
+export function asListed(item: Json, newId: (prefix: string) => string): Json {
+  const type = textOf(item.type) ?? 'message';
+  const prefix = Object.hasOwn(ID_PREFIXES, type) ? ID_PREFIXES[type] : undefined;
+  const id = textOf(item.id) ?? newId(prefix ?? 'item');
+  if (type !== 'message') return { ...item, id };
+  const status = item.status ?? 'completed';
+  return { ...item, id, type, status, content: contentParts(item) };
+}
+
+function contentParts({ role, content }: Json): Json {
+  if (typeof content !== 'string') return content ?? [];
+  return role === 'assistant'
+    ? [{ type: 'output_text', text: content, annotations: [], logprobs: [] }]
+    : [{ type: 'input_text', text: content }];
+}
+
+/** A copy of a response without encrypted reasoning, unless the client asks for it. */
+export function withoutState(response: Json, include: readonly string[]): Json {
+  if (include.includes('reasoning.encrypted_content') || !Array.isArray(response.output)) return response;
+  return { ...response, output: response.output.map(withoutWrappedState) };
+}
+
+function withoutWrappedState(item: Json): Json {
+  if (item?.type !== 'reasoning' || !unwrap(item.encrypted_content)) return item;
+  const { encrypted_content: _state, ...shown } = item;
+  return shown;
+}

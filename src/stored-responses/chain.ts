@@ -1,0 +1,87 @@
+/** Chain of a stored response: its content and that of all responses that it continues. */
+
+import type { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import { asInput, isReference } from '../protocols/responses/stored.ts';
+import type { StoredResponse } from '../records/stored-response.ts';
+import { createContentReader, type StoredContent } from './content.ts';
+import { limitsOf, type StoredContext } from './context.ts';
+import { createItemSearch, isStorableId, type LocatedItem, type Reader } from './items.ts';
+
+export interface ChainLink {
+  stored: StoredResponse;
+  content: StoredContent;
+}
+
+export interface Chain {
+  newest: StoredResponse;
+  /** Oldest first; absent if the provider of the newest keeps it. */
+  links?: ChainLink[];
+}
+
+export interface ChainErrors {
+  unknown: GatewayError;
+  tooLong: GatewayError;
+}
+
+/** Throws one of the errors. */
+export async function readChain(
+  context: StoredContext,
+  { owner, reserve }: Reader,
+  { id, errors }: { id: string; errors: ChainErrors },
+): Promise<Chain> {
+  const { store, cipher } = context;
+  if (!isStorableId(id)) throw errors.unknown;
+  const found = await store.call('readStoredChain', { owner, id, now: store.now(), ...limitsOf(context) });
+  if (found === 'too-long') throw errors.tooLong;
+  const newest = found === 'unknown' ? undefined : found.responses[0];
+  if (found === 'unknown' || !newest) throw errors.unknown;
+  if (!newest.content) return { newest };
+  reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
+  const reader = createContentReader(owner, found.parts, cipher);
+  const links: ChainLink[] = [];
+  for (const stored of found.responses.toReversed()) {
+    const content = await reader.read(stored);
+    if (!content) throw errors.unknown;
+    links.push({ stored, content });
+  }
+  return { newest, links };
+}
+
+/** Finds the items to which the inputs of a chain refer. Throws if one of them is gone. */
+export async function findReferred(
+  context: StoredContext,
+  reader: Reader,
+  { links, errors }: { links: readonly ChainLink[]; errors: ChainErrors },
+): Promise<(item: Json) => Json> {
+  const references = links.flatMap(({ content }) => content.input.filter(isReference));
+  if (references.length === 0) return (item) => item;
+  const found = await createItemSearch(context, reader)(references.map(({ id }) => String(id)));
+  if (found === 'too-long') throw errors.tooLong;
+  const { maxBytes } = limitsOf(context);
+  let bytes = 0;
+  for (const { id } of references) {
+    const located: LocatedItem | undefined = found.get(String(id));
+    if (!located || !('item' in located)) throw errors.unknown;
+    bytes += located.bytes;
+    // An item may be referred to many times.
+    if (bytes > maxBytes) throw errors.tooLong;
+  }
+  return (item) => {
+    const located = isReference(item) ? found.get(String(item.id)) : undefined;
+    return located && 'item' in located ? located.item : item;
+  };
+}
+
+/** All items of a chain as input of the request that continues it. */
+export async function joinedInput(
+  context: StoredContext,
+  reader: Reader,
+  chain: { links: readonly ChainLink[]; errors: ChainErrors },
+): Promise<Json[]> {
+  const resolved = await findReferred(context, reader, chain);
+  return chain.links.flatMap(({ content }) => [
+    ...content.input.map(resolved),
+    ...content.output.map((item) => asInput(item, content)),
+  ]);
+}

@@ -1,0 +1,145 @@
+/** Contents of stored responses: JSON, encrypted, with large parts apart so that equal ones are stored once. */
+
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { GatewayError } from '../core/errors.ts';
+import { type Json, read } from '../core/json/json.ts';
+import type { StoredPart, StoredResponse } from '../records/stored-response.ts';
+import type { Cipher } from '../security/cipher.ts';
+
+/** What is kept of a response. */
+export interface StoredContent {
+  /** Owner of opaque state in the output. */
+  origin: string;
+  /** The output is as its upstream sent it. */
+  isRelayed: boolean;
+  /** Items of the request itself; references are not resolved. */
+  input: Json[];
+  output: Json[];
+  /** The response object without its output. */
+  response: Record<string, Json>;
+}
+
+export interface EncodedContent {
+  content: Uint8Array;
+  parts: StoredPart[];
+  items: number;
+  wholeBytes: number;
+}
+
+/** Size from which a value is a part: tools, instructions, results of tools and pictures are often sent again. */
+const PART_BYTES = 4 * 1024;
+/** Maximum size of a content with its parts. */
+const MAX_CONTENT_BYTES = 20 * 1024 * 1024;
+/** Bytes between two yields to the event loop. */
+const SLICE_BYTES = 512 * 1024;
+
+type Place = Pick<StoredResponse, 'owner' | 'row'>;
+
+/** Throws `payload_too_large`. */
+export async function encodeContent(
+  { origin, isRelayed, input, output, response }: StoredContent,
+  cipher: Cipher,
+  { owner, row }: Place,
+): Promise<EncodedContent> {
+  const parts = new Map<string, StoredPart>();
+  let wholeBytes = 0;
+  let slice = 0;
+
+  /** A value in brackets, or the digest of a part. */
+  async function slot(value: Json): Promise<string> {
+    const text = JSON.stringify(value);
+    const bytes = Buffer.byteLength(text);
+    wholeBytes += bytes;
+    if (wholeBytes > MAX_CONTENT_BYTES)
+      throw new GatewayError('payload_too_large', `A response of more than ${MAX_CONTENT_BYTES} bytes is not stored.`);
+    slice += bytes;
+    if (slice > SLICE_BYTES) {
+      slice = 0;
+      await yieldToEventLoop();
+    }
+    if (bytes < PART_BYTES) return `[${text}]`;
+    const digest = cipher.digest(`${owner}\n${text}`);
+    if (!parts.has(digest)) {
+      const content = cipher.seal(Buffer.from(text), partLocation(owner, digest));
+      parts.set(digest, { digest, content });
+    }
+    return JSON.stringify(digest);
+  }
+
+  async function slots(values: Json[]): Promise<string> {
+    const texts: string[] = [];
+    for (const value of values) texts.push(await slot(value));
+    return `[${texts.join(',')}]`;
+  }
+
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(response))
+    if (value !== undefined) members.push(`${JSON.stringify(name)}:${await slot(value)}`);
+  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}}`;
+  return {
+    content: cipher.seal(Buffer.from(text), contentLocation(row)),
+    parts: [...parts.values()],
+    items: input.length + output.length,
+    wholeBytes,
+  };
+}
+
+/** Reader of the contents of one owner, which decrypts each part once. */
+export interface ContentReader {
+  /** Undefined if the provider keeps the content, or a part was deleted meanwhile. */
+  read(stored: StoredResponse): Promise<StoredContent | undefined>;
+}
+
+export function createContentReader(owner: string, parts: readonly StoredPart[], cipher: Cipher): ContentReader {
+  const sealed = new Map(parts.map(({ digest, content }) => [digest, content]));
+  const known = new Map<string, Json>();
+
+  async function partOf(digest: string): Promise<Json> {
+    if (known.has(digest)) return known.get(digest);
+    const content = sealed.get(digest);
+    if (!content) throw new MissingPart();
+    if (content.length > SLICE_BYTES) await yieldToEventLoop();
+    const value = read(cipher.open(content, partLocation(owner, digest)));
+    known.set(digest, value);
+    return value;
+  }
+
+  const valueIn = (slot: [Json] | string): Json | Promise<Json> => (typeof slot === 'string' ? partOf(slot) : slot[0]);
+
+  async function valuesOf(slots: ([Json] | string)[]): Promise<Json[]> {
+    const values: Json[] = [];
+    for (const slot of slots) values.push(await valueIn(slot));
+    return values;
+  }
+
+  return {
+    async read({ row, content }) {
+      if (!content) return undefined;
+      const { origin, relayed, input, output, response } = read(cipher.open(content, contentLocation(row)));
+      try {
+        const names = Object.keys(response);
+        const values = await valuesOf(Object.values(response));
+        return {
+          origin,
+          isRelayed: relayed,
+          input: await valuesOf(input),
+          output: await valuesOf(output),
+          response: Object.fromEntries(names.map((name, index) => [name, values[index]])),
+        };
+      } catch (error) {
+        if (error instanceof MissingPart) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+class MissingPart extends Error {}
+
+export function contentLocation(row: string) {
+  return { table: 'stored_response', id: row, column: 'content' };
+}
+
+export function partLocation(owner: string, digest: string) {
+  return { table: 'stored_part', id: `${owner}/${digest}`, column: 'content' };
+}

@@ -1,0 +1,34 @@
+/** Dependencies of stored responses. */
+
+import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import type { Cipher } from '../security/cipher.ts';
+import type { Store } from '../store/store.ts';
+
+export interface ResponseSettings {
+  /** Whether responses are stored. */
+  store: boolean;
+  keepMs: number;
+  /** Limits of each key. */
+  maxResponses: number;
+  maxBytes: number;
+  /** Limits of a conversation that is sent again. */
+  maxChainItems: number;
+  maxChainBytes: number;
+}
+
+export interface StoredContext {
+  store: Pick<Store, 'call' | 'now'>;
+  cipher: Cipher;
+  clock: Pick<Clock, 'after'>;
+  settings(): ResponseSettings;
+  log: Pick<Logger, 'warn' | 'error'>;
+  /** A response was not stored although the client may expect it. */
+  onNotStored(): void;
+}
+
+/** Limits of a conversation that is sent again. */
+export function limitsOf({ settings }: StoredContext): { maxItems: number; maxBytes: number } {
+  const { maxChainItems: maxItems, maxChainBytes: maxBytes } = settings();
+  return { maxItems, maxBytes };
+}

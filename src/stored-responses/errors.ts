@@ -1,0 +1,38 @@
+/** Errors about stored responses. Those of other keys do not exist. */
+
+import { GatewayError } from '../core/errors.ts';
+import { MAX_FIELD_CHARACTERS, shortened } from '../core/lengths.ts';
+
+export function unknownPrevious(id: string, param = 'previous_response_id'): GatewayError {
+  const message = `Previous response with id '${shown(id)}' not found.`;
+  return new GatewayError('previous_response_not_found', message, { param });
+}
+
+export function unknownItem(id: string, index: number): GatewayError {
+  const message = `Item with id '${shown(id)}' not found. Items are found while their response is stored; with store set to false, send them whole.`;
+  return new GatewayError('item_not_found', message, { param: `input[${index}].id` });
+}
+
+export function unknownResponse(id: string): GatewayError {
+  return new GatewayError('response_not_found', `Response with id '${shown(id)}' not found.`);
+}
+
+/** What a request names is kept by an account that does not serve its model, or is not configured any more. */
+export function keptElsewhere(error: GatewayError, provider: string): GatewayError {
+  const message = `${error.message} It is kept by an account of the provider "${provider}", which alone can continue it.`;
+  return new GatewayError(error.code, message, { param: error.param });
+}
+
+export function tooLong(param: string, limits: { maxItems: number; maxBytes: number }): GatewayError {
+  const message = `The stored conversation has more than ${limits.maxItems} items or ${limits.maxBytes} bytes; begin a new one, e.g. with a summary.`;
+  return new GatewayError('context_length_exceeded', message, { param });
+}
+
+export function notStored(error: GatewayError): GatewayError {
+  const message = `${error.message} The gateway stores no responses: set store to false in the client, and send the whole conversation in input.`;
+  return new GatewayError(error.code, message, { param: error.param });
+}
+
+function shown(id: string): string {
+  return shortened(id, MAX_FIELD_CHARACTERS);
+}

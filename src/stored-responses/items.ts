@@ -1,0 +1,83 @@
+/** Items of stored responses by their ids, and ids of the items that had none. */
+
+import type { Json } from '../core/json/json.ts';
+import { asInput, isReference } from '../protocols/responses/stored.ts';
+import type { FoundItems } from '../store/operations/stored-responses.ts';
+import { type ContentReader, createContentReader, type StoredContent } from './content.ts';
+import type { StoredContext } from './context.ts';
+
+/** An item of which the gateway has the content, or the account that keeps it. */
+export type LocatedItem = { item: Json; bytes: number } | { provider: string; credential: string };
+
+export type ItemSearch = (ids: readonly string[]) => Promise<ReadonlyMap<string, LocatedItem> | 'too-long'>;
+
+/** Row and index in an id that `unnamedItemId` made. */
+const UNNAMED_ITEM_ID = /^[a-z]{2,6}_([0-9a-f]{32})([0-9a-f]{4,6})$/;
+
+/** Id of an item that has none of its own, by its index among the input and output items of its response. */
+export function unnamedItemId(prefix: string, row: string, index: number): string {
+  return `${prefix}_${row}${index.toString(16).padStart(4, '0')}`;
+}
+
+/** PostgreSQL text cannot contain NUL, and no id does. */
+const MAX_ID_CHARACTERS = 512;
+
+export function isStorableId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
+}
+
+export interface Reader {
+  owner: string;
+  /** Called with the size of what was read before it is decrypted. Throws if there is no room for it. */
+  reserve(bytes: number): void;
+}
+
+/** Finds items of one owner; unknown ids are absent. */
+export function createItemSearch({ store, cipher, settings }: StoredContext, { owner, reserve }: Reader): ItemSearch {
+  return async (ids) => {
+    const { maxChainItems, maxChainBytes } = settings();
+    const wanted = [...new Set(ids)].filter(isStorableId);
+    if (wanted.length > maxChainItems) return 'too-long';
+    const rows = [...new Set(wanted.flatMap((id) => UNNAMED_ITEM_ID.exec(id)?.[1] ?? []))];
+    const found = await store.call('findStoredItems', {
+      ...{ owner, ids: wanted, rows, now: store.now(), maxBytes: maxChainBytes },
+    });
+    if (found === 'too-long') return found;
+    reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
+    return locate(wanted, found, createContentReader(owner, found.parts, cipher));
+  };
+}
+
+async function locate(
+  ids: readonly string[],
+  { items, responses }: FoundItems,
+  reader: ContentReader,
+): Promise<ReadonlyMap<string, LocatedItem>> {
+  const byRow = new Map(responses.map((response) => [response.row, response]));
+  const contents = new Map<string, StoredContent | undefined>();
+  const located = new Map<string, LocatedItem>();
+  const named = new Map(items.map((item) => [item.id, item]));
+  for (const id of ids) {
+    const name = named.get(id);
+    const [, row = '', index = ''] = UNNAMED_ITEM_ID.exec(id) ?? [];
+    const response = byRow.get(name?.row ?? row);
+    if (!response) continue;
+    const { provider, credential } = response;
+    if (!response.content && credential !== undefined) located.set(id, { provider, credential });
+    if (!response.content) continue;
+    if (!contents.has(response.row)) contents.set(response.row, await reader.read(response));
+    const content = contents.get(response.row);
+    const item = content && (name ? outputItem(content, name.position) : itemAt(content, Number.parseInt(index, 16)));
+    if (item !== undefined && !isReference(item)) located.set(id, { item, bytes: JSON.stringify(item).length });
+  }
+  return located;
+}
+
+function itemAt(content: StoredContent, index: number): Json {
+  return content.input[index] ?? outputItem(content, index - content.input.length);
+}
+
+function outputItem(content: StoredContent, position: number): Json {
+  const item = content.output[position];
+  return item && asInput(item, content);
+}

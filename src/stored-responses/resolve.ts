@@ -1,0 +1,126 @@
+/** Resolution of a request: what it names becomes items of its input, or the account that keeps it. */
+
+import type { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import type { ItemReference, NamedResponses } from '../core/stored-access.ts';
+import type { StoredResponse } from '../records/stored-response.ts';
+import type { AccountPin } from '../routing/account-pin.ts';
+import { joinedInput, readChain } from './chain.ts';
+import { limitsOf, type StoredContext } from './context.ts';
+import { keptElsewhere, tooLong, unknownItem, unknownPrevious } from './errors.ts';
+import { createItemSearch, isStorableId, type LocatedItem, type Reader } from './items.ts';
+
+export interface ResolvedRequest {
+  /** The whole input; absent if the request is sent as it is. */
+  input?: Json[];
+  pin?: AccountPin | undefined;
+  /** Response that the request continues. */
+  previous?: StoredResponse | undefined;
+}
+
+interface NamingRequest extends Reader {
+  named: NamedResponses;
+  /** Items of the request itself. */
+  input: Json[];
+}
+
+/** Throws `previous_response_not_found`, `item_not_found` and `context_length_exceeded`. */
+export async function resolveNames(context: StoredContext, request: NamingRequest): Promise<ResolvedRequest> {
+  const { named } = request;
+  const before = named.previous === undefined ? {} : await readPrevious(context, request, named.previous);
+  const own = await resolveReferences(context, request, before.pin);
+  const pin = named.comparison === undefined ? own.pin : await pinComparison(context, request, own.pin);
+  const isRewritten = before.items !== undefined || own.isRewritten;
+  return {
+    ...(isRewritten && { input: [...(before.items ?? []), ...own.input] }),
+    pin,
+    previous: before.newest,
+  };
+}
+
+interface Previous {
+  newest?: StoredResponse;
+  /** All items of the chain; absent if its provider keeps them. */
+  items?: Json[];
+  pin?: AccountPin;
+}
+
+async function readPrevious(context: StoredContext, reader: Reader, id: string): Promise<Previous> {
+  const unknown = unknownPrevious(id);
+  const errors = { unknown, tooLong: tooLong('previous_response_id', limitsOf(context)) };
+  const { newest, links } = await readChain(context, reader, { id, errors });
+  if (links) {
+    // One that runs has no output yet.
+    if (newest.status === 'queued' || newest.status === 'in_progress') throw unknown;
+    return { newest, items: await joinedInput(context, reader, { links, errors }) };
+  }
+  return { newest, pin: pinTo(newest, unknown) };
+}
+
+interface ResolvedInput {
+  input: Json[];
+  isRewritten: boolean;
+  pin: AccountPin | undefined;
+}
+
+async function resolveReferences(
+  context: StoredContext,
+  request: NamingRequest,
+  before: AccountPin | undefined,
+): Promise<ResolvedInput> {
+  const { references } = request.named;
+  const found = await findReferences(context, request, references);
+  const limits = limitsOf(context);
+  const input = [...request.input];
+  let pin = before;
+  let isRewritten = false;
+  let bytes = 0;
+  for (const { index, id } of references) {
+    const located = found.get(id);
+    if (!located) throw unknownItem(id, index);
+    if ('item' in located) {
+      input[index] = located.item;
+      isRewritten = true;
+      bytes += located.bytes;
+      // An item may be referred to many times.
+      if (bytes > limits.maxBytes) throw tooLong(`input[${index}]`, limits);
+    } else pin = joinPins(pin, pinTo(located, unknownItem(id, index)));
+  }
+  return { input, isRewritten, pin };
+}
+
+async function findReferences(
+  context: StoredContext,
+  reader: Reader,
+  references: readonly ItemReference[],
+): Promise<ReadonlyMap<string, LocatedItem>> {
+  const [first] = references;
+  if (!first) return new Map();
+  const found = await createItemSearch(context, reader)(references.map(({ id }) => id));
+  if (found === 'too-long') throw tooLong(`input[${first.index}]`, limitsOf(context));
+  return found;
+}
+
+/** Only an account that keeps a response can compare with it. */
+async function pinComparison(
+  { store }: StoredContext,
+  { owner, named: { comparison: id = '' } }: NamingRequest,
+  pin: AccountPin | undefined,
+): Promise<AccountPin> {
+  const error = unknownPrevious(id, 'prompt_cache_options.comparison_response_id');
+  const found = isStorableId(id) ? await store.call('readStoredResponse', { owner, id, now: store.now() }) : undefined;
+  if (!found) throw error;
+  return joinPins(pin, pinTo(found.response, error));
+}
+
+/** Throws the error for what no account keeps. */
+function pinTo({ provider, credential }: { provider: string; credential?: string }, error: GatewayError): AccountPin {
+  if (credential === undefined) throw error;
+  return { provider, credential, error: keptElsewhere(error, provider) };
+}
+
+/** Throws if one account keeps neither all nor nothing. */
+function joinPins(one: AccountPin | undefined, other: AccountPin): AccountPin {
+  if (one && (one.provider !== other.provider || one.credential !== other.credential)) throw other.error;
+  return other;
+}

@@ -1,0 +1,145 @@
+/** Stored responses: what requests name, the storage of answers, and the stored responses themselves. */
+
+import { writeBody } from '../core/json/body.ts';
+import type { Json } from '../core/json/json.ts';
+import { setMembers } from '../core/json/members.ts';
+import type { NamedResponses } from '../core/stored-access.ts';
+import { asListed, inputItems, withInput, withoutState } from '../protocols/responses/stored.ts';
+import type { StoredResponse } from '../records/stored-response.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import { findReferred, readChain } from './chain.ts';
+import { createContentReader, type StoredContent } from './content.ts';
+import { limitsOf, type StoredContext } from './context.ts';
+import { notStored, tooLong, unknownItem, unknownPrevious, unknownResponse } from './errors.ts';
+import { isStorableId, type Reader, unnamedItemId } from './items.ts';
+import { createKeeper } from './keeper.ts';
+import { resolveNames } from './resolve.ts';
+
+export interface PrepareOptions extends Pick<Reader, 'reserve'> {
+  /** Setting of the key; absent means that of the gateway. */
+  mayStore: boolean | undefined;
+}
+
+/** A stored response; without content if its provider keeps it. */
+export interface FoundResponse {
+  stored: StoredResponse;
+  content?: StoredContent;
+}
+
+export interface StoredResponses {
+  /**
+   * Replaces what a request names by items, or pins it to the account that keeps them, and arranges that the answer is
+   * stored. Throws `previous_response_not_found`, `item_not_found` and `context_length_exceeded`.
+   */
+  prepare(call: InferenceCall, options: PrepareOptions): Promise<void> | undefined;
+  /** Throws `response_not_found`. */
+  find(owner: string, id: string): Promise<FoundResponse>;
+  /** The response object, with encrypted reasoning if `include` names it. */
+  encode(content: StoredContent, include: readonly string[]): Json;
+  /**
+   * Input items of a response with those of the conversation before it, oldest first; undefined if its provider keeps them.
+   * Throws `response_not_found`.
+   */
+  inputItems(reader: Reader, id: string): Promise<Json[] | undefined>;
+  /** False if the owner has none with this id. */
+  remove(owner: string, id: string): Promise<boolean>;
+}
+
+export function createStoredResponses(context: StoredContext): StoredResponses {
+  const { store, cipher, settings } = context;
+
+  async function resolve(call: InferenceCall, named: NamedResponses, options: PrepareOptions): Promise<Resolved> {
+    const input = inputItems(call.body.input);
+    let size = call.bytes.length;
+    function reserve(bytes: number): void {
+      options.reserve(bytes);
+      size += bytes;
+    }
+    const resolved = await resolveNames(context, { owner: call.owner, named, input, reserve });
+    call.pin = resolved.pin;
+    if (resolved.input) {
+      call.body = withInput(call.body, resolved.input);
+      call.bytes = await writeBody(call.body, size);
+    }
+    return { input, previous: resolved.previous };
+  }
+
+  function keep(call: InferenceCall, { input, previous }: Resolved): void {
+    const { requestId, owner } = call;
+    call.keeper = createKeeper(context, { requestId, owner, input, previous });
+  }
+
+  async function find(owner: string, id: string): Promise<FoundResponse> {
+    const found = isStorableId(id)
+      ? await store.call('readStoredResponse', { owner, id, now: store.now() })
+      : undefined;
+    if (!found) throw unknownResponse(id);
+    const { response: stored, parts } = found;
+    if (!stored.content) return { stored };
+    const content = await createContentReader(owner, parts, cipher).read(stored);
+    if (!content) throw unknownResponse(id);
+    return { stored, content };
+  }
+
+  return {
+    prepare(call, options) {
+      const access = call.operation.stored;
+      if (!access) return undefined;
+      const isAnswered = call.operation.name === 'complete';
+      const named = access.namedIn(call.body);
+      const isOn = options.mayStore ?? settings().store;
+      if (!isOn) {
+        if (named) throw refusal(named);
+        if (isAnswered) leaveUnstored(call, access.storeMember);
+        return undefined;
+      }
+      const isKept = isAnswered && access.mayStore(call.body);
+      if (!named) {
+        if (isKept) keep(call, { input: inputItems(call.body.input) });
+        return undefined;
+      }
+      return resolve(call, named, options).then((resolved) => {
+        if (isKept) keep(call, resolved);
+      });
+    },
+
+    find,
+    encode: ({ response, output }, include) => withoutState({ ...response, output }, include),
+
+    async inputItems(reader, id) {
+      const errors = { unknown: unknownResponse(id), tooLong: tooLong('response_id', limitsOf(context)) };
+      const { newest, links } = await readChain(context, reader, { id, errors });
+      if (!links) return undefined;
+      const resolved = await findReferred(context, reader, { links, errors });
+      return links.flatMap(({ stored: { row }, content }) => {
+        const { output } = withoutState({ output: row === newest.row ? [] : content.output }, []);
+        return [...content.input.map(resolved), ...output].map((item, index) =>
+          asListed(item, (prefix) => unnamedItemId(prefix, row, index)),
+        );
+      });
+    },
+
+    async remove(owner, id) {
+      return isStorableId(id) && (await store.call('deleteStoredResponse', { owner, id, now: store.now() }));
+    },
+  };
+}
+
+interface Resolved {
+  /** Items of the request itself. */
+  input: Json[];
+  previous?: StoredResponse | undefined;
+}
+
+function refusal({ previous, comparison, references: [first] }: NamedResponses): Error {
+  if (previous !== undefined) return notStored(unknownPrevious(previous));
+  if (first) return notStored(unknownItem(first.id, first.index));
+  return notStored(unknownPrevious(comparison ?? '', 'prompt_cache_options.comparison_response_id'));
+}
+
+/** The upstream stores nothing either. */
+function leaveUnstored(call: InferenceCall, member: string): void {
+  if (call.body[member] === false) return;
+  call.body[member] = false;
+  call.bytes = setMembers(call.bytes, [], [{ path: [member], value: false }]);
+}
