@@ -62,6 +62,8 @@ export interface ErrorDetails {
   allow?: string;
   /** The upstream's HTTP status. */
   upstreamStatus?: number;
+  /** The upstream's own name of the error. */
+  upstreamCode?: string;
   /** The upstream's error response, passed on to a client of the same protocol. */
   upstreamResponse?: { status: number; body: Buffer };
   cause?: unknown;
@@ -74,6 +76,7 @@ export class GatewayError extends Error {
   readonly retryAfter: number | undefined;
   readonly allow: string | undefined;
   readonly upstreamStatus: number | undefined;
+  readonly upstreamCode: string | undefined;
   readonly upstreamResponse: ErrorDetails['upstreamResponse'];
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
@@ -84,6 +87,7 @@ export class GatewayError extends Error {
     this.retryAfter = details.retryAfter;
     this.allow = details.allow;
     this.upstreamStatus = details.upstreamStatus;
+    this.upstreamCode = details.upstreamCode;
     this.upstreamResponse = details.upstreamResponse;
   }
 

@@ -13,6 +13,7 @@ import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
 import type { RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
+import type { StateAccess } from './state-access.ts';
 import type { StoredAccess } from './stored-access.ts';
 import type { TextPlaces } from './text-places.ts';
 
@@ -124,18 +125,6 @@ export interface StreamDecoder {
   end(): ChatEvent[];
 }
 
-/** Opaque state of providers, such as signatures of reasoning, in the bodies of an operation. */
-export interface StateAccess {
-  /** Names of members, at any depth, that hold opaque state. */
-  readonly fields: readonly string[];
-  /** The model turns of a request, which may hold state. */
-  modelTurns(body: Json): Json[];
-  /** Unwraps state of `origin` in a relayed body, in place; removes other state with the reasoning it signs. Returns whether it changed. */
-  restore(body: Json, origin: string): boolean;
-  /** `restore` changes no body whose text, without escapes, holds none of these. */
-  readonly marks: readonly string[];
-}
-
 /** Members of every operation. */
 interface OperationBase {
   /** One-line summary for the API description. */
@@ -227,6 +216,11 @@ export interface CompleteOperation extends OperationBase {
   readonly needsMediaTypes?: boolean;
   /** Throws `unsupported_*` if the target cannot answer as requested. */
   encodeRequest(request: ChatRequest, target: Target): EncodedRequest;
+  /**
+   * Removes from a body that the upstream refused, in place, what `error` is about, if it can be done without; returns its
+   * name. `isOwn`: the gateway wrote the body, not the client.
+   */
+  repair?(body: Json, error: GatewayError, isOwn: boolean): string | undefined;
   decodeResponse(body: Json, target: Target): ChatResponse;
   streamDecoder(target: Target): StreamDecoder;
 

@@ -103,7 +103,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   constructor(attempted: AttemptedCall, place: RunnableCandidate, planned: Plan, options: AttemptOptions) {
     const { call, reply, attempts } = attempted;
     const { endpoint, model, credential } = place;
-    const { path, dropped } = planned;
+    const { path, dropped, note = noteOf(place.endpoint) } = planned;
     this.call = call;
     this.endpoint = endpoint;
     this.planned = planned;
@@ -119,7 +119,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.keepAlive = options.keepAlive;
     this.timer = options.timer;
     this.now = options.now;
-    this.record = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped };
+    this.record = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped, note };
     attempts.push(this.record);
     this.#attempted = attempted;
     this.#options = options;
@@ -264,4 +264,8 @@ function ignore(): void {}
 /** Whether there is more than one endpoint for the call. */
 export function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
   return candidates.length + excluded.length > 1;
+}
+
+function noteOf({ absent }: Endpoint): string | undefined {
+  return absent && `the server has no ${absent}`;
 }

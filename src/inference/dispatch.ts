@@ -2,9 +2,7 @@
 
 import { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import { yieldIfLarge } from '../core/json/body.ts';
 import type { Attempt } from '../routing/attempt.ts';
-import { endpointName } from '../routing/candidate.ts';
 import { noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
 import { mayFallBack } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -13,7 +11,7 @@ import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import { type AttemptedCall, type AttemptOptions, hasChoice, RunningAttempt } from './attempt.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
-import { plan } from './request/plan.ts';
+import { inServedProtocol, type PlacePlan, planFor, revise } from './place-plan.ts';
 import type { Plan } from './request/planned-request.ts';
 import type { AttemptResult } from './response/context.ts';
 import type { Reply } from './response/reply.ts';
@@ -99,6 +97,12 @@ type CandidatesResult = Pick<
 > &
   Partial<Pick<AttemptResult, 'keep' | 'finish'>>;
 
+type Refused = CandidatesResult & { error: GatewayError };
+
+function isRefused(ended: CandidatesResult): ended is Refused {
+  return ended.status === 'refused' && ended.error !== undefined;
+}
+
 async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> {
   const { route, options, client, attempts } = journey;
   let unable: GatewayError | undefined;
@@ -108,7 +112,8 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
   let rested: { place: RunnableCandidate; planned: Plan } | undefined;
   /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
-  for (const place of route.candidates) {
+  for (const candidate of route.candidates) {
+    const place = inServedProtocol(candidate, journey);
     const plans = planFor(journey, place);
     const planned = plans instanceof Promise ? await plans : plans;
     if (client.isCancelled) break;
@@ -125,8 +130,9 @@ async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> 
       continue;
     }
     if (attempts.length > 0 && (!mayTryAgain(journey) || !options.state.retries.tryWithdraw())) break;
-    const ended = await attempt(journey, place, planned);
-    if (ended.status !== 'refused' || !ended.error) return ended;
+    const first = await attempt(journey, place, planned);
+    const ended = isRefused(first) ? await attemptRevised(journey, { place, planned }, first) : first;
+    if (!isRefused(ended)) return ended;
     if (ended.abandoned) abandoned ??= ended;
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
@@ -154,30 +160,11 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
   return new GatewayError(error.code, error.message, { ...error, cause: error.cause, retryAfter });
 }
 
-/** Plans the body for one endpoint from the client's body; returns the error if the endpoint cannot handle it. */
-function planFor(
-  { call, route, options, client }: DispatchState,
-  place: RunnableCandidate,
-): Plan | GatewayError | Promise<Plan | GatewayError> {
-  const { memory, prepare } = options;
-  const checked = (planned: Plan): Plan | GatewayError =>
-    route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
-  const planNow = () => plan(call, place.endpoint, { prepare, memory, client });
-  try {
-    const pause = yieldIfLarge(call.bytes.length);
-    const planned = pause ? pause.then(planNow) : planNow();
-    return planned instanceof Promise ? planned.then(checked).catch(toGatewayError) : checked(planned);
-  } catch (error) {
-    return toGatewayError(error);
-  }
-}
-
-/** The error for a plan that drops request fields. */
-export function refusalOfLoss({ dropped }: Plan, place: RunnableCandidate): GatewayError | undefined {
-  const [param] = dropped;
-  if (param === undefined) return undefined;
-  const message = `${dropped.join(', ')} cannot be told to ${endpointName(place)}, and provider.require_parameters is set.`;
-  return new GatewayError('unsupported_parameter', message, { param });
+/** Another attempt at the same endpoint, if the refusal of the first one can be avoided. */
+async function attemptRevised(journey: DispatchState, refused: PlacePlan, ended: Refused): Promise<CandidatesResult> {
+  if (journey.client.isCancelled || !mayTryAgain(journey)) return ended;
+  const revised = await revise(journey, refused, ended.error);
+  return revised && !journey.client.isCancelled ? attempt(journey, revised.place, revised.planned) : ended;
 }
 
 async function attempt(journey: DispatchState, place: RunnableCandidate, planned: Plan): Promise<CandidatesResult> {

@@ -6,7 +6,7 @@ import type { RequestPath } from '../routing/attempt.ts';
 import type { RunnableCandidate } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { RoutingPolicy } from '../routing/policy.ts';
-import { refusalOfLoss } from './dispatch.ts';
+import { refusalOfLoss } from './place-plan.ts';
 import { plan } from './request/plan.ts';
 import { createStateMemory } from './state/memory.ts';
 

@@ -74,7 +74,8 @@ export function encodeError(error: GatewayError): WireError {
 export function decodeError(status: number, body: unknown): GatewayError {
   const facts = factsOf(body);
   const code = codeOf(status, facts);
-  const details = { upstreamStatus: status };
+  const [upstreamCode] = facts.names;
+  const details = { upstreamStatus: status, upstreamCode };
   if (!code) return new GatewayError('upstream_error', "The provider refused the gateway's credential.", details);
   const message = facts.message ? upstreamMessage(facts.message) : `The provider answered with status ${status}.`;
   return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });

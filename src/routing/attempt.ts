@@ -26,4 +26,6 @@ export interface Attempt {
   milliseconds: number;
   /** Fields that were dropped for this endpoint. */
   dropped: string[];
+  /** Why the endpoint was asked again, or in another protocol. */
+  note?: string;
 }

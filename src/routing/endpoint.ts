@@ -13,6 +13,8 @@ export interface Endpoint {
   model: CatalogModel;
   /** Dialect of the upstream's protocol. */
   dialect: Dialect;
+  /** The usual protocol, if the server turned out not to serve it. */
+  absent?: string;
   credential: Credential;
   /** Configured extra request headers. */
   headers: Record<string, string>;
@@ -40,6 +42,17 @@ export function rulesOf(endpoint: Endpoint): ModelRules {
 }
 
 /** Issuer of the opaque state (reasoning signatures) that this endpoint can read. */
-export function originOf({ provider, model }: Endpoint): string {
-  return provider.family ? `${provider.id}/${provider.family(model.upstreamId)}` : provider.id;
+export function originOf({ provider, model, dialect, credential }: Endpoint): string {
+  const issuer = provider.family ? `${provider.id}/${provider.family(model.upstreamId)}` : provider.id;
+  const { state } = protocolOf(dialect.protocol).operations.complete;
+  return state?.ofAccount ? `${issuer} ${dialect.protocol} ${credential.id}` : issuer;
+}
+
+/** The endpoint in another protocol of its provider that offers the operation; undefined if there is none. */
+export function inOtherProtocol(endpoint: Endpoint, operation: Operation): Endpoint | undefined {
+  const { provider, model, dialect } = endpoint;
+  const other = provider
+    .speaks(model)
+    .find(({ protocol }) => protocol !== dialect.protocol && protocolOf(protocol).operations[operation.name]);
+  return other && { ...endpoint, dialect: other, absent: dialect.protocol };
 }

@@ -1,6 +1,7 @@
-/** Routing state: circuit breakers, statistics, retry budget and bindings; survives a reload of the configuration. */
+/** Routing state: circuit breakers, statistics, retry budget, bindings and absent protocols; survives a reload of the configuration. */
 
 import { monotonicNow } from '../core/clock.ts';
+import { type AbsentProtocols, createAbsentProtocols } from './absent-protocols.ts';
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConversationBindings, createConversationBindings } from './conversation-bindings.ts';
 import { createLatencyStatistics, type LatencyStatistics } from './latency-statistics.ts';
@@ -11,6 +12,7 @@ export interface RoutingState {
   statistics: LatencyStatistics;
   retries: RetryBudget;
   bindings: ConversationBindings;
+  absent: AbsentProtocols;
 }
 
 export interface RoutingStateOptions {
@@ -27,6 +29,7 @@ export function createRoutingState({ cooldown, now = monotonicNow, onCooldown }:
     statistics: createLatencyStatistics(now),
     retries: createRetryBudget(now),
     bindings: createConversationBindings(now),
+    absent: createAbsentProtocols(now),
   };
 }
 

@@ -16,6 +16,8 @@ export interface Plan {
   body: Buffer;
   /** Dropped fields, with the client's names. */
   dropped: string[];
+  /** Why it is not what was asked first, or not in the usual protocol. */
+  note?: string;
   /** The decoded request, for a translated request. */
   request?: ChatRequest;
   toolNames?: ClientToolNames;

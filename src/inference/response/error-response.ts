@@ -68,6 +68,7 @@ function errorOf(response: CompleteErrorResponse, plan: Plan): GatewayError {
     param: decoded.param,
     retryAfter: retryAfterOf(headers, now) ?? decoded.retryAfter,
     upstreamStatus: status,
+    upstreamCode: decoded.upstreamCode,
     upstreamResponse: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
   });
 }

@@ -2,8 +2,9 @@
 
 import type { Json } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
-import type { Headers, StateAccess } from '../../core/operation.ts';
+import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
+import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
 export function conversation({ metadata, messages }: Json, headers: Headers): string {

@@ -11,6 +11,7 @@ import { END_MARKS, isEnd, isPing, isPreamble, isUnreadPreamble } from './events
 import { factsOf } from './facts.ts';
 import { names } from './names.ts';
 import { limitOutput, outputOf } from './output.ts';
+import { repair } from './repair.ts';
 import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
 import { restoreState } from './state.ts';
@@ -54,9 +55,11 @@ export const complete: CompleteOperation = {
     modelTurns: ({ input }) => (Array.isArray(input) ? input : []),
     restore: restoreState,
     marks: [ENVELOPE_MARK],
+    ofAccount: true,
   },
   stored,
   encodeRequest,
+  repair,
   decodeResponse,
   streamDecoder: createStreamDecoder,
 

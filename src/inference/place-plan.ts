@@ -1,0 +1,101 @@
+/** Plans of a candidate: the body for its endpoint, and another one after a refusal that it avoids. */
+
+import type { Cancellation } from '../core/cancellation.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { readBody, writeBody, yieldIfLarge } from '../core/json/body.ts';
+import { endpointName } from '../routing/candidate.ts';
+import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
+import { inOtherProtocol } from '../routing/endpoint.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import type { RoutingState } from '../routing/state.ts';
+import { type PlanOptions, plan } from './request/plan.ts';
+import type { Plan } from './request/planned-request.ts';
+
+export interface Planning {
+  call: InferenceCall;
+  route: Pick<RoutingDecision, 'policy'>;
+  options: Pick<PlanOptions, 'memory' | 'prepare'> & { state: Pick<RoutingState, 'absent'> };
+  client: Cancellation;
+}
+
+/** A candidate with the plan for its endpoint. */
+export interface PlacePlan {
+  place: RunnableCandidate;
+  planned: Plan;
+}
+
+/** Plans the body for one endpoint from the client's body; returns the error if the endpoint cannot handle it. */
+export function planFor(
+  { call, route, options, client }: Planning,
+  place: RunnableCandidate,
+): Plan | GatewayError | Promise<Plan | GatewayError> {
+  const { memory, prepare } = options;
+  const checked = (planned: Plan): Plan | GatewayError =>
+    route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
+  const planNow = () => plan(call, place.endpoint, { prepare, memory, client });
+  try {
+    const pause = yieldIfLarge(call.bytes.length);
+    const planned = pause ? pause.then(planNow) : planNow();
+    return planned instanceof Promise ? planned.then(checked).catch(toGatewayError) : checked(planned);
+  } catch (error) {
+    return toGatewayError(error);
+  }
+}
+
+/** The error for a plan that drops request fields. */
+export function refusalOfLoss({ dropped }: Plan, place: RunnableCandidate): GatewayError | undefined {
+  const [param] = dropped;
+  if (param === undefined) return undefined;
+  const message = `${dropped.join(', ')} cannot be told to ${endpointName(place)}, and provider.require_parameters is set.`;
+  return new GatewayError('unsupported_parameter', message, { param });
+}
+
+/** The candidate, in another protocol if its server turned out not to serve the usual one. */
+export function inServedProtocol(place: RunnableCandidate, { call, options }: Planning): RunnableCandidate {
+  const { provider, dialect } = place.endpoint;
+  if (!options.state.absent.has(provider.id, dialect.protocol)) return place;
+  const endpoint = inOtherProtocol(place.endpoint, call.operation);
+  return endpoint ? { ...place, endpoint } : place;
+}
+
+/** What to ask the same endpoint after it refused with `error`; undefined if nothing would help. */
+export async function revise(
+  planning: Planning,
+  refused: PlacePlan,
+  error: GatewayError,
+): Promise<PlacePlan | undefined> {
+  if (refused.planned.operation.name !== 'complete') return undefined;
+  return isMissing(error) ? leaveProtocol(planning, refused) : repaired(refused, error);
+}
+
+/** Things that a server may not find although it serves the path. */
+const MISSING_THING = /\b(model|item|response|conversation|prompt|deployment|id)\b/i;
+
+/** Whether the server has no such path. */
+function isMissing({ upstreamStatus, message }: GatewayError): boolean {
+  return upstreamStatus === 405 || (upstreamStatus === 404 && !MISSING_THING.test(message));
+}
+
+/** Marks the protocol as absent, and plans the request in another one. */
+async function leaveProtocol(planning: Planning, { place }: PlacePlan): Promise<PlacePlan | undefined> {
+  const { provider, dialect } = place.endpoint;
+  const endpoint = inOtherProtocol(place.endpoint, planning.call.operation);
+  if (!endpoint) return undefined;
+  planning.options.state.absent.mark(provider.id, dialect.protocol);
+  const other = { ...place, endpoint };
+  const planned = await planFor(planning, other);
+  return planned instanceof GatewayError ? undefined : { place: other, planned };
+}
+
+async function repaired({ place, planned }: PlacePlan, error: GatewayError): Promise<PlacePlan | undefined> {
+  const { repair } = planned.upstream.operations.complete;
+  if (!repair || error.upstreamStatus === undefined) return undefined;
+  const body = await readBody(planned.body);
+  const name = repair(body, error, planned.path === 'translated');
+  if (name === undefined) return undefined;
+  const bytes = await writeBody(body, planned.body.length);
+  const path = planned.path === 'translated' ? planned.path : 'patched';
+  const dropped = [...new Set([...planned.dropped, name])];
+  const note = `without ${name}, which the server refused`;
+  return { place, planned: { ...planned, path, body: bytes, dropped, note } };
+}
