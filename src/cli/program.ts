@@ -40,6 +40,7 @@ function program(): Command {
     .exitOverride()
     .showHelpAfterError('(polygate --help shows the commands)');
   addServe(root);
+  addInit(root);
   addCheck(root);
   addKeyCommands(root);
   addAudit(root);
@@ -65,6 +66,17 @@ function addServe(root: Command): void {
     )
     .addHelpText('after', example('polygate serve --config polygate.yaml --port 9000'))
     .action(async (options) => (await import('./serve.ts')).serve(options));
+}
+
+function addInit(root: Command): void {
+  root
+    .command('init')
+    .description('write a configuration file, after three questions')
+    .option('--config <file>', 'file to write (default: polygate.yaml)')
+    .option('--yes', 'ask nothing: providers whose variables are set, this machine, the folder ./data')
+    .option('--force', 'overwrite the file')
+    .addHelpText('after', example('polygate init'))
+    .action(async (options) => (await import('./init.ts')).init(options));
 }
 
 function addCheck(root: Command): void {
