@@ -46,7 +46,9 @@ const rules = {
   prefill: flag('A last assistant turn is continued.'),
   mid_system: flag('System turns are accepted after the first user turn.'),
   system_role: oneOf(['system', 'developer'], 'Role of system turns on chat completions.'),
-  custom_tools: flag('Free-text tools are accepted on the Responses protocol.'),
+  custom_tools: flag(
+    'Free-text tools are accepted; else they are functions with one text. Absent means on the Responses protocol only.',
+  ),
   phases: flag('Texts of earlier answers are marked as commentary or final answer on the Responses protocol.'),
   summaries: flag('Summaries of the reasoning can be asked for on the Responses protocol.'),
   reasoning: oneOf(['effort', 'adaptive', 'budget', 'level', 'always', 'none'], 'How reasoning is asked for.'),
@@ -60,6 +62,7 @@ const rules = {
     { additionalProperties: false, description: 'Limits of the reasoning budget.' },
   ),
   tools_need_no_reasoning: flag('Tools are only accepted without reasoning.'),
+  web_search: flag('Web search is offered, also beside other tools.'),
   schema_with_tools: flag('JSON output and tools are accepted together.'),
   schema: flag('Output by JSON Schema is native.'),
   embedding_tokens: flag("An embedding model takes ids of OpenAI's tokenizer in place of text."),

@@ -7,6 +7,6 @@ export function answerIdOf(requestId: string): string {
 
 /** The request id in the id of a translated answer of any protocol; undefined for other ids. */
 export function requestIdOf(id: string): string | undefined {
-  const own = /^(?:chatcmpl-|msg_)?([0-9a-f]{32})$/.exec(id)?.[1];
+  const own = /^(?:chatcmpl-|msg_|resp_)?([0-9a-f]{32})$/.exec(id)?.[1];
   return own && `req_${own}`;
 }

@@ -105,7 +105,7 @@ export interface CallPart extends Item, ToolName {
   type: 'call';
   id: string;
   args: string;
-  /** A free-text tool of chat completions: `args` is the plain input, not JSON. */
+  /** A call of a free-text tool: `args` is the plain input, not JSON. */
   custom?: boolean;
   cache?: CacheMark;
   opaque?: Opaque;
@@ -143,7 +143,7 @@ export interface Tool extends ToolName {
   /** JSON Schema of the arguments; absent for a tool without arguments. */
   parameters?: Json;
   strict?: boolean;
-  /** A free-text tool of chat completions (its format object, if it has one). */
+  /** A free-text tool (its format object in the form of chat completions, if it has one). */
   custom?: { format?: Json };
   cache?: CacheMark;
 }
@@ -196,8 +196,8 @@ export interface ChatRequest {
   tier?: 'auto' | 'default' | 'flex' | 'priority';
   user?: string;
   metadata?: Json;
-  /** `location` is `{city, region, country, timezone}`, all optional. */
-  webSearch?: { contextSize?: string; location?: Json };
+  /** `location` is `{city, region, country, timezone}`, all optional. `optional`: offered beside other tools, which suffice. */
+  webSearch?: { contextSize?: string; location?: Json; optional?: boolean };
   /** Output modalities; text if absent. */
   modalities?: ('text' | 'image' | 'audio' | 'video')[];
   audio?: Json;

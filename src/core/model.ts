@@ -73,12 +73,14 @@ export interface ModelRules {
   midSystem?: boolean;
   /** Role of system turns in chat completions. */
   systemRole?: 'system' | 'developer';
-  /** Free-text tools are accepted; else they are functions with one text. */
+  /** Free-text tools are accepted; else they are functions with one text. Absent means on the Responses protocol only. */
   customTools?: boolean;
   /** Texts of earlier answers say whether they were said on the way or were the answer. */
   phases?: boolean;
   /** Summaries of the reasoning can be requested. */
   summaries?: boolean;
+  /** Web search is offered, also beside other tools; absent means by messages upstreams, and by others where nothing else is asked for. */
+  webSearch?: boolean;
   /** How reasoning is requested. `always` cannot be configured; `none` cannot reason. */
   reasoning?: 'effort' | 'adaptive' | 'budget' | 'level' | 'always' | 'none';
   efforts?: Effort[];

@@ -5,7 +5,7 @@
  */
 
 import type { TSchema } from 'typebox';
-import type { ChatEvent, ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
+import type { ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
 import type { EmbeddingRequest, EmbeddingResponse } from './embedding.ts';
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
@@ -15,6 +15,7 @@ import type { RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
 import type { StateAccess } from './state-access.ts';
 import type { StoredAccess } from './stored-access.ts';
+import type { StreamDecoder, StreamEncoder } from './stream-codec.ts';
 import type { TextPlaces } from './text-places.ts';
 
 /** Names in lower case, as in Node. */
@@ -94,6 +95,12 @@ export interface EncoderOptions {
   hideReasoning: boolean;
   /** Absent if the response shows no cost. */
   costOf?: CostOf;
+  /** What the answer takes from its request, by the client protocol's `echoOf`. */
+  echo?: unknown;
+  /** The answer will be stored. */
+  isStored?: boolean;
+  /** Unix seconds; absent means `created`. */
+  now?(): number;
 }
 
 /** The upstream's own answer id and finish reason. */
@@ -110,19 +117,6 @@ export interface AnswerFacts {
 export interface Member {
   path: readonly string[];
   value: Json;
-}
-
-/** Stream encoder: converts events to the text of a stream; `end` is called once after the last event. */
-export interface StreamEncoder {
-  encode(event: ChatEvent): string;
-  /** Text after `message-end`; empty if the last event closes the stream. */
-  end(): string;
-}
-
-/** Stream decoder: converts frames to events; `end` reports a truncated stream as an error event. */
-export interface StreamDecoder {
-  decode(event: SseEvent): ChatEvent[];
-  end(): ChatEvent[];
 }
 
 /** Members of every operation. */
@@ -190,6 +184,8 @@ export interface CompleteOperation extends OperationBase {
   // Facing clients.
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for content that the hub can't represent. */
   decodeRequest(body: Json): ChatRequest;
+  /** What an answer takes from its request, such as members that it repeats. */
+  echoOf?(body: Json): unknown;
   encodeResponse(response: ChatResponse, options: EncoderOptions): Json;
   streamEncoder(options: EncoderOptions): StreamEncoder;
   /** Name and URL of a part that answers of this protocol cannot carry; undefined for other parts. */
@@ -210,8 +206,6 @@ export interface CompleteOperation extends OperationBase {
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */
   readonly toolName: RegExp;
-  /** Tools may stand in namespaces; elsewhere a namespace is a part of the name. */
-  readonly toolNamespaces?: boolean;
   /** Media URLs must be sent with their media type. */
   readonly needsMediaTypes?: boolean;
   /** Throws `unsupported_*` if the target cannot answer as requested. */

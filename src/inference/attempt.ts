@@ -109,8 +109,9 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.planned = planned;
     this.reply = reply;
     this.options = encoderOptions(call, endpoint, {
-      now: options.now(),
+      now: options.now,
       hideReasoning: planned.request?.reasoning?.visible === false,
+      ...(path === 'translated' && { echo: call.protocol.operations.complete.echoOf?.(call.body) }),
     });
     this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
     this.memory = options.memory;

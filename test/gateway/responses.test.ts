@@ -303,12 +303,12 @@ describe('what is refused', () => {
     assert.equal(one.calls.length, 0);
   });
 
-  test('a provider without the protocol, in words; another endpoint is tried first', async () => {
-    const error = await errorOf(await send({ model: 'chatty/m-2026', input: 'Hi' }));
-    assert.deepEqual([error.code, error.param], ['unsupported_parameter', 'model']);
-    assert.match(error.message, /does not speak the Responses protocol.*chat\/completions/);
-    assert.equal(one.calls.length, 0);
-    const answered = (await (await send({ model: 'house/mixed', input: 'Hi' })).json()) as Json;
+  test('an item that only its provider knows, in words, where the request is translated; another endpoint is tried first', async () => {
+    const input = [{ type: 'x_search_call', id: 'xs_1' }];
+    const error = await errorOf(await send({ model: 'chatty/m-2026', input }));
+    assert.deepEqual([error.code, error.param], ['unsupported_parameter', 'input[0].type']);
+    assert.match(error.message, /x_search_call.*not known here/);
+    const answered = (await (await send({ model: 'house/mixed', input })).json()) as Json;
     assert.deepEqual([answered.id, answered.model], ['resp_two', 'house/mixed']);
   });
 

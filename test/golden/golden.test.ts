@@ -16,7 +16,8 @@ import { unfold } from '../../src/core/fold.ts';
 import type { EncoderOptions, Target } from '../../src/core/operation.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
-import { clientProtocols, upstreamProtocols } from '../translated-protocols.ts';
+import { renameTools } from '../../src/inference/request/tool-names.ts';
+import { protocols } from '../../src/protocols/index.ts';
 import { checkStream } from '../validators/index.ts';
 
 const folder = import.meta.dirname;
@@ -30,6 +31,9 @@ const options: EncoderOptions = {
   array: false,
   hideReasoning: false,
 };
+
+/** A request of a client that takes state of reasoning. */
+const ASKED = { include: ['reasoning.encrypted_content'] };
 
 function casesIn(kind: string, from: string, extension: string): string[] {
   const path = join(folder, kind, from);
@@ -59,16 +63,26 @@ function orError(work: () => unknown): unknown {
   }
 }
 
-for (const from of clientProtocols) {
+function others(protocol: Protocol): Protocol[] {
+  return protocols.filter((other) => other !== protocol);
+}
+
+/** Of an encoder, for a client that takes all that there is. */
+function optionsFor(client: Protocol): EncoderOptions {
+  return { ...options, echo: client.operations.complete.echoOf?.(ASKED) };
+}
+
+for (const from of protocols) {
   describe(`requests from ${from.id}`, () => {
     for (const name of casesIn('requests', from.id, '.json')) {
       const file = JSON.parse(readFileSync(join(folder, 'requests', from.id, `${name}.json`), 'utf8'));
-      for (const to of upstreamProtocols.filter((other) => other !== from)) {
+      for (const to of others(from)) {
         if (file.targets && !file.targets.includes(to.id)) continue;
         test(`${name} to ${to.id}: ${file.about}`, () => {
           const result = orError(() => {
             from.operations.complete.check(file.body);
             const request = from.operations.complete.decodeRequest(structuredClone(file.body));
+            renameTools(request, to.operations.complete.toolName);
             const encoded = to.operations.complete.encodeRequest(request, { ...target, rules: file.rules ?? {} });
             return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };
           });
@@ -79,24 +93,22 @@ for (const from of clientProtocols) {
   });
 }
 
-for (const from of upstreamProtocols) {
-  const clients = clientProtocols.filter((other) => other !== from);
-
+for (const from of protocols) {
   describe(`responses from ${from.id}`, () => {
     for (const name of casesIn('responses', from.id, '.json')) {
       const file = JSON.parse(readFileSync(join(folder, 'responses', from.id, `${name}.json`), 'utf8'));
-      for (const to of clients) {
+      for (const to of others(from)) {
         test(`${name} to ${to.id}: ${file.about}`, () => {
           const result = orError(() =>
             to.operations.complete.encodeResponse(
               from.operations.complete.decodeResponse(structuredClone(file.body), target),
-              options,
+              optionsFor(to),
             ),
           );
           expectJson(join(folder, 'responses', from.id, `${name}.to-${to.id}.json`), result);
         });
         test(`${name} to ${to.id}, unfolded into a stream, is valid`, () => {
-          const encoder = to.operations.complete.streamEncoder(options);
+          const encoder = to.operations.complete.streamEncoder(optionsFor(to));
           orError(() => {
             const response = from.operations.complete.decodeResponse(structuredClone(file.body), target);
             const text = [...unfold(response)].map((event) => encoder.encode(event)).join('') + encoder.end();
@@ -110,7 +122,7 @@ for (const from of upstreamProtocols) {
   describe(`streams from ${from.id}`, () => {
     for (const name of casesIn('streams', from.id, '.sse')) {
       const bytes = readFileSync(join(folder, 'streams', from.id, `${name}.sse`));
-      for (const to of clients) {
+      for (const to of others(from)) {
         test(`${name} to ${to.id}`, () => {
           const text = translate(from, to, bytes);
           checkStream(to.id, text);
@@ -124,7 +136,7 @@ for (const from of upstreamProtocols) {
 /** As the gateway does it: an error of either side ends the stream in the client's words. */
 function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
   const decoder = from.operations.complete.streamDecoder(target);
-  const encoder = to.operations.complete.streamEncoder(options);
+  const encoder = to.operations.complete.streamEncoder(optionsFor(to));
   let text = '';
   const encode = (events: ChatEvent[]) => {
     for (const event of events) {
@@ -138,6 +150,6 @@ function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
     return text + encoder.end();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return text + to.operations.complete.encodeStreamError(error, 'req_golden', options);
+    return text + (encoder.fail?.(error) ?? to.operations.complete.encodeStreamError(error, 'req_golden', options));
   }
 }

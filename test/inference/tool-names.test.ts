@@ -7,7 +7,7 @@ import type { CallPart, ChatRequest, Tool } from '../../src/core/chat.ts';
 import { type ToolName, toolKey } from '../../src/core/tool-name.ts';
 import { renameTools, restoreName } from '../../src/inference/request/tool-names.ts';
 
-const plain = { toolName: /^[a-zA-Z0-9_-]{1,64}$/ };
+const ACCEPTED = /^[a-zA-Z0-9_-]{1,64}$/;
 
 function requestWith(tools: Tool[], more: Partial<ChatRequest> = {}): ChatRequest {
   return { stream: false, turns: [], tools, dropped: [], ...more };
@@ -20,7 +20,7 @@ function callOf({ name, namespace }: ToolName): CallPart {
 describe('namespaces', () => {
   test('a namespace becomes the beginning of the name, and the call gets both back', () => {
     const request = requestWith([{ name: 'search', namespace: 'mcp__docs' }, { name: 'search' }]);
-    const names = renameTools(request, plain);
+    const names = renameTools(request, ACCEPTED);
     assert.deepEqual(request.tools, [{ name: 'mcp__docs__search' }, { name: 'search' }]);
     const started = {
       type: 'part-start',
@@ -43,20 +43,20 @@ describe('namespaces', () => {
       ],
       toolChoice: { type: 'allowed', tools: [{ ...tool }], required: true },
     });
-    renameTools(request, plain);
+    renameTools(request, ACCEPTED);
     assert.equal(request.tools[0]?.name, 'docs__search');
     assert.deepEqual(request.toolChoice, { type: 'allowed', tools: [{ name: 'docs__search' }], required: true });
     assert.deepEqual(request.turns[0]?.parts, [callOf({ name: 'docs__search' })]);
     assert.deepEqual(request.turns[1]?.parts, [{ type: 'result', callId: 'call_1', name: 'docs__search', parts: [] }]);
     const named = requestWith([{ ...tool }], { toolChoice: { type: 'named', ...tool } });
-    renameTools(named, plain);
+    renameTools(named, ACCEPTED);
     assert.deepEqual(named.toolChoice, { type: 'named', name: 'docs__search' });
   });
 
   test('a plain tool keeps its name, also when a namespace and a name make the same one', () => {
     const tools = [{ name: 'b', namespace: 'a' }, { name: 'a__b' }];
     const request = requestWith(tools.map((tool) => ({ ...tool })));
-    renameTools(request, plain);
+    renameTools(request, ACCEPTED);
     assert.equal(request.tools[1]?.name, 'a__b');
     assert.match(request.tools[0]?.name ?? '', /^a__b_[0-9a-f]{8}$/);
   });
@@ -69,17 +69,11 @@ describe('namespaces', () => {
       namespaceDescription: 'N.',
     }));
     const request = requestWith(tools);
-    renameTools(request, plain);
+    renameTools(request, ACCEPTED);
     assert.deepEqual(request.tools, [
       { name: 'n__one', description: 'one\n\nAbout all tools whose names begin with n__: N.' },
       { name: 'n__two', description: 'two' },
     ]);
-  });
-
-  test('an upstream with namespaces gets them unchanged', () => {
-    const request = requestWith([{ name: 'search', namespace: 'docs', namespaceDescription: 'Documents.' }]);
-    assert.equal(renameTools(request, { ...plain, toolNamespaces: true }).size, 0);
-    assert.deepEqual(request.tools, [{ name: 'search', namespace: 'docs', namespaceDescription: 'Documents.' }]);
   });
 
   test('names of any tools are accepted, different, and lead back to the tool', () => {
@@ -89,10 +83,10 @@ describe('namespaces', () => {
       fc.property(fc.uniqueArray(tool, { selector: toolKey, maxLength: 8 }), (tools) => {
         const given = tools.map(({ name, namespace }) => ({ name, ...(namespace !== undefined && { namespace }) }));
         const request = requestWith(structuredClone(given));
-        const names = renameTools(request, plain);
+        const names = renameTools(request, ACCEPTED);
         const upstream = request.tools.map((renamed) => renamed.name);
         assert.equal(new Set(upstream).size, tools.length);
-        for (const name of upstream) assert.match(name, plain.toolName);
+        for (const name of upstream) assert.match(name, ACCEPTED);
         const back = upstream.map((name) => names.get(toolKey({ name })) ?? { name });
         assert.deepEqual(back, given);
       }),

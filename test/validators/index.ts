@@ -4,11 +4,13 @@ import { checkChatStream } from './chat.ts';
 import type { CheckedStream } from './frames.ts';
 import { checkGenerateStream } from './generate.ts';
 import { checkMessagesStream } from './messages.ts';
+import { checkResponsesStream } from './responses.ts';
 
 const GRAMMARS: Record<string, (text: string) => CheckedStream> = {
   chat: checkChatStream,
   messages: checkMessagesStream,
   generate: checkGenerateStream,
+  responses: checkResponsesStream,
 };
 
 /** Throws an assertion error for the first thing that breaks the grammar of `protocol`. */

@@ -1,8 +1,7 @@
-/** Tool renaming: replaces tool names that the upstream refuses, and namespaces that it does not have, and restores them in the answer. */
+/** Tool renaming: replaces tool names that the upstream refuses, and namespaces, which only Responses has, and restores them in the answer. */
 
 import { createHash } from 'node:crypto';
 import type { ChatEvent, ChatRequest, Part, Tool } from '../../core/chat.ts';
-import type { CompleteOperation } from '../../core/operation.ts';
 import { type ToolName, toolKey } from '../../core/tool-name.ts';
 
 /** Maximum length of a tool name in every protocol. */
@@ -16,10 +15,7 @@ const SEPARATOR = '__';
 export type ClientToolNames = ReadonlyMap<string, ToolName>;
 
 /** Renames in place. Deterministic, so that prompt caches stay valid. */
-export function renameTools(
-  request: ChatRequest,
-  { toolName: accepted, toolNamespaces = false }: Pick<CompleteOperation, 'toolName' | 'toolNamespaces'>,
-): ClientToolNames {
+export function renameTools(request: ChatRequest, accepted: RegExp): ClientToolNames {
   const clientNames = new Map<string, ToolName>();
   const upstreamNames = new Map<string, ToolName>();
   const plainNames = request.tools.filter(({ namespace }) => namespace === undefined).map(({ name }) => name);
@@ -27,7 +23,6 @@ export function renameTools(
 
   function nameFor({ name, namespace }: ToolName): ToolName {
     if (namespace === undefined) return { name: accepted.test(name) ? name : acceptable(name) };
-    if (toolNamespaces) return { namespace, name: accepted.test(name) ? name : acceptable(name) };
     const joined = namespace + SEPARATOR + name;
     const isFree = accepted.test(joined) && !taken.has(joined);
     const flat = isFree ? joined : acceptable(joined, toolKey({ name, namespace }));
@@ -52,7 +47,7 @@ export function renameTools(
     if (part.type === 'call' || part.type === 'result') rename(part);
   }
 
-  if (!toolNamespaces) describeNamespaces(request.tools);
+  describeNamespaces(request.tools);
   for (const tool of request.tools) rename(tool);
   for (const turn of request.turns) turn.parts.forEach(renamePart);
   const { toolChoice } = request;
@@ -61,7 +56,7 @@ export function renameTools(
   return clientNames;
 }
 
-/** Where there are no namespaces, the first tool of each tells its description. */
+/** The first tool of a namespace tells its description. */
 function describeNamespaces(tools: Tool[]): void {
   const described = new Set<string>();
   for (const tool of tools) {

@@ -34,7 +34,7 @@ export async function planTranslation(
   const limit = call.limitOf?.(endpoint);
   if (limit?.isExplicit) request.maxTokens ??= limit.tokens;
   const asClient = request.tools.map((tool) => ({ ...tool }));
-  const toolNames = renameTools(request, wire);
+  const toolNames = renameTools(request, wire.toolName);
 
   function encode(asked: ChatRequest): EncodedRequest {
     const encoded = wire.encodeRequest(asked, target);

@@ -1,6 +1,7 @@
 /** Stream converter: converts the bytes of an upstream stream to bytes for the client. */
 
 import type { Usage } from '../../core/chat.ts';
+import type { GatewayError } from '../../core/errors.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
 
 export type Output = Buffer | string;
@@ -19,6 +20,8 @@ export interface StreamConverter {
   held(): number;
   /** The upstream marked its response as complete; a later connection error has no effect. */
   complete(): boolean;
+  /** The text of an error that ends the stream, where it depends on what was sent. */
+  fail?(error: GatewayError): string | undefined;
   facts(): AnswerFacts;
   /** Id of the response in the first event of a relayed stream. */
   firstId?(): string | undefined;

@@ -7,13 +7,15 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 export function encoderOptions(
   call: InferenceCall,
   endpoint: Endpoint,
-  { now, ...more }: Pick<EncoderOptions, 'hideReasoning'> & { now: number },
+  { now, ...more }: Pick<EncoderOptions, 'hideReasoning' | 'echo'> & { now(): number },
 ): EncoderOptions {
   return {
     model: endpoint.model.id,
-    created: Math.floor(now / 1000),
+    created: Math.floor(now() / 1000),
+    now: () => Math.floor(now() / 1000),
     includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
+    isStored: call.keeper !== undefined,
     ...more,
   };
 }

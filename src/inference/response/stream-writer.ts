@@ -89,7 +89,7 @@ export class StreamWriter implements BodyReader {
       return;
     }
     const { complete: client } = call.protocol.operations;
-    const text = client.encodeStreamError(last, call.requestId, options, converter.facts());
+    const text = converter.fail?.(last) ?? client.encodeStreamError(last, call.requestId, options, converter.facts());
     const usage = converter.partialUsage();
     this.#finish({ status: 'failed', usage, partial: true, error: last }, [...converter.last(), text]);
   }

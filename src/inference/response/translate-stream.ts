@@ -99,6 +99,7 @@ export function createTranslation({
     phase: () => (ended ? (upstream.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: () => complete || ended,
     facts: assembler.facts,
+    fail: (error) => encoder.fail?.(error),
     usage: () => usage,
     partialUsage() {
       const estimate = assembler.estimate();

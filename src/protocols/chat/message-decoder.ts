@@ -3,7 +3,8 @@
 import type { CallPart, Part, ResultPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { decodeCache, decodeContent, mediaAt } from './media.ts';
+import { mediaAt } from '../data-url.ts';
+import { decodeCache, decodeContent } from './media.ts';
 import { decodeCallState, decodeHistory } from './reasoning.ts';
 
 /** Generated ids for calls and results of old clients, which have none. */

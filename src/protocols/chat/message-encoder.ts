@@ -1,6 +1,7 @@
 /** Message encoder: converts turns to messages for an upstream. */
 
 import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, TextPart, Turn } from '../../core/chat.ts';
+import { customArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
@@ -161,12 +162,13 @@ function encodeReasoning(turn: Turn, { origin, rules }: Target): Json {
   };
 }
 
-function encodeCall(call: CallPart, { target: { origin }, dropped }: Encoding): Json {
+function encodeCall(call: CallPart, { target: { origin, rules }, dropped }: Encoding): Json {
   const { id, name } = call;
   if (call.cache) dropped.add('cache');
   const state = encodeCallState(ownState(call.opaque, origin), (opaque) => opaque.value);
-  if (call.custom) return { id, type: 'custom', custom: { name, input: call.args }, ...state };
-  return { id, type: 'function', function: { name, arguments: validArguments(call.args) }, ...state };
+  if (call.custom && rules.customTools) return { id, type: 'custom', custom: { name, input: call.args }, ...state };
+  const args = call.custom ? JSON.stringify(customArguments(call)) : validArguments(call.args);
+  return { id, type: 'function', function: { name, arguments: args }, ...state };
 }
 
 /** Upstreams refuse a history with arguments that are not a JSON object. */

@@ -8,6 +8,7 @@ import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
+import { settleWebSearch } from '../../core/web-search.ts';
 import { strictSchema } from '../openai-strict-schema.ts';
 import { encodeEffort } from './effort.ts';
 import { encodeTurns } from './message-encoder.ts';
@@ -41,6 +42,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     response_format: format.response_format,
     reasoning_effort: effort,
     ...encodeOutput(request),
+    web_search_options: encodeWebSearch(request, rules, dropped),
     ...encodeAccount(request, dropped),
   };
   return { body: defined(body), dropped: [...dropped] };
@@ -134,7 +136,7 @@ function instruct(messages: Json[], instruction: string, rules: ModelRules): voi
 }
 
 /** Output modalities. */
-function encodeOutput({ modalities = ['text'], audio, stream, verbosity, webSearch }: ChatRequest): Json {
+function encodeOutput({ modalities = ['text'], audio, stream, verbosity }: ChatRequest): Json {
   if (modalities.includes('video')) {
     throw new GatewayError('unsupported_modality', 'This model does not answer with video.', { param: 'modalities' });
   }
@@ -143,13 +145,20 @@ function encodeOutput({ modalities = ['text'], audio, stream, verbosity, webSear
     verbosity,
     modalities: modalities.every((modality) => modality === 'text') ? undefined : modalities,
     audio: speaks ? (audio ?? { voice: 'alloy', format: stream ? 'pcm16' : 'wav' }) : undefined,
-    web_search_options:
-      webSearch &&
-      defined({
-        search_context_size: webSearch.contextSize,
-        user_location: webSearch.location && { type: 'approximate', approximate: webSearch.location },
-      }),
   };
+}
+
+/** Most servers have no search: it is requested without knowing only where the request needs it. */
+function encodeWebSearch(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
+  const isSupported = rules.webSearch ?? !request.webSearch?.optional;
+  const search = settleWebSearch(request, isSupported, (name) => dropped.add(name));
+  return (
+    search &&
+    defined({
+      search_context_size: search.contextSize,
+      user_location: search.location && { type: 'approximate', approximate: search.location },
+    })
+  );
 }
 
 /** User, tier and metadata. A user id longer than the field keeps its end, which usually identifies the user. */

@@ -13,7 +13,7 @@ import {
 } from '../../core/lengths.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
 import { lookUp } from '../../core/table.ts';
-import { DATA_URL, isDataUrl, problemOfDataUrl } from './media.ts';
+import { DATA_URL, isDataUrl, problemOfDataUrl } from '../data-url.ts';
 import { TOOL_NAME } from './tools.ts';
 
 const OptionalString = Type.Optional(Type.String());

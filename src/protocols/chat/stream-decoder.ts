@@ -4,14 +4,16 @@ import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usag
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
-import type { StreamDecoder, Target } from '../../core/operation.ts';
+import type { Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
+import type { StreamDecoder } from '../../core/stream-codec.ts';
+import { mediaAt } from '../data-url.ts';
 import { type CallSlots, callDelta, createCallSlots, generatedCallId } from './call-slots.ts';
 import { decodeAnnotations, decodeSources } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish, settleFinish } from './finish.ts';
 import { decodeLogprobs } from './logprobs.ts';
-import { mediaAt, thinkingText } from './media.ts';
+import { thinkingText } from './media.ts';
 import { callSignature, decodeDetail } from './reasoning.ts';
 import { MAX_CANDIDATES, responseShape } from './response-shape.ts';
 import { usageOf } from './usage.ts';

@@ -2,7 +2,8 @@
 
 import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
-import type { EncoderOptions, StreamEncoder } from '../../core/operation.ts';
+import type { EncoderOptions } from '../../core/operation.ts';
+import type { StreamEncoder } from '../../core/stream-codec.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeFinish } from './finish.ts';

@@ -2,6 +2,7 @@
 
 import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { toDialect } from '../../core/json/schema.ts';
@@ -100,7 +101,16 @@ function encodeTool(tool: Tool, rules: ModelRules, { dropped, schemas }: Encodin
   const { name, description, strict } = tool;
   if (tool.cache && rules.cacheMarks !== 'cache_control') dropped.add('cache');
   const mark = tool.cache && rules.cacheMarks === 'cache_control' ? { cache_control: cacheControl(tool.cache) } : {};
-  if (tool.custom) return { type: 'custom', custom: { name, description, format: tool.custom.format } };
+  if (tool.custom && rules.customTools)
+    return { type: 'custom', custom: { name, description, format: tool.custom.format } };
+  if (tool.custom) {
+    if (tool.custom.format) dropped.add('tools.custom');
+    return {
+      type: 'function',
+      function: { name, description: describedCustomTool(tool), parameters: CUSTOM_PARAMETERS },
+      ...mark,
+    };
+  }
   let { parameters } = tool;
   if (strict && parameters) {
     const { schema, lost } = toDialect(parameters, strictSchema, { field: toolSchemaField(name), budget: schemas });
@@ -136,7 +146,7 @@ function encodeToolChoice(
     case 'allowed':
       return choice.required ? 'required' : 'auto';
     case 'named': {
-      const isCustom = tools.some((tool) => tool.custom && tool.name === choice.name);
+      const isCustom = rules.customTools && tools.some((tool) => tool.custom && tool.name === choice.name);
       const kind = isCustom ? 'custom' : 'function';
       return { type: kind, [kind]: { name: choice.name } };
     }

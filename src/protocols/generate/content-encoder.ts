@@ -1,6 +1,7 @@
 /** Content encoder: converts turns to contents with alternating roles, and puts results directly after their calls. */
 
 import type { CallPart, Opaque, Part, ResultPart, Turn } from '../../core/chat.ts';
+import { customArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
@@ -121,7 +122,7 @@ function encodePart(part: Part, target: Target, signed = false): Json[] {
 
 /** Invalid arguments of an earlier turn become empty, so that the conversation can continue. */
 function argsOf(call: CallPart): Json {
-  return call.custom ? { input: call.args } : (parseObject(call.args) ?? {});
+  return call.custom ? customArguments(call) : (parseObject(call.args) ?? {});
 }
 
 /**

@@ -8,6 +8,7 @@ import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
+import { settleWebSearch } from '../../core/web-search.ts';
 import { encodeContents } from './content-encoder.ts';
 import { encodeReasoning } from './reasoning.ts';
 import { DIALECT } from './schema.ts';
@@ -42,7 +43,8 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const leading = request.turns.findIndex(({ role }) => role !== 'system');
   const split = leading < 0 ? request.turns.length : leading;
   const schemas = createSchemaBudget();
-  const tools = encodeTools(request, { dropped, schemas });
+  const webSearch = encodableSearch(request, rules, dropped);
+  const tools = encodeTools({ tools: request.tools, webSearch }, { dropped, schemas });
   const instruction = [...instructionsOf(request.turns.slice(0, split)), ...formatInstruction(request, rules)];
   const generationConfig = {
     ...encodeSampling(request, rules, dropped),
@@ -51,7 +53,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   };
   const tier = TIERS[request.tier ?? ''];
   const choice = tools.length > 0 && request.toolChoice && encodeToolChoice(allowedChoice(request, rules, dropped));
-  nameUnsupported(request, dropped);
+  nameUnsupported({ ...request, webSearch }, dropped);
   const body = {
     contents: encodeContents(request.turns.slice(split), target),
     ...(instruction.length > 0 && { systemInstruction: { parts: instruction } }),
@@ -167,6 +169,12 @@ function allowedChoice(request: ChatRequest, rules: ModelRules, dropped: Set<str
   if (rules.forcedChoice !== false || !forced) return choice;
   dropped.add('toolChoice');
   return { type: 'auto' as const };
+}
+
+/** Many models have no search beside functions: it is requested without knowing only where the request needs it. */
+function encodableSearch(request: ChatRequest, rules: ModelRules, dropped: Set<string>): ChatRequest['webSearch'] {
+  const isSupported = rules.webSearch ?? !request.webSearch?.optional;
+  return settleWebSearch(request, isSupported, (name) => dropped.add(name));
 }
 
 /** Tuning parameters that this protocol does not support. */

@@ -4,7 +4,8 @@ import type { ChatEvent, Citation, Finish, Opaque, OpenPart, TokenLogprob, Usage
 import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { EncoderOptions, StreamEncoder } from '../../core/operation.ts';
+import type { EncoderOptions } from '../../core/operation.ts';
+import type { StreamEncoder } from '../../core/stream-codec.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeError } from './errors.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';

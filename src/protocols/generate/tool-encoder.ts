@@ -1,6 +1,7 @@
 /** Tools and tool choice for an upstream. */
 
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import type { Json } from '../../core/json/json.ts';
 import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
@@ -12,7 +13,10 @@ interface Encoding {
   schemas: SchemaBudget;
 }
 
-export function encodeTools({ tools, webSearch }: ChatRequest, encoding: Encoding): Json[] {
+export function encodeTools(
+  { tools, webSearch }: Pick<ChatRequest, 'tools' | 'webSearch'>,
+  encoding: Encoding,
+): Json[] {
   const result: Json[] = [];
   if (tools.length > 0) result.push({ functionDeclarations: tools.map((tool) => encodeTool(tool, encoding)) });
   if (webSearch) result.push({ googleSearch: {} });
@@ -20,7 +24,8 @@ export function encodeTools({ tools, webSearch }: ChatRequest, encoding: Encodin
 }
 
 function encodeTool(tool: Tool, encoding: Encoding): Json {
-  const { name, description } = tool;
+  const { name } = tool;
+  const description = describedCustomTool(tool);
   const { dropped } = encoding;
   if (tool.strict) dropped.add('tools.strict');
   if (tool.custom?.format) dropped.add('tools.custom');
@@ -30,7 +35,7 @@ function encodeTool(tool: Tool, encoding: Encoding): Json {
 
 /** A free-text tool takes its text as one field; a tool without arguments has no schema at all. */
 function parametersOf({ name, custom, parameters }: Tool, { dropped, schemas }: Encoding): Json | undefined {
-  if (custom) return { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
+  if (custom) return CUSTOM_PARAMETERS;
   if (parameters === undefined) return undefined;
   const { schema, lost } = toDialect(parameters, DIALECT, { field: toolSchemaField(name), budget: schemas });
   if (lost.length > 0) dropped.add('tools.parameters');

@@ -1,6 +1,7 @@
 /** Block encoder: parts of the hub to content blocks for an upstream of the messages protocol. */
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../../core/chat.ts';
+import { customArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { registeredType, sniffBase64 } from '../../core/mime.ts';
@@ -42,7 +43,7 @@ function encodeReasoningPart(part: ReasoningPart, { origin }: Target): Json[] {
 
 /** Arguments that are not a JSON object are sent to the model unchanged, as text. */
 export function encodeInput(call: CallPart): Json {
-  if (call.custom) return { input: call.args };
+  if (call.custom) return customArguments(call);
   return parseObject(call.args) ?? { rawInvalidInput: call.args };
 }
 

@@ -13,6 +13,7 @@ export const NEWEST = {
   reasoningOff: false,
   efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
   schema: true,
+  webSearch: true,
 } as const satisfies ModelRules;
 
 /** Default of the required `max_tokens`, if neither the client nor the catalog has a limit. */

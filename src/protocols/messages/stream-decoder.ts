@@ -3,8 +3,9 @@
 import type { ChatEvent, Finish, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
-import type { StreamDecoder, Target } from '../../core/operation.ts';
+import type { Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
+import type { StreamDecoder } from '../../core/stream-codec.ts';
 import { decodeAnswerBlock, decodeState } from './block-decoder.ts';
 import { decodeCitation } from './citations.ts';
 import { errorIn } from './errors.ts';

@@ -3,7 +3,8 @@
 import type { ChatEvent, Finish, Opaque, OpenPart, Usage } from '../../core/chat.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
-import type { EncoderOptions, StreamEncoder } from '../../core/operation.ts';
+import type { EncoderOptions } from '../../core/operation.ts';
+import type { StreamEncoder } from '../../core/stream-codec.ts';
 import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
 import { encodeErrorEvent } from './errors.ts';

@@ -2,10 +2,12 @@
 
 import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
+import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { describedSchema, type SchemaDialect, toDialect } from '../../core/json/schema.ts';
 import { formatSchemaField, type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
+import { settleWebSearch } from '../../core/web-search.ts';
 import { encodeMark } from './cache.ts';
 import { NEWEST } from './rules.ts';
 
@@ -52,7 +54,8 @@ export function encodeTools(request: ChatRequest, rules: ModelRules, schemas: Sc
   if (!strict) encoded.dropped.push('tools.strict');
   if (offered.some((tool) => tool.custom?.format)) encoded.dropped.push('tools.custom');
   const wire = offered.map((tool) => encodeTool(tool, strict ? schemas : undefined));
-  if (request.webSearch) wire.push(encodeSearch(request.webSearch, encoded));
+  const search = settleWebSearch(request, rules.webSearch ?? NEWEST.webSearch, (name) => encoded.dropped.push(name));
+  if (search) wire.push(encodeSearch(search, encoded));
   if (wire.length === 0) return encoded;
   encoded.fields.tools = wire;
   const toolChoice = encodeChoice(request, rules, encoded);
@@ -63,8 +66,9 @@ export function encodeTools(request: ChatRequest, rules: ModelRules, schemas: Sc
 /** Without a budget for its schema, a tool is not strict. */
 function encodeTool(tool: Tool, schemas: SchemaBudget | undefined): Json {
   const wire: Json = { name: tool.name };
-  if (tool.description) wire.description = tool.description;
-  wire.input_schema = tool.custom ? TEXT_INPUT : objectSchema(tool.parameters);
+  const description = describedCustomTool(tool);
+  if (description) wire.description = description;
+  wire.input_schema = tool.custom ? CUSTOM_PARAMETERS : objectSchema(tool.parameters);
   if (tool.strict && schemas && !tool.custom) {
     const task = { field: toolSchemaField(tool.name), budget: schemas };
     wire.input_schema = toDialect(wire.input_schema, DIALECT, task).schema;
@@ -72,8 +76,6 @@ function encodeTool(tool: Tool, schemas: SchemaBudget | undefined): Json {
   }
   return { ...wire, ...encodeMark(tool.cache) };
 }
-
-const TEXT_INPUT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
 
 function objectSchema(parameters: Json): Json {
   if (!isObject(parameters) || Object.keys(parameters).length === 0) return { type: 'object', properties: {} };

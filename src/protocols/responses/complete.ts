@@ -4,8 +4,11 @@ import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import { conversation } from './conversation.ts';
 import { decodeResponse } from './decode-answer.ts';
+import { decodeRequest } from './decode-request.ts';
 import { createStreamDecoder } from './decode-stream.ts';
+import { encodeResponse, unshown } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
+import { createStreamEncoder, KEEP_ALIVE } from './encode-stream.ts';
 import { encodeStreamError } from './errors.ts';
 import { END_MARKS, isEnd, isPing, isPreamble, isUnreadPreamble } from './events.ts';
 import { factsOf } from './facts.ts';
@@ -14,9 +17,9 @@ import { limitOutput, outputOf } from './output.ts';
 import { repair } from './repair.ts';
 import { GATEWAY_FIELDS, RESERVED_FIELDS } from './request-fields.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
+import { echoOf } from './response-object.ts';
 import { restoreState } from './state.ts';
 import { stored } from './stored.ts';
-import { decodeRequest, encodeResponse, streamEncoder } from './untranslated.ts';
 import { addCost, usageOf } from './usage.ts';
 
 const PATH = '/v1/responses';
@@ -36,17 +39,18 @@ export const complete: CompleteOperation = {
   example: { input: 'Hello' },
   conversation,
   decodeRequest,
+  echoOf,
   encodeResponse,
-  streamEncoder,
+  streamEncoder: createStreamEncoder,
+  unshown,
   streamType: () => 'text/event-stream; charset=utf-8',
   encodeStreamError,
-  keepAlive: ': ping\n\n',
+  keepAlive: KEEP_ALIVE,
 
   upstreamPath: () => '/responses',
   outputOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-  toolNamespaces: true,
   gatewayFields: GATEWAY_FIELDS,
   reservedFields: RESERVED_FIELDS,
   requestModel: { paths: [['model']], required: true, spell: (model) => model },

@@ -3,8 +3,9 @@
 import type { ChatEvent } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
-import type { StreamDecoder, Target } from '../../core/operation.ts';
+import type { Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
+import type { StreamDecoder } from '../../core/stream-codec.ts';
 import { createAnswerDecoder } from './decode-stream-answer.ts';
 
 /** Events that repeat what the first one told. */

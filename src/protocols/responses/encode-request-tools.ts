@@ -2,6 +2,7 @@
 
 import { allowedTools } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool } from '../../core/chat.ts';
+import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
@@ -50,10 +51,10 @@ function encodeTool(tool: Tool, { rules, dropped, schemas }: ToolEncoding): Json
 }
 
 /** A free-text tool as a function with one text, for servers that have only functions. */
-function encodeWrapped({ name, description, custom }: Tool, dropped: Set<string>): Json {
-  if (custom?.format) dropped.add('tools.format');
-  const parameters = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
-  return defined({ type: 'function', name, description, parameters, strict: false });
+function encodeWrapped(tool: Tool, dropped: Set<string>): Json {
+  if (tool.custom?.format) dropped.add('tools.custom');
+  const description = describedCustomTool(tool);
+  return defined({ type: 'function', name: tool.name, description, parameters: CUSTOM_PARAMETERS, strict: false });
 }
 
 /** The format of a free-text tool; the grammar is an inner object on chat completions. */

@@ -5,6 +5,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import type { AnswerFacts, EncoderOptions } from '../../core/operation.ts';
 import { decodeErrorIn } from '../openai-errors.ts';
 import { responseIn } from './facts.ts';
+import { encodeResponseObject } from './response-object.ts';
 
 /** Codes of a failed response. Codex repeats the request only for `rate_limit_exceeded` and `server_error`. */
 const CODES: Partial<Record<ErrorCode, string>> = {
@@ -17,50 +18,19 @@ const CODES: Partial<Record<ErrorCode, string>> = {
 export function encodeStreamError(
   error: GatewayError,
   requestId: string,
-  { model, created }: EncoderOptions,
-  { id, sequence = -1 }: AnswerFacts = {},
+  options: EncoderOptions,
+  { id = `resp_${requestId}`, sequence = -1 }: AnswerFacts = {},
 ): string {
-  const event = {
-    type: 'response.failed',
-    sequence_number: sequence + 1,
-    response: {
-      id: id ?? `resp_${requestId}`,
-      object: 'response',
-      created_at: created,
-      completed_at: null,
-      status: 'failed',
-      incomplete_details: null,
-      model,
-      previous_response_id: null,
-      instructions: null,
-      output: [],
-      error: {
-        code: CODES[error.code] ?? (error.retryable ? 'server_error' : 'invalid_prompt'),
-        message: wordsOf(error),
-      },
-      tools: [],
-      tool_choice: 'auto',
-      truncation: 'disabled',
-      parallel_tool_calls: true,
-      text: { format: { type: 'text' } },
-      top_p: null,
-      presence_penalty: null,
-      frequency_penalty: null,
-      top_logprobs: null,
-      temperature: null,
-      reasoning: null,
-      usage: null,
-      max_output_tokens: null,
-      max_tool_calls: null,
-      store: false,
-      background: false,
-      service_tier: null,
-      metadata: null,
-      safety_identifier: null,
-      prompt_cache_key: null,
-    },
-  };
+  const failed = { id, created: options.created, status: 'failed' as const, error: encodeErrorMember(error) };
+  const response = encodeResponseObject({ ...failed, output: [] }, options);
+  const event = { type: 'response.failed', sequence_number: sequence + 1, response };
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The error in a failed response. */
+export function encodeErrorMember(error: GatewayError): Json {
+  const code = CODES[error.code] ?? (error.retryable ? 'server_error' : 'invalid_prompt');
+  return { code, message: wordsOf(error) };
 }
 
 /** Codex reads the seconds at the end of the message. */

@@ -1,11 +1,14 @@
 /** Request schema of the Responses protocol. Unknown members, items and tools pass: the upstream checks them. */
 
 import { Type } from 'typebox';
+import { EFFORTS } from '../../core/effort.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { MAX_ID_CHARACTERS, MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
+import { checkItems } from './check-items.ts';
+import { checkToolChoice, checkTools } from './tool-schema.ts';
 
 const OptionalString = Type.Optional(Type.String());
 const OptionalBoolean = Type.Optional(Type.Boolean());
@@ -112,9 +115,33 @@ export function checkLimits(body: Json): void {
   refuseMissing(body);
 }
 
-/** Throws `invalid_request` for the first problem. */
+const Named = { name: Type.String({ minLength: 1, maxLength: 64 }) };
+
+/** Values that matter only where a request is translated; an upstream of the protocol may know others. */
+const Translated = Type.Object({
+  text: Type.Optional(
+    Type.Object({
+      format: Type.Optional(
+        Type.Union([
+          Type.Object({ type: Type.Literal('text') }),
+          Type.Object({ type: Type.Literal('json_object') }),
+          Type.Object({ type: Type.Literal('json_schema'), ...Named, schema: Open, strict: OptionalBoolean }),
+        ]),
+      ),
+      verbosity: Type.Optional(Type.Enum(['low', 'medium', 'high'])),
+    }),
+  ),
+  reasoning: Type.Optional(Type.Object({ effort: Type.Optional(Type.Enum([...EFFORTS])) })),
+});
+
+/** Throws `invalid_request` for the first problem, and `unsupported_parameter` for items that are not known here. */
 export function check(body: Json): void {
   assertValid(Body, body);
+  assertValid(Translated, body);
+  checkItems(body.input, 'input');
+  checkItems(body.instructions, 'instructions');
+  checkTools(body.tools, 'tools');
+  checkToolChoice(body.tool_choice);
   refuseMissing(body);
 }
 

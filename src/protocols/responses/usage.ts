@@ -45,17 +45,40 @@ function searchesIn(output: Json): number | undefined {
   return searches.length > 0 ? searches.length : undefined;
 }
 
-/** Cost members to set in an upstream's usage, as OpenRouter has them; all other members of the upstream stay. */
-export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] {
-  const cost = costOf({ input: 0, output: 0, ...usage });
-  if (cost === undefined) return [];
+/** The usage of an answer; its details are always there, 0 where they are not known. */
+export function encodeUsage(usage: Usage | undefined, costOf?: CostOf): Json {
+  const { input = 0, output = 0, cached = 0, cacheWrite = 0, reasoning = 0, estimated } = usage ?? {};
+  const cost = usage && costMembers(usage, costOf);
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+    ...(cost && { cost: cost.total, cost_details: cost.details }),
+    ...(estimated && { estimated }),
+  };
+}
+
+/** Cost as OpenRouter shows it; what is not the input's is the output's. */
+function costMembers(usage: Usage, costOf: CostOf | undefined): { total: number; details: Json } | undefined {
+  const cost = costOf?.(usage);
+  if (cost === undefined) return undefined;
   const { total } = cost;
   const input = Math.min(total, cost.input);
-  const details: Json = {
+  const details = {
     upstream_inference_cost: total,
     upstream_inference_input_cost: input,
     upstream_inference_output_cost: Number((total - input).toFixed(COST_DIGITS)),
   };
+  return { total, details };
+}
+
+/** Cost members to set in an upstream's usage; all other members of the upstream stay. */
+export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): Member[] {
+  const cost = costMembers({ input: 0, output: 0, ...usage }, costOf);
+  if (cost === undefined) return [];
+  const { total, details } = cost;
   const members: Member[] = counted.cost === total ? [] : [{ path: ['cost'], value: total }];
   const given = counted.cost_details;
   if (!isObject(given)) return [...members, { path: ['cost_details'], value: details }];

@@ -1,0 +1,20 @@
+/** Codecs of a stream: events of the hub to the text of a protocol's stream, and back. */
+
+import type { ChatEvent } from './chat.ts';
+import type { GatewayError } from './errors.ts';
+import type { SseEvent } from './sse.ts';
+
+/** Stream encoder: converts events to the text of a stream; `end` is called once after the last event. */
+export interface StreamEncoder {
+  encode(event: ChatEvent): string;
+  /** Text after `message-end`; empty if the last event closes the stream. */
+  end(): string;
+  /** The text of an error in a stream that has begun, where it depends on what was sent; it ends the stream. */
+  fail?(error: GatewayError): string;
+}
+
+/** Stream decoder: converts frames to events; `end` reports a truncated stream as an error event. */
+export interface StreamDecoder {
+  decode(event: SseEvent): ChatEvent[];
+  end(): ChatEvent[];
+}

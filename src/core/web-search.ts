@@ -1,0 +1,18 @@
+/** Web search of a request at a model that may not have one. */
+
+import type { ChatRequest } from './chat.ts';
+import { GatewayError } from './errors.ts';
+
+/** The search to request; undefined if there is none. Throws `unsupported_tool` if the model has none and the request needs one. */
+export function settleWebSearch(
+  { webSearch }: ChatRequest,
+  isSupported: boolean,
+  drop: (name: 'webSearch') => void,
+): ChatRequest['webSearch'] {
+  if (!webSearch || isSupported) return webSearch;
+  if (!webSearch.optional) {
+    throw new GatewayError('unsupported_tool', 'This model does not search the web.', { param: 'webSearch' });
+  }
+  drop('webSearch');
+  return undefined;
+}
