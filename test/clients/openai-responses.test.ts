@@ -137,13 +137,13 @@ judge(
     'errors are the SDK’s own, and name the field': async (client) => {
       const { BadRequestError, AuthenticationError, NotFoundError } = openaiOf(client);
       const error = await rejection(
-        client.responses.create({ ...asked, previous_response_id: 'resp_1' }),
+        client.responses.create({ ...asked, previous_response_id: 'resp_unknown' }),
         BadRequestError,
       );
-      assert.deepEqual([error.code, error.param], ['unsupported_parameter', 'previous_response_id']);
+      assert.deepEqual([error.code, error.param], ['previous_response_not_found', 'previous_response_id']);
       await rejection(client.withOptions({ apiKey: 'sk-wrong' }).responses.create(asked), AuthenticationError);
       await rejection(client.responses.create({ ...asked, model: 'a/none' }), NotFoundError);
-      await rejection(client.responses.retrieve('resp_1'), NotFoundError);
+      await rejection(client.responses.retrieve('resp_unknown'), NotFoundError);
     },
   },
 );
