@@ -2,8 +2,8 @@
 
 import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
+import { version } from '../core/version.ts';
 import type { RunningGateway } from '../gateway/gateway.ts';
-import { version } from './version.ts';
 
 type ProviderState = ReturnType<RunningGateway['providers']>[number];
 

@@ -17,3 +17,14 @@ export function parseLimit(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A limit is a number from 1 to 9999.');
   return limit;
 }
+
+/** The port of the gateway; the variable is that of hosting platforms. */
+export function portOption(description: string): Option {
+  return new Option('--port <number>', description).env('PORT').argParser(parsePort);
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65535) throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+  return port;
+}

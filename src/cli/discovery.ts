@@ -2,9 +2,9 @@
 
 import { pino } from 'pino';
 import type { Config, ProviderConfig } from '../config/resolved.ts';
+import { version } from '../core/version.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
-import { version } from './version.ts';
 
 /** Resolves within the timeout of a model list, also if providers fail; their states say so. */
 export async function discoverModels(

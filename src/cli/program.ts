@@ -2,10 +2,11 @@
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { MAX_WORKERS } from '../config/workers.ts';
+import { version } from '../core/version.ts';
 import { protocols } from '../protocols/index.ts';
-import { example, parseLimit, withConfig } from './command.ts';
+import { example, parseLimit, portOption, withConfig } from './command.ts';
 import { addKeyCommands } from './key-commands.ts';
-import { version } from './version.ts';
+import { addOperationCommands } from './operation-commands.ts';
 
 /** Umask that denies group and others all access to new files. */
 const PRIVATE_UMASK = 0o077;
@@ -49,6 +50,7 @@ function program(): Command {
   addUsage(root);
   addRoute(root);
   addVideos(root);
+  addOperationCommands(root);
   return root;
 }
 
@@ -56,9 +58,7 @@ function addServe(root: Command): void {
   withConfig(root.command('serve'))
     .description('run the gateway')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .addOption(
-      new Option('--port <number>', 'port to listen on, 0 for any (default: 8080)').env('PORT').argParser(parsePort),
-    )
+    .addOption(portOption('port to listen on, 0 for any (default: 8080)'))
     .option(
       '--workers <number>',
       'processes that answer clients, or auto for one per processor (default: 1)',
@@ -176,10 +176,4 @@ function parseWorkers(text: string): number | 'auto' {
   const count = Number(text);
   if (/^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS) return count;
   throw new InvalidArgumentError(`The workers are a number from 1 to ${MAX_WORKERS}, or auto.`);
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65535) throw new InvalidArgumentError('A port is a number from 0 to 65535.');
-  return port;
 }

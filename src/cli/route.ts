@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readBody } from '../core/json/body.ts';
 import { read } from '../core/json/json.ts';
+import { version } from '../core/version.ts';
 import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { type DryPlan, dryPlan } from '../inference/dry-run.ts';
 import { protocolOf } from '../protocols/index.ts';
@@ -17,7 +18,6 @@ import { traceOf } from '../routing/trace.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
-import { version } from './version.ts';
 
 export interface RouteCommandOptions extends ConfigOptions {
   /** File with the body of a request. */

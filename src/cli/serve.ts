@@ -3,12 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
-import { parseConfig, readConfigText } from '../config/load.ts';
+import { parseConfig } from '../config/load.ts';
+import { readConfigText } from '../config/location.ts';
 import { watchConfig } from '../config/reload.ts';
 import type { Config } from '../config/resolved.ts';
 import { workerCount } from '../config/workers.ts';
 import { sleep, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import type { PrimaryProcess } from '../gateway/process.ts';
@@ -25,7 +27,6 @@ import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
-import { version } from './version.ts';
 
 const STANDARD_ERROR = 2;
 /** Graceful shutdown: time for running requests to finish. */

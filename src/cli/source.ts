@@ -1,6 +1,7 @@
 /** Configuration source of the commands. */
 
-import { type ConfigSource, findConfig } from '../config/load.ts';
+import type { ConfigSource } from '../config/load.ts';
+import { findConfig } from '../config/location.ts';
 import { providerTypes } from '../providers/index.ts';
 
 export interface ConfigOptions {

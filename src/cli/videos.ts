@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import { sleep, systemClock } from '../core/clock.ts';
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
+import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { createVideoTasks } from '../gateway/video-tasks.ts';
@@ -16,7 +17,6 @@ import { StoreUnavailable } from '../store/unavailable.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
-import { version } from './version.ts';
 
 const HEADINGS = ['ID', 'STATUS', 'MODEL', 'CREATED', 'SECONDS', 'USD', 'PROMPT'];
 const PROMPT_WIDTH = 40;

@@ -2,6 +2,7 @@
 
 import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
+import { version } from '../core/version.ts';
 import { type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/connection.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
@@ -11,7 +12,6 @@ import { openLogDestination } from '../telemetry/log-destination.ts';
 import { listenProblem } from './listen-problem.ts';
 import type { ServeOptions } from './serve.ts';
 import { configSource } from './source.ts';
-import { version } from './version.ts';
 
 const STANDARD_ERROR = 2;
 

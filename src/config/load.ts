@@ -1,6 +1,5 @@
 /** Configuration loader: builds the complete configuration from file and environment, or lists all problems. */
 
-import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GatewayError, redact } from '../core/errors.ts';
 import { problems as schemaProblems } from '../core/json/check.ts';
@@ -9,7 +8,8 @@ import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
 import { resolveAdmin, resolveKeySettings, resolveLimits, resolveTelemetry, resolveUsage } from './accounting.ts';
-import { CONFIG_VARIABLE, createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
+import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
+import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
 import { resolveResponses } from './responses.ts';
@@ -20,38 +20,14 @@ import { parseDuration, parseMoment, parseSize } from './units.ts';
 import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
 import { workerCount } from './workers.ts';
 
-/** Read when no file is named, if it exists. */
-const DEFAULT_FILE = 'polygate.yaml';
-
 /** Origin of a configuration. */
-export interface ConfigSource {
-  /** Absolute path; absent if the configuration comes from the environment alone. */
-  file?: string;
-  /** The YAML itself in place of a file. */
-  text?: string;
+export interface ConfigSource extends ConfigLocation {
   environment: Environment;
   known: KnownProviders;
   /** From the command line; overrides the file. */
   host?: string;
   port?: number;
   workers?: number;
-}
-
-/** Absolute path of the named file, or of the default file if it exists; or YAML that stands in place of a name. */
-export function findConfig(named: string | undefined): Pick<ConfigSource, 'file' | 'text'> {
-  if (named && isYamlText(named)) return { text: named };
-  if (named) return { file: resolve(named) };
-  return existsSync(DEFAULT_FILE) ? { file: resolve(DEFAULT_FILE) } : {};
-}
-
-/** A path has one line and does not begin with a brace; one that does can be written as `./{...`. */
-function isYamlText(named: string): boolean {
-  return named.includes('\n') || named.startsWith('{');
-}
-
-/** The file, or the variable that is the configuration; undefined without either. */
-function originOf({ file, text }: ConfigSource): string | undefined {
-  return file ?? (text === undefined ? undefined : CONFIG_VARIABLE);
 }
 
 /** Throws `invalid_request` with a line `file:line: path: what is wrong` for every problem found. */
@@ -70,17 +46,6 @@ export function parseConfig(text: string, source: ConfigSource): Config {
   const config = problems.length === 0 ? resolveConfig(file, { source, lookUp, read, report }) : undefined;
   if (!config || problems.length > 0) throw invalidConfig(originOf(source) ?? DEFAULT_FILE, problems);
   return config;
-}
-
-/** Empty without a file and a text. Throws `invalid_request` if the file cannot be read. */
-export function readConfigText({ file, text = '' }: Pick<ConfigSource, 'file' | 'text'>): string {
-  if (file === undefined) return text;
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (error as Error).message;
-    throw new GatewayError('invalid_request', `${file}: ${reason}`, { cause: error });
-  }
 }
 
 function invalidConfig(file: string, problems: Source['problems']): GatewayError {

@@ -4,7 +4,8 @@ import { readFileSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type ConfigSource, parseConfig, readConfigText } from './load.ts';
+import { type ConfigSource, parseConfig } from './load.ts';
+import { readConfigText } from './location.ts';
 import type { Config } from './resolved.ts';
 import { isEmptyDocument } from './source.ts';
 

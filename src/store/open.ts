@@ -5,7 +5,7 @@ import { extname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../security/secret.ts';
 import { remnantsOf } from './lost-store.ts';
-import { MIGRATIONS_FOLDER } from './migrations.ts';
+import { MIGRATIONS_FOLDER, type SchemaStatus } from './migrations.ts';
 import type { Store } from './store.ts';
 
 export const OPERATIONS_MODULE = new URL(`./operations/index${extname(import.meta.url)}`, import.meta.url);
@@ -38,6 +38,19 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const ownsKeyFile = encryption === undefined || (encryption.keys.length === 0 && encryption.keyFile === undefined);
   const remnants = remnantsOf({ folder: data, ownsKeyFile });
   return openSqlite({ folder: data, role, remnants, lockTimeoutMs, ...modules });
+}
+
+/** Changes nothing. Throws `StoreUnavailable`, and `unavailable` if the store is not one that this program may use. */
+export async function readStoreStatus({
+  data,
+  postgres,
+}: Pick<OpenStoreOptions, 'data' | 'postgres'>): Promise<SchemaStatus> {
+  if (postgres) {
+    const { databaseSchemaStatus } = await import('./postgres/store.ts');
+    return databaseSchemaStatus(postgres, MIGRATIONS_FOLDER);
+  }
+  const { folderSchemaStatus } = await import('./sqlite/folder-status.ts');
+  return folderSchemaStatus(data, MIGRATIONS_FOLDER);
 }
 
 /** Whether a store exists. A PostgreSQL database is assumed to exist until it is opened. */

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import { findConfig, loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { findConfig } from '../../src/config/location.ts';
 import { configOf, FILE, faultsOf, sourceWith } from './sources.ts';
 
 describe('a configuration without a file', () => {

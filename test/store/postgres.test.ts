@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
 import { systemClock } from '../../src/core/clock.ts';
+import { openKeyStore } from '../../src/keys/store.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -17,6 +20,7 @@ import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
 import { providePostgres } from './postgres-server.ts';
 import { startProxy, type TestProxy } from './proxy.ts';
+import { temporaryData } from './stores.ts';
 
 interface Opened {
   store: EngineStore;
@@ -86,6 +90,58 @@ describe('a PostgreSQL that is away', () => {
     await assert.rejects(store.call('tell', { sql, row: {} }), unavailable);
     await assert.rejects(store.call('ask', { sql, row: {} }), unavailable);
     await store.call('put', { subject: 'a', value: 1 });
+  });
+});
+
+describe('a migration beside a running gateway', () => {
+  const changes = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: id }));
+
+  test('leaves no statement behind that fails for its new columns', async (context) => {
+    const { url, close } = await providePostgres();
+    const store = await openStore({ data: '', postgres: new Secret(url), role: 'owner' });
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    context.after(async () => {
+      await client.end();
+      await store.close();
+      await close();
+    });
+    const keys = await openKeyStore({ store, folder: temporaryData(context), configured: [] });
+    for (const { name } of changes) await keys.create({ name });
+    // Each on a connection of its own, which has the statement then.
+    const changeAll = () => Promise.all(changes.map(({ name }) => keys.update(name, { disabled: false })));
+    const readAll = () => Promise.all(changes.map(() => store.call('readAudit', { limit: 1 })));
+    await Promise.all([changeAll(), readAll()]);
+    for (const column of ['one', 'two', 'three']) {
+      await client.query(`ALTER TABLE api_key ADD COLUMN ${column} text; ALTER TABLE audit ADD COLUMN ${column} text`);
+      await Promise.all([changeAll(), readAll()]);
+    }
+  });
+
+  test('waits for a table in use without holding up others for long, and is applied then', async (context) => {
+    const { url, close } = await providePostgres();
+    const folder = join(temporaryData(context), 'migrations');
+    cpSync(MIGRATIONS_FOLDER, folder, { recursive: true });
+    const options = { url: new Secret(url), operations: ENGINE_OPERATIONS, migrations: pathToFileURL(`${folder}/`) };
+    const store = engineStore(await openPostgres(options));
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    context.after(async () => {
+      await client.end();
+      await store.close();
+      await close();
+    });
+    writeFileSync(join(folder, 'state', '9000-later.sql'), 'ALTER TABLE version ADD COLUMN later text;\n');
+    await client.query('BEGIN; LOCK TABLE version IN ACCESS SHARE MODE');
+    const migrated = openPostgres(options);
+    // Behind the migration in the queue for the table, until that gives up for a moment.
+    const sql = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE version%'";
+    while ((await store.call('ask', { sql, row: {} })).length === 0);
+    await store.call('put', { subject: 'a', value: 1 });
+    await client.query('ROLLBACK');
+    const other = await migrated;
+    assert.deepEqual(await store.call('ask', { sql: 'SELECT later FROM version', row: {} }), [{ later: null }]);
+    await other.close();
   });
 });
 

@@ -6,10 +6,16 @@ import { StoreUnavailable } from '../unavailable.ts';
 /** A serialization failure or deadlock: the transaction can be retried. */
 export class TransactionConflict extends Error {}
 
+/** A prepared statement whose result has other columns since a migration. It is prepared anew on another connection. */
+export class StalePlan extends TransactionConflict {}
+
 /** An integer of a row that a JavaScript number cannot represent exactly. */
 export class InexactNumber extends Error {}
 
 const CONFLICT_CODES = new Set(['40001', '40P01']);
+const LOCK_TIMEOUT_CODE = '55P03';
+/** The function of the server that finds a prepared statement to be stale; its error code has other meanings, too. */
+const STALE_PLAN_ROUTINE = 'RevalidateCachedQuery';
 
 /** SQLSTATE classes of errors in a statement or its values. */
 const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '26', '34', '42', 'P0']);
@@ -22,12 +28,18 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === UNIQUE_VIOLATION_CODE;
 }
 
+/** Whether another session held the lock of a table for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof StoreUnavailable && (error.cause as DatabaseError)?.code === LOCK_TIMEOUT_CODE;
+}
+
 /** Maps server, connection and privilege errors to `StoreUnavailable`. */
 export function toStoreError(error: unknown): unknown {
   const { message } = error as Error;
   if (error instanceof InexactNumber) return error;
   if (!(error instanceof DatabaseError)) return new StoreUnavailable(message || 'no connection', error);
   const code = error.code ?? '';
+  if (code === '0A000' && error.routine === STALE_PLAN_ROUTINE) return new StalePlan(message);
   if (CONFLICT_CODES.has(code)) return new TransactionConflict(message);
   if (STATEMENT_ERROR_CLASSES.has(code.slice(0, 2)) && !SERVER_ERROR_CODES.has(code)) return error;
   return new StoreUnavailable(message, error);

@@ -16,8 +16,13 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const BOOLEAN_OID = 16;
 const BIGINT_OID = 20;
 
-/** `settings`: SQL that is run once on each connection. */
-export function createPool(url: string, connections: number, settings?: string): Pool {
+/** `settings`: SQL that is run once on each connection; `queryTimeoutMs`: 0 for none. */
+export function createPool(
+  url: string,
+  connections: number,
+  settings?: string,
+  queryTimeoutMs = QUERY_TIMEOUT_MS,
+): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
@@ -26,7 +31,7 @@ export function createPool(url: string, connections: number, settings?: string):
     allowExitOnIdle: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    query_timeout: queryTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: { getTypeParser },
     ...(settings !== undefined && { onConnect: async (client) => void (await client.query(settings)) }),
@@ -35,6 +40,11 @@ export function createPool(url: string, connections: number, settings?: string):
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
+}
+
+/** One connection, whose statements may take any time. */
+export function createMigrationPool(url: string): Pool {
+  return createPool(url, 1, 'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0', 0);
 }
 
 /** Connections for statements of arrays: more than one, for when one of them broke. */

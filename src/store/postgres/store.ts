@@ -5,15 +5,23 @@ import { type Clock, every, sleep, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Secret } from '../../security/secret.ts';
 import { healthOf } from '../health.ts';
-import type { Database, StoreOperation, Transaction } from '../operation.ts';
+import type { SchemaStatus } from '../migrations.ts';
+import type { Database, MaybePromise, StoreOperation, Transaction } from '../operation.ts';
 import type { ParametersOf, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createServerClock } from './clock.ts';
 import { hasCommitted, SERVER_INCARNATION_SQL, type TransactionId } from './commit-outcome.ts';
-import { TransactionConflict, toStoreError } from './failure.ts';
-import { migrate } from './migrate.ts';
+import { isLockTimeout, StalePlan, TransactionConflict, toStoreError } from './failure.ts';
+import { migrate, readSchemaStatus } from './migrate.ts';
 import { dropMonths, isLargeMonth, prepareMonths } from './months.ts';
-import { createPool, createStatementPool, type QueryResult, runQuery, type SqlQuery } from './pool.ts';
+import {
+  createMigrationPool,
+  createPool,
+  createStatementPool,
+  type QueryResult,
+  runQuery,
+  type SqlQuery,
+} from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
 import { writeUsageGroup } from './usage-group.ts';
 
@@ -43,6 +51,11 @@ const MONTH_CHECK_INTERVAL_MS = 6 * 3600 * 1000;
 const OPERATION_TIMEOUT_MS = 10_000;
 /** Runs of a transaction that conflicts with others. */
 const MAX_TRANSACTION_ATTEMPTS = 5;
+/** Connections of a pool with a statement of before a migration, at most. */
+const MAX_STALE_PLANS = 20;
+/** Tries of a migration that waits for a table in use. */
+const MAX_MIGRATION_ATTEMPTS = 20;
+const MIGRATION_RETRY_DELAY_MS = 500;
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, operations: module, migrations, poolSizes = POOL_SIZES } = options;
@@ -64,7 +77,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
     const pool = pools[operation.database];
-    if (!operation.writes) return operation.run(readingTransaction(pool), parameters);
+    if (!operation.writes)
+      return retryOnConflict(localClock, () => operation.run(readingTransaction(pool), parameters));
     if (await retryOnConflict(localClock, () => runAsStatement(pools.groups, name, parameters))) return;
     if (name === 'pruneUsage') return pruneUsage(operation, parameters as ParametersOf<'pruneUsage'>);
     return runWriting(name, operation, parameters);
@@ -122,7 +136,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 
   try {
-    await inTransaction(pools.state, limit, (client) => migrate(client, migrations));
+    const { pending } = await readSchemaStatus(pools.state, migrations);
+    if (pending.length > 0) await applyMigrations(url.reveal(), migrations, limit);
     await clock.synchronise();
     await prepareMonthsAhead();
   } catch (error) {
@@ -148,6 +163,35 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   return store;
 }
 
+/** Changes nothing. Throws `StoreUnavailable`, and `unavailable` if the database is not one that this program may use. */
+export async function databaseSchemaStatus(url: Secret, migrations: URL): Promise<SchemaStatus> {
+  const pool = createPool(url.reveal(), 1);
+  try {
+    return await readSchemaStatus(pool, migrations);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Other gateways may start at the same moment, and go on with what they do. */
+async function applyMigrations(url: string, migrations: URL, limit: TimeLimit): Promise<void> {
+  const pool = createMigrationPool(url);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await retryOnConflict(limit.clock, () =>
+          inTransaction(pool, limit, (client) => migrate(client, migrations)),
+        );
+      } catch (error) {
+        if (!isLockTimeout(error) || attempt === MAX_MIGRATION_ATTEMPTS) throw error;
+        await sleep(limit.clock, MIGRATION_RETRY_DELAY_MS);
+      }
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
 /** Operations that are usually one statement of arrays; false means that nothing was changed, and the operation is run. */
 async function runAsStatement(pool: Pool, name: string, parameters: unknown): Promise<boolean> {
   return name === 'recordUsage' && writeUsageGroup(pool, parameters as ParametersOf<'recordUsage'>);
@@ -169,7 +213,7 @@ async function inTransaction<Result>(
     if (command !== 'COMMIT') throw new Error('the operation went on after a statement that failed');
     return completed.result;
   } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof StalledOperation) broken = error;
+    if ([StoreUnavailable, StalledOperation, StalePlan].some((kind) => error instanceof kind)) broken = error as Error;
     else await runQuery(client, 'ROLLBACK').catch((failure: Error) => (broken = failure));
     if (!completed || !broken) throw error;
   } finally {
@@ -198,12 +242,18 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-async function retryOnConflict<Result>(clock: Clock, run: () => Promise<Result>): Promise<Result> {
+async function retryOnConflict<Result>(clock: Clock, run: () => MaybePromise<Result>): Promise<Result> {
+  let stalePlans = 0;
   for (let attempt = 1; ; attempt++) {
     try {
       return await run();
     } catch (error) {
       if (!(error instanceof TransactionConflict)) throw error;
+      // Each comes from a connection that is closed then.
+      if (error instanceof StalePlan && stalePlans++ < MAX_STALE_PLANS) {
+        attempt -= 1;
+        continue;
+      }
       if (attempt === MAX_TRANSACTION_ATTEMPTS)
         throw new StoreUnavailable(`transactions block each other (${error.message})`, error);
       await sleep(clock, Math.random() * 20 * attempt);

@@ -5,7 +5,14 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../core/clock.ts';
 import { lostStoreError } from '../lost-store.ts';
-import { type AppliedMigration, MIGRATION_TABLE, pendingMigrations, readMigrations } from '../migrations.ts';
+import {
+  type AppliedMigration,
+  compareMigrations,
+  MIGRATION_TABLE,
+  RECORD_COLUMNS,
+  readMigrations,
+  type SchemaStatus,
+} from '../migrations.ts';
 import type { Database } from '../operation.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { connect } from './connection.ts';
@@ -63,15 +70,15 @@ export function openForReading({ path, lockTimeoutMs }: Pick<DatabaseOptions, 'p
 
 /** Takes no lock if nothing is pending, so that opening a database beside a busy writer doesn't wait. */
 function migrate(connection: DatabaseSync, folder: URL, database: Database): void {
-  const known = readMigrations(folder, database, 'sqlite');
-  if (hasTable(connection) && pendingMigrations(known, appliedMigrations(connection)).length === 0) return;
+  if (schemaStatus(connection, folder, database).pending.length === 0) return;
   connection.exec('BEGIN EXCLUSIVE');
   try {
     connection.exec(MIGRATION_TABLE);
-    const record = connection.prepare('INSERT INTO migration (name, checksum, applied_at) VALUES (?, ?, ?)');
-    for (const { name, checksum, sql } of pendingMigrations(known, appliedMigrations(connection))) {
+    if (!hasCompatibility(connection)) connection.exec('ALTER TABLE migration ADD COLUMN compatible_from text');
+    const record = connection.prepare(`INSERT INTO migration (${RECORD_COLUMNS}) VALUES (?, ?, ?, ?)`);
+    for (const { name, checksum, sql, compatibleFrom } of schemaStatus(connection, folder, database).pending) {
       connection.exec(sql);
-      record.run(name, checksum, systemClock.now());
+      record.run(name, checksum, systemClock.now(), compatibleFrom);
     }
     connection.exec('COMMIT');
   } catch (error) {
@@ -80,11 +87,28 @@ function migrate(connection: DatabaseSync, folder: URL, database: Database): voi
   }
 }
 
+/** Throws `unavailable` if the database is not one that this program may use. */
+export function schemaStatus(connection: DatabaseSync, folder: URL, database: Database): SchemaStatus {
+  const applied = hasTable(connection) ? appliedMigrations(connection) : [];
+  return compareMigrations(readMigrations(folder, database, 'sqlite'), applied);
+}
+
 function hasTable(connection: DatabaseSync): boolean {
   return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get() !== undefined;
 }
 
+/** Databases of early versions have no column for it. */
+function hasCompatibility(connection: DatabaseSync): boolean {
+  const sql = "SELECT 1 FROM pragma_table_info('migration') WHERE name = 'compatible_from'";
+  return connection.prepare(sql).get() !== undefined;
+}
+
 function appliedMigrations(connection: DatabaseSync): AppliedMigration[] {
-  const rows = connection.prepare('SELECT name, checksum FROM migration').all();
-  return rows.map(({ name, checksum }) => ({ name: String(name), checksum: String(checksum) }));
+  const compatibleFrom = hasCompatibility(connection) ? 'compatible_from' : 'NULL';
+  const rows = connection.prepare(`SELECT name, checksum, ${compatibleFrom} AS compatible_from FROM migration`).all();
+  return rows.map(({ name, checksum, compatible_from: from }) => ({
+    name: String(name),
+    checksum: String(checksum),
+    compatibleFrom: from === null ? null : String(from),
+  }));
 }
