@@ -161,24 +161,19 @@ export async function makeRoom(
 ): Promise<StoredTotal> {
   if (total.responses <= limits.responses && total.bytes <= limits.bytes) return total;
   const oldest = await transaction.all(
-    `SELECT row_id, bytes FROM stored_response
+    `SELECT row_id FROM stored_response
      WHERE owner = :owner AND row_id <> :but AND status NOT IN ('queued', 'in_progress')
      ORDER BY created_at, row_id LIMIT ${EVICTION_BATCH}`,
     { owner, but },
   );
   let { responses, bytes } = total;
-  const surplus = oldest.filter((row) => {
-    if (responses <= limits.responses && bytes <= limits.bytes) return false;
+  // One by one: how much each frees depends on the parts that it shares with others.
+  for (const { row_id } of oldest) {
+    if (responses <= limits.responses && bytes <= limits.bytes) break;
+    bytes -= await removeStored(transaction, owner, [String(row_id)]);
     responses -= 1;
-    bytes -= Number(row.bytes);
-    return true;
-  });
-  const freed = await removeStored(
-    transaction,
-    owner,
-    surplus.map((row) => String(row.row_id)),
-  );
-  return { responses: total.responses - surplus.length, bytes: total.bytes - freed };
+  }
+  return { responses, bytes };
 }
 
 function sumOf(rows: readonly Row[]): number {

@@ -30,9 +30,9 @@ export async function readChain(
   { owner, reserve }: Reader,
   { id, errors }: { id: string; errors: ChainErrors },
 ): Promise<Chain> {
-  const { store, cipher } = context;
+  const { store, cipher, clock } = context;
   if (!isStorableId(id)) throw errors.unknown;
-  const found = await store.call('readStoredChain', { owner, id, now: store.now(), ...limitsOf(context) });
+  const found = await store.call('readStoredChain', { owner, id, now: clock.now(), ...limitsOf(context) });
   if (found === 'too-long') throw errors.tooLong;
   const newest = found === 'unknown' ? undefined : found.responses[0];
   if (found === 'unknown' || !newest) throw errors.unknown;

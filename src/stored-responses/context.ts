@@ -18,9 +18,9 @@ export interface ResponseSettings {
 }
 
 export interface StoredContext {
-  store: Pick<Store, 'call' | 'now'>;
+  store: Pick<Store, 'call'>;
   cipher: Cipher;
-  clock: Pick<Clock, 'after'>;
+  clock: Pick<Clock, 'now' | 'after'>;
   settings(): ResponseSettings;
   log: Pick<Logger, 'warn' | 'error'>;
   /** A response was not stored although the client may expect it. */

@@ -33,14 +33,14 @@ export interface Reader {
 }
 
 /** Finds items of one owner; unknown ids are absent. */
-export function createItemSearch({ store, cipher, settings }: StoredContext, { owner, reserve }: Reader): ItemSearch {
+export function createItemSearch({ store, cipher, clock, settings }: StoredContext, { owner, reserve }: Reader): ItemSearch {
   return async (ids) => {
     const { maxChainItems, maxChainBytes } = settings();
     const wanted = [...new Set(ids)].filter(isStorableId);
     if (wanted.length > maxChainItems) return 'too-long';
     const rows = [...new Set(wanted.flatMap((id) => UNNAMED_ITEM_ID.exec(id)?.[1] ?? []))];
     const found = await store.call('findStoredItems', {
-      ...{ owner, ids: wanted, rows, now: store.now(), maxBytes: maxChainBytes },
+      ...{ owner, ids: wanted, rows, now: clock.now(), maxBytes: maxChainBytes },
     });
     if (found === 'too-long') return found;
     reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));

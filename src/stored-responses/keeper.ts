@@ -49,7 +49,7 @@ export function createKeeper(context: StoredContext, request: KeptRequest): Answ
       .then((stored) => {
         if (!stored) return;
         const { owner, id } = stored;
-        return store.call('deleteStoredResponse', { owner, id, now: store.now() });
+        return store.call('deleteStoredResponse', { owner, id, now: clock.now() });
       })
       .catch(() => undefined);
     throw new Error('the store took too long');
@@ -60,7 +60,7 @@ export function createKeeper(context: StoredContext, request: KeptRequest): Answ
 
 /** Stores the answer; undefined if the upstream should keep it and tells the client that it does not. */
 async function storeAnswer(
-  { store, cipher, settings }: StoredContext,
+  { store, cipher, clock, settings }: StoredContext,
   { owner, input, previous }: KeptRequest,
   { response, firstId, finished, endpoint, origin, isRelayed }: KeptAnswer,
 ): Promise<StoredResponse | undefined> {
@@ -72,7 +72,7 @@ async function storeAnswer(
   if (isKeptUpstream && response.store === false) return undefined;
   const items = itemsOf(output, finished);
   const row = randomBytes(16).toString('hex');
-  const now = store.now();
+  const now = clock.now();
   const content = isKeptUpstream
     ? { parts: [], items: 0, wholeBytes: 0 }
     : await encodeContent({ origin, isRelayed, input, output: items, response: rest }, cipher, { owner, row });

@@ -103,12 +103,12 @@ async function findReferences(
 
 /** Only an account that keeps a response can compare with it. */
 async function pinComparison(
-  { store }: StoredContext,
+  { store, clock }: StoredContext,
   { owner, named: { comparison: id = '' } }: NamingRequest,
   pin: AccountPin | undefined,
 ): Promise<AccountPin> {
   const error = unknownPrevious(id, 'prompt_cache_options.comparison_response_id');
-  const found = isStorableId(id) ? await store.call('readStoredResponse', { owner, id, now: store.now() }) : undefined;
+  const found = isStorableId(id) ? await store.call('readStoredResponse', { owner, id, now: clock.now() }) : undefined;
   if (!found) throw error;
   return joinPins(pin, pinTo(found.response, error));
 }

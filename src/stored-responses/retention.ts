@@ -5,8 +5,8 @@ import { type Clock, every } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 
 export interface RetentionOptions {
-  store: Pick<Store, 'call' | 'now'>;
-  clock: Pick<Clock, 'after'>;
+  store: Pick<Store, 'call'>;
+  clock: Pick<Clock, 'now' | 'after'>;
   log: Pick<Logger, 'warn'>;
 }
 
@@ -22,7 +22,7 @@ export function startRetention({ store, clock, log }: RetentionOptions): () => P
   let running: Promise<void> | undefined;
 
   function sweep(): void {
-    running ??= sweepOnce(store, () => stopped)
+    running ??= sweepOnce({ store, clock }, () => stopped)
       .catch((error) =>
         log.warn({ problem: error.message }, 'stored responses could not be deleted; it is tried again'),
       )
@@ -40,11 +40,14 @@ export function startRetention({ store, clock, log }: RetentionOptions): () => P
   };
 }
 
-async function sweepOnce(store: RetentionOptions['store'], isStopped: () => boolean): Promise<void> {
+async function sweepOnce(
+  { store, clock }: Pick<RetentionOptions, 'store' | 'clock'>,
+  isStopped: () => boolean,
+): Promise<void> {
   for (const owner of await store.call('revokedOwnersOfResponses', {}))
     await inBatches(isStopped, () => store.call('forgetStoredResponses', { owner, limit: BATCH_SIZE }));
   for (;;) {
-    const now = store.now();
+    const now = clock.now();
     const owners = await store.call('ownersOfExpiredResponses', { now, limit: SEARCH_SIZE });
     if (owners.length === 0 || isStopped()) return;
     for (const owner of owners)

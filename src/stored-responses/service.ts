@@ -46,7 +46,7 @@ export interface StoredResponses {
 }
 
 export function createStoredResponses(context: StoredContext): StoredResponses {
-  const { store, cipher, settings } = context;
+  const { store, cipher, clock, settings } = context;
 
   async function resolve(call: InferenceCall, named: NamedResponses, options: PrepareOptions): Promise<Resolved> {
     const input = inputItems(call.body.input);
@@ -71,7 +71,7 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
 
   async function find(owner: string, id: string): Promise<FoundResponse> {
     const found = isStorableId(id)
-      ? await store.call('readStoredResponse', { owner, id, now: store.now() })
+      ? await store.call('readStoredResponse', { owner, id, now: clock.now() })
       : undefined;
     if (!found) throw unknownResponse(id);
     const { response: stored, parts } = found;
@@ -120,7 +120,7 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     },
 
     async remove(owner, id) {
-      return isStorableId(id) && (await store.call('deleteStoredResponse', { owner, id, now: store.now() }));
+      return isStorableId(id) && (await store.call('deleteStoredResponse', { owner, id, now: clock.now() }));
     },
   };
 }
