@@ -111,7 +111,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.options = encoderOptions(call, endpoint, {
       now: options.now,
       hideReasoning: planned.request?.reasoning?.visible === false,
-      ...(path === 'translated' && { echo: call.protocol.operations.complete.echoOf?.(call.body) }),
+      ...(path === 'translated' && { echo: call.protocol.operations.complete.echoOf?.(call.asked ?? call.body) }),
     });
     this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
     this.memory = options.memory;

@@ -23,6 +23,8 @@ export interface InferenceCall {
   body: Json;
   /** Output limit for an endpoint, if the key has a budget. */
   limitOf?: ((endpoint: Endpoint) => OutputLimit) | undefined;
+  /** The body as the client wrote it, if it named stored responses that the gateway has put in their place. */
+  asked?: Json | undefined;
   /** The only account that may serve the call. */
   pin?: AccountPin | undefined;
   /** Stores the answer; absent if it is not stored. */

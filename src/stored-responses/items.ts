@@ -33,7 +33,10 @@ export interface Reader {
 }
 
 /** Finds items of one owner; unknown ids are absent. */
-export function createItemSearch({ store, cipher, clock, settings }: StoredContext, { owner, reserve }: Reader): ItemSearch {
+export function createItemSearch(
+  { store, cipher, clock, settings }: StoredContext,
+  { owner, reserve }: Reader,
+): ItemSearch {
   return async (ids) => {
     const { maxChainItems, maxChainBytes } = settings();
     const wanted = [...new Set(ids)].filter(isStorableId);

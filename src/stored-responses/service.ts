@@ -58,6 +58,7 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     const resolved = await resolveNames(context, { owner: call.owner, named, input, reserve });
     call.pin = resolved.pin;
     if (resolved.input) {
+      call.asked = call.body;
       call.body = withInput(call.body, resolved.input);
       call.bytes = await writeBody(call.body, size);
     }
