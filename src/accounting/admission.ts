@@ -37,6 +37,8 @@ export interface AdmissionControl {
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;
   /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
   enter(key: Key): Promise<() => void> | (() => void);
+  /** Takes one of the connections of a key that may be open at once; returns its release. Throws `rate_limit_exceeded`. */
+  connect(key: Key, most: number): Promise<() => void>;
   /**
    * `onSettled` is called when the request is recorded, before the client receives its end. Throws
    * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.
@@ -71,6 +73,12 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
     rateLimitHeaders: (key, model = '') => limits.rateLimitHeaders(key, model),
 
     enter: (key) => limits.enter(key),
+
+    connect: (key, most) =>
+      limits.occupy(key, {
+        ...{ kind: 'connections', most },
+        message: `This key may have ${most} WebSockets open at once, which it has.`,
+      }),
 
     open(call, key, route, onSettled = ignore) {
       if (!recorder.ready) {

@@ -156,6 +156,8 @@ function resolveServer(
     bodyLimit,
     bodyMemory,
     connectionsPerAddress: server.connections_per_address ?? DEFAULTS.connectionsPerAddress,
+    websockets: server.websockets ?? DEFAULTS.websockets,
+    websocketsPerKey: server.websockets_per_key ?? DEFAULTS.websocketsPerKey,
     deadlines: {
       connect: durationOf(deadlines.connect ?? DEFAULTS.connect),
       firstByte: durationOf(deadlines.first_byte ?? DEFAULTS.firstByte),

@@ -70,6 +70,8 @@ function describeServer({
   bodyLimit,
   bodyMemory,
   connectionsPerAddress,
+  websockets,
+  websocketsPerKey,
   deadlines,
   keepAlive,
 }: ServerConfig): object {
@@ -83,6 +85,8 @@ function describeServer({
     body_limit: formatSize(bodyLimit),
     body_memory: bodyMemory === undefined ? undefined : formatSize(bodyMemory),
     connections_per_address: connectionsPerAddress,
+    websockets,
+    websockets_per_key: websocketsPerKey,
     deadlines: {
       connect: formatDuration(deadlines.connect),
       first_byte: formatDuration(deadlines.firstByte),

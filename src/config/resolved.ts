@@ -76,6 +76,10 @@ export interface ServerConfig {
   bodyMemory?: number;
   /** Maximum concurrent connections of one client address. */
   connectionsPerAddress: number;
+  /** Whether clients may open WebSockets. */
+  websockets: boolean;
+  /** Maximum concurrent WebSockets of one key. */
+  websocketsPerKey: number;
   deadlines: DeadlinesConfig;
   /** Keep-alive interval of streams in milliseconds. */
   keepAlive: number;

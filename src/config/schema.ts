@@ -18,6 +18,8 @@ export const DEFAULTS = {
   workers: 1,
   bodyLimit: '20MiB',
   connectionsPerAddress: 1000,
+  websockets: true,
+  websocketsPerKey: 100,
   connect: '5s',
   firstByte: '5m',
   idle: '2m',
@@ -100,6 +102,17 @@ const server = Type.Object(
         maximum: 1_000_000,
         default: DEFAULTS.connectionsPerAddress,
         description: 'Concurrent connections of one client address. Those of trusted_proxies are not counted.',
+      }),
+    ),
+    websockets: Type.Optional(
+      Type.Boolean({ default: DEFAULTS.websockets, description: 'Whether clients may open WebSockets.' }),
+    ),
+    websockets_per_key: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: DEFAULTS.websocketsPerKey,
+        description: 'Concurrent WebSockets of one key.',
       }),
     ),
     deadlines: Type.Optional(deadlines),

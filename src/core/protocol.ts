@@ -4,6 +4,7 @@ import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel } from './model.ts';
 import type { ClientRoute, Headers, Operations, Prefixes } from './operation.ts';
+import type { SocketForm } from './socket.ts';
 
 /** A catalog request of a client. */
 export type CatalogQuery =
@@ -41,6 +42,8 @@ export interface Protocol {
   readonly operations: Operations;
 
   // Facing clients.
+  /** The operation `complete` over a WebSocket; absent in protocols without one. */
+  readonly socket?: SocketForm;
   catalogRoutes(prefixes: Prefixes): ClientRoute<CatalogQuery>[];
   /** All API keys of a request; more than one distinct value is ambiguous. */
   credentials(headers: Headers, query: URLSearchParams): string[];

@@ -53,6 +53,9 @@ export interface GatewayOptions {
 /** Graceful shutdown: time for running task steps to finish. The next gateway continues the others. */
 const TASK_GRACE_MS = 5000;
 
+/** The memory for bodies is this many times that for conversations of WebSockets. */
+const CONVERSATION_SHARE = 2;
+
 export interface RunningGateway {
   address: { host: string; port: number };
   /** Address of the admin API, if enabled. */
@@ -148,7 +151,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
 
   const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
-  const bodyBudget = createBodyBudget(bodyMemoryOf(config.server, worker?.count));
+  const bodyMemory = bodyMemoryOf(config.server, worker?.count);
+  const bodyBudget = createBodyBudget(bodyMemory);
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
   const secrets = await openSecrets({ config, store });
@@ -189,6 +193,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     bodyLimit,
     bodyBudget,
     connectionsPerAddress,
+    websockets: () => ({
+      enabled: parts.config.server.websockets,
+      perKey: parts.config.server.websocketsPerKey,
+      memory: Math.floor(bodyMemory / CONVERSATION_SHARE),
+    }),
     trustedProxies,
     keys,
     store: accounting.records,

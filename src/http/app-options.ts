@@ -18,6 +18,14 @@ import type { OperatorAccess } from './operator-access.ts';
 import type { CreateSharedRate } from './rate.ts';
 import type { VideoOptions } from './video-options.ts';
 
+export interface WebSocketSettings {
+  enabled: boolean;
+  /** Maximum of one key at once. */
+  perKey: number;
+  /** Bytes that all of them may remember of conversations. */
+  memory: number;
+}
+
 export interface AppOptions {
   protocols: readonly Protocol[];
   prefixes: Prefixes;
@@ -28,6 +36,8 @@ export interface AppOptions {
   bodyBudget: BodyBudget;
   /** Maximum number of concurrent connections per client address. */
   connectionsPerAddress: number;
+  /** Settings of WebSockets. */
+  websockets(): WebSocketSettings;
   keys: Pick<KeyStore, 'authenticate' | 'isEmpty'>;
   /** Address ranges of proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];

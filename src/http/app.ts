@@ -12,6 +12,8 @@ import { RequestContext, splitUrl } from './request-context.ts';
 import type { FoundRoute, MissedRoute } from './route-table.ts';
 import { createRoutes } from './routes/index.ts';
 import { createServer, type HttpServer } from './server.ts';
+import { createSocketConnections } from './websocket/connections.ts';
+import { asksForWebSocket } from './websocket/handshake.ts';
 
 type RoutedContext = RequestContext & { found: FoundRoute<RequestContext> | MissedRoute };
 
@@ -19,8 +21,9 @@ const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): HttpServer {
   const { admission, bodyLimit, bodyBudget, log, observer, clock = systemClock } = options;
-  const table = createRoutes(options);
   const authenticate = createAuthentication(options);
+  const sockets = createSocketConnections(options, authenticate);
+  const table = createRoutes(options, sockets);
   const checkOperator = createOperatorCheck({ ...options.operator, log });
 
   function createContext(request: IncomingMessage, response: ServerResponse): RoutedContext {
@@ -61,12 +64,20 @@ export function createApp(options: AppOptions): HttpServer {
     return key.id;
   }
 
+  function mayUpgrade(request: IncomingMessage): boolean {
+    if (!asksForWebSocket(request) || !options.websockets().enabled) return false;
+    const { path, query } = splitUrl(request.url ?? '/');
+    return table.find('GET', path, query).route?.upgrades === true;
+  }
+
   const app = createServer<RoutedContext>({
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     bodyLimit,
     bodyBudget,
     clock,
     protocolOf: table.protocolOf,
+    mayUpgrade,
+    onClosing: sockets.close,
     createContext,
     admit,
     handle(context) {

@@ -111,8 +111,11 @@ export function readBytes(
 
 function ignore(): void {}
 
-/** Time in which the event loop was blocked does not count, because data may have been waiting. */
-function watchRate(clock: Clock, received: () => number, onSlow: () => void): () => void {
+/**
+ * Calls `onSlow` once where fewer bytes than the minimum are received; the returned function ends the watch. Time in which
+ * the event loop was blocked does not count, because data may have been waiting.
+ */
+export function watchRate(clock: Clock, received: () => number, onSlow: () => void): () => void {
   let started = clock.monotonic();
   let due = started + BODY_GRACE_MS;
   let cancelTimer = clock.after(BODY_GRACE_MS, check);

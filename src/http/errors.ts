@@ -18,6 +18,7 @@ export function errorResponse(error: GatewayError, protocol: Protocol, requestId
     'content-type': 'application/json',
     'x-polygate-error': error.code,
     ...(error.allow && { allow: error.allow }),
+    ...(error.code === 'upgrade_required' && { upgrade: 'websocket', connection: 'upgrade' }),
     ...retryHeaders(error),
   };
   if (error.upstreamResponse) return { ...error.upstreamResponse, headers };

@@ -10,78 +10,101 @@ import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
 import { routingHeadersOf } from '../inference/routing-headers.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
 import type { Key } from '../keys/store.ts';
-import { decideRouting } from '../routing/decision.ts';
+import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { AppOptions } from './app-options.ts';
 import { noRoom } from './body.ts';
 import { errorResponse } from './errors.ts';
-import { createReply } from './reply.ts';
+import type { Exchange } from './exchange.ts';
 import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
 
-export async function handleInference(
+/** What an exchange asks for. */
+export interface AskedCall {
+  call: InferenceCall;
+  match: RouteMatch;
+}
+
+export function handleInference(
   context: RequestContext,
   { operation, match }: { operation: Operation; match: RouteMatch },
   options: AppOptions,
 ): Promise<void> {
-  const { request, response, headers, observation } = context;
-  checkContentType(request.headers['content-type'], request.headers['content-encoding']);
-  const key = keyOf(context);
-  const models = options.models();
+  const { headers } = context.request;
+  checkContentType(headers['content-type'], headers['content-encoding']);
   const read = readCall(context, { operation, match });
-  const call = read instanceof Promise ? await read : read;
-  const model = modelOf(call, match, models.routes.defaultModel);
-  const pauseBeforeChecks = yieldIfLarge(call.bytes.length);
-  if (pauseBeforeChecks) await pauseBeforeChecks;
-  operation.checkLimits(call.body);
-  const preparing = options.stored.prepare(call, {
-    mayStore: key.settings.storeResponses,
-    reserve(bytes) {
-      const reservation = options.bodyBudget.open(key.id, bytes);
-      if (!reservation) throw noRoom();
-      context.hold.keep(reservation.release);
-    },
-  });
-  if (preparing) await preparing;
-  const pauseBeforeRouting = yieldIfLarge(call.bytes.length);
-  if (pauseBeforeRouting) await pauseBeforeRouting;
+  return read instanceof Promise
+    ? read.then((call) => handleCall(context, { call, match }, options))
+    : handleCall(context, { call: read, match }, options);
+}
+
+export async function handleCall(exchange: Exchange, asked: AskedCall, options: AppOptions): Promise<void> {
+  const { headers, observation } = exchange;
+  const { call, match } = asked;
+  const { operation } = call;
+  const key = keyOf(exchange);
   const dispatching = options.dispatch();
-  const decided = decideRouting(call, model, {
-    models,
-    state: dispatching.state,
-    allows: key.allows,
-    isRestricted: isRestricted(key),
-    needsPrices: hasBudget(key),
-  });
+  const decided = decideCall(exchange, { call, match, state: dispatching.state }, options);
   const route = decided instanceof Promise ? await decided : decided;
   const [first] = route.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
     const tokens = countByEstimate(call, first.endpoint);
-    context.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
+    exchange.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
     return;
   }
   headers.setRateLimit(options.admission.rateLimitHeaders(key, route.model));
   const pauseBeforeAdmission = yieldIfLarge(call.bytes.length);
   if (pauseBeforeAdmission) await pauseBeforeAdmission;
-  const admission = options.admission.open(call, key, route, context.hold.release);
+  const admission = options.admission.open(call, key, route, exchange.hold.release);
   const admitted = admission instanceof Promise ? await admission : admission;
   const { meter, limitOf } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
-  context.hasResponded = true;
+  exchange.hasResponded = true;
   if (limitOf) call.limitOf = limitOf;
-  const reply = createReply(response, headers);
+  const reply = exchange.createReply();
   const outcome = await observation.follow(
     { call, key, route, costOf: (ended) => costOf(meter, ended) },
     dispatch(call, route, reply, { ...dispatching, meter, onEnded: admitted.discard }),
   );
-  if (outcome.status === 'refused' && outcome.error && !response.destroyed) {
+  if (outcome.status === 'refused' && outcome.error && !exchange.isGone) {
     const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(refusal.body.length) };
     reply.head(refusal.status, { ...refusal.headers, ...explained, ...length });
     reply.end(refusal.body);
   }
+}
+
+/** Checks a call, finds what it names, and decides where it goes; at once, unless it is large or names something. */
+export function decideCall(
+  exchange: Pick<Exchange, 'key' | 'hold'>,
+  { call, match, state }: AskedCall & Pick<DecisionOptions, 'state'>,
+  options: AppOptions,
+): Promise<RoutingDecision> | RoutingDecision {
+  const key = keyOf(exchange);
+  const models = options.models();
+  const model = modelOf(call, match, models.routes.defaultModel);
+
+  function reserve(bytes: number): void {
+    const reservation = options.bodyBudget.open(key.id, bytes);
+    if (!reservation) throw noRoom();
+    exchange.hold.keep(reservation.release);
+  }
+
+  function prepare(): Promise<void> | undefined {
+    call.operation.checkLimits(call.body);
+    return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve });
+  }
+
+  const decide = () =>
+    decideRouting(call, model, {
+      ...{ models, state, allows: key.allows },
+      ...{ isRestricted: isRestricted(key), needsPrices: hasBudget(key) },
+    });
+  const pause = yieldIfLarge(call.bytes.length);
+  const preparing = pause ? pause.then(prepare) : prepare();
+  return preparing ? preparing.then(() => yieldIfLarge(call.bytes.length)).then(decide) : decide();
 }
 
 /** Keys with limited models or budgets may not send members that let an upstream choose another model. */
@@ -110,8 +133,8 @@ function readCall(
   return call;
 }
 
-function callOf(
-  { protocol, request, body: bytes, requestId, key, observation }: RequestContext,
+export function callOf(
+  { protocol, request, body: bytes, requestId, key, observation }: Exchange,
   body: Json,
   { operation, match }: { operation: Operation; match: RouteMatch },
 ): InferenceCall {

@@ -1,6 +1,6 @@
 /** Request observation: log line, metrics and trace of one request. */
 
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -12,6 +12,7 @@ import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { AttemptFacts, CallFacts, RequestObservation, RequestObserver } from '../telemetry/observer.ts';
 import { causeOf } from './errors.ts';
+import type { ResponseState } from './response-state.ts';
 
 export interface ObservationOptions {
   observer?: RequestObserver;
@@ -24,7 +25,7 @@ const UNLOGGED_ROUTES = ['health', 'readiness', 'metrics'];
 
 export interface ObservedRequest {
   request: { method?: string; headers: IncomingHttpHeaders };
-  response: ServerResponse;
+  response: ResponseState;
   requestId: string;
   /** Id of the client's protocol. */
   protocol: string;

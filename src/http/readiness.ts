@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
 import type { Store, StoreHealth } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
-import type { HttpResponse } from './request-context.ts';
+import type { HttpResponse } from './http-response.ts';
 
 /** Time for which a result is reused. */
 const MAX_AGE_MS = 1000;

@@ -1,26 +1,21 @@
 /** Request context: a request and its state for handlers, and the functions that respond where no upstream does. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
-import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
+import type { Reply } from '../inference/response/reply.ts';
 import type { Key } from '../keys/store.ts';
 import { causeOf, errorResponse } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { HttpResponse } from './http-response.ts';
 import { type Observation, type ObservationOptions, observe } from './observation.ts';
+import { createReply } from './reply.ts';
 import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { ResponseHeaders } from './response-headers.ts';
+import type { Upgrade } from './websocket/upgrade.ts';
 import { writeResponse } from './write-response.ts';
-
-export interface HttpResponse {
-  /** 200 if absent. */
-  status?: number;
-  headers?: Record<string, string>;
-  /** Sent as JSON unless it is text, bytes or a stream. */
-  body?: Json | string | Buffer | Readable;
-}
 
 /** Request line as the route table reads it. */
 export interface RequestTarget {
@@ -47,6 +42,8 @@ export class HttpContext {
   body: Buffer = NO_BODY;
   /** Whether a response is being written. */
   hasResponded = false;
+  /** The connection of an upgrade request. */
+  upgrade?: Upgrade;
 
   constructor(
     request: IncomingMessage,
@@ -80,7 +77,7 @@ export class HttpContext {
 }
 
 /** Context of a request on the gateway's server. */
-export class RequestContext extends HttpContext {
+export class RequestContext extends HttpContext implements Exchange {
   readonly observation: Observation;
   /** Authenticated key; absent on routes without one. */
   key?: Key;
@@ -93,6 +90,14 @@ export class RequestContext extends HttpContext {
     super(request, response, options);
     const { requestId, protocol } = this;
     this.observation = observe({ request, response, requestId, protocol: protocol.id }, options);
+  }
+
+  get isGone(): boolean {
+    return this.response.destroyed;
+  }
+
+  createReply(): Reply {
+    return createReply(this.response, this.headers);
   }
 
   override refuse(error: GatewayError): void {

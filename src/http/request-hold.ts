@@ -1,6 +1,6 @@
 /** Request hold: resources of a request that are released at its end, such as a concurrency slot and body memory. */
 
-import type { ServerResponse } from 'node:http';
+import type { ResponseState } from './response-state.ts';
 
 export interface RequestHold {
   /** `release` is called once: at the end of the request or when the client disconnects; immediately if it has ended. */
@@ -9,7 +9,7 @@ export interface RequestHold {
   release(): void;
 }
 
-export function createRequestHold(response: ServerResponse): RequestHold {
+export function createRequestHold(response: ResponseState): RequestHold {
   let releases: (() => void)[] = [];
   let isOver = false;
 

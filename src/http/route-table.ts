@@ -33,6 +33,8 @@ export interface Route<Context = never, Match = unknown> {
   hasOwnQuery?: true;
   /** OpenAPI description of one of the templates. */
   describe(template: RouteTemplate): RouteDescription;
+  /** Clients may ask for a WebSocket. */
+  upgrades?: true;
   handle(context: Context, match: Match): unknown;
 }
 

@@ -14,6 +14,7 @@ import { HTTP_OPTIONS } from './connection-limits.ts';
 import { connectionEnder } from './connections.ts';
 import type { HttpContext } from './request-context.ts';
 import { checkHead } from './request-head.ts';
+import { openUpgrade } from './websocket/upgrade.ts';
 
 export interface ServerOptions<Context extends HttpContext> {
   /** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
@@ -31,6 +32,10 @@ export interface ServerOptions<Context extends HttpContext> {
    */
   admit(context: Context): Promise<string | undefined> | string | undefined;
   handle(context: Context): unknown;
+  /** Whether an upgrade request may be accepted; others are answered as if they asked for none. */
+  mayUpgrade?(request: IncomingMessage): boolean;
+  /** Called when the server closes. It waits for connections that were upgraded. */
+  onClosing?(): void;
 }
 
 export interface HttpServer {
@@ -52,10 +57,12 @@ type ClientSocket = Socket & { [LAST]?: HttpContext };
 
 export function createServer<Context extends HttpContext>(options: ServerOptions<Context>): HttpServer {
   const { requestTimeoutMs, bodyLimit, bodyBudget, clock, protocolOf, createContext, admit, handle } = options;
+  const { mayUpgrade = () => false, onClosing } = options;
   const server = createNodeServer({
     ...HTTP_OPTIONS,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    shouldUpgradeCallback: mayUpgrade,
   });
   const endConnections = connectionEnder(server, (socket: ClientSocket) => socket[LAST]?.response);
   let closing = false;
@@ -74,8 +81,18 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
   server.on('request', (request, response) => {
     const context = createContext(request, response);
     (request.socket as ClientSocket)[LAST] = context;
-    serve(context).catch((error) => context.refuse(toGatewayError(error)));
+    start(context);
   });
+  server.on('upgrade', (request, socket: Socket, head) => {
+    const { response, upgrade } = openUpgrade(request, socket, head);
+    const context = Object.assign(createContext(request, response), { upgrade });
+    (socket as ClientSocket)[LAST] = context;
+    start(context);
+  });
+
+  function start(context: Context): void {
+    serve(context).catch((error) => context.refuse(toGatewayError(error)));
+  }
 
   async function serve(context: Context): Promise<void> {
     if (closing) throw stopping(context);
@@ -83,7 +100,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     const admitted = admit(context);
     const owner = admitted instanceof Promise ? await admitted : admitted;
     const { request } = context;
-    if (hasBody(request.headers)) {
+    if (hasBody(request.headers) && !context.upgrade) {
       const reservation = reserveBody(context, owner);
       const { response } = context;
       const options = { headers: request.headers, limit: bodyLimit, reservation, response, clock };
@@ -114,6 +131,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     close() {
       closing = true;
       if (!server.listening) return Promise.resolve();
+      onClosing?.();
       endConnections();
       return new Promise((resolve) => server.close(() => resolve()));
     },

@@ -9,9 +9,10 @@ import type { AskKeeper, KeeperRequest } from '../stored-responses/keeper-client
 import type { StoredResponses } from '../stored-responses/service.ts';
 import { noRoom } from './body.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { HttpResponse } from './http-response.ts';
 import type { ResponseAction } from './openapi/responses.ts';
 import { createRate } from './rate.ts';
-import { type HttpResponse, keyOf, type RequestContext } from './request-context.ts';
+import { keyOf, type RequestContext } from './request-context.ts';
 import { pageOf, passedQuery, readItemPage, readRetrieval } from './response-queries.ts';
 
 export interface ResponseHandlersOptions {

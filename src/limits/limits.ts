@@ -42,6 +42,8 @@ export interface LimitKeeper {
   rateLimitHeaders(key: AdmissionRequest['key'], model: string): Record<string, string>;
   /** Takes a concurrency slot of a key, before the request is read. Returns its release. Throws `rate_limit_exceeded`. */
   enter(key: AdmissionRequest['key']): Promise<() => void> | (() => void);
+  /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
+  occupy(key: { id: string }, places: KeyPlaces): Promise<() => void>;
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
   admit(request: AdmissionRequest): Promise<Admission> | Admission;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */
@@ -50,6 +52,14 @@ export interface LimitKeeper {
   forgetEnded(): void;
   /** Number of reservation pools in memory. */
   readonly size: number;
+}
+
+/** Places of a key, over all gateways that share its limits. */
+export interface KeyPlaces {
+  kind: string;
+  most: number;
+  /** Of the error when all of them are taken. */
+  message: string;
 }
 
 interface UsedAmounts {
@@ -86,12 +96,15 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
   async function admitConcurrent({ name, label, limits }: LimitSubject): Promise<() => void> {
     const most = limits.concurrentRequests;
     if (most === undefined) return noop;
-    const slots = holding({ subject: `${name} concurrent`, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
-    const slot = await slots.admit(1n);
-    if (slot) return () => slot.settle(0n);
-    throw new GatewayError('rate_limit_exceeded', `${label} may make ${most} requests at once, which are under way.`, {
-      retryAfter: 1000,
-    });
+    const message = `${label} may make ${most} requests at once, which are under way.`;
+    return takePlace(`${name} concurrent`, most, message);
+  }
+
+  async function takePlace(subject: string, most: number, message: string): Promise<() => void> {
+    const places = holding({ subject, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
+    const place = await places.admit(1n);
+    if (place) return () => place.settle(0n);
+    throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 1000 });
   }
 
   async function admitByMinute(
@@ -184,6 +197,8 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
       isUnlimited(key, defaults()) ? NO_HEADERS : rateLimitHeadersOf(limitSubjects(key, model, defaults())),
 
     enter: (key) => (isUnlimited(key, defaults()) ? noop : admitConcurrent(keySubject(key, defaults()))),
+
+    occupy: ({ id }, { kind, most, message }) => takePlace(`${id} ${kind}`, most, message),
 
     admit: (request) => (isUnlimited(request.key, defaults()) ? UNLIMITED : admitLimited(request)),
 

@@ -20,6 +20,8 @@ describe('a configuration without a file', () => {
       bodyLimit: 20 * 1024 * 1024,
       bodyMemory: undefined,
       connectionsPerAddress: 1000,
+      websockets: true,
+      websocketsPerKey: 100,
       deadlines: { connect: 5_000, firstByte: 300_000, idle: 120_000, total: 1_800_000 },
       keepAlive: 15_000,
     });
@@ -44,6 +46,8 @@ server:
   body_limit: 512KiB
   body_memory: 64MiB
   connections_per_address: 30
+  websockets: false
+  websockets_per_key: 7
   deadlines: { connect: 500ms, first_byte: 1m, idle: 2s, total: 1h }
   keep_alive: 3s
 data: /var/lib/polygate
@@ -59,6 +63,8 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
       bodyLimit: 512 * 1024,
       bodyMemory: 64 * 1024 * 1024,
       connectionsPerAddress: 30,
+      websockets: false,
+      websocketsPerKey: 7,
       deadlines: { connect: 500, firstByte: 60_000, idle: 2_000, total: 3_600_000 },
       keepAlive: 3_000,
     });
@@ -141,7 +147,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field, with the nearest known one',
     text: '\nserver:\n  prot: 80\n',
     faults: [
-      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, workers, body_limit, body_memory, connections_per_address, deadlines, keep_alive',
+      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, workers, body_limit, body_memory, connections_per_address, websockets, websockets_per_key, deadlines, keep_alive',
     ],
   },
   {

@@ -322,7 +322,7 @@ describe('what is refused', () => {
     const chat = question('chat', 'sandbox/echo', 'Hi');
     assert.equal((await post(gateway.url + PATHS.chat(), chat, withKey(KEYS.responses))).status, 403);
     const get = (path: string) => fetch(gateway.url + path, { headers: HEADERS.chat });
-    assert.equal((await get('/v1/responses')).status, 405);
+    assert.equal((await get('/v1/responses')).status, 426);
     const missing = await get('/v1/responses/resp_none');
     assert.equal(missing.status, 404);
     assert.equal((await errorOf(missing)).code, null);

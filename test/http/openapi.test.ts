@@ -16,7 +16,7 @@ import { SURFACES } from '../../src/protocols/surfaces.ts';
 import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
 
 const prefixes = { messages: 'anthropic', generate: 'gemini' };
-const table = createRoutes({ protocols, prefixes, videos: {} } as AppOptions);
+const table = createRoutes({ protocols, prefixes, videos: {} } as AppOptions, { open: async () => undefined });
 const document = createDocument({
   version: '1.2.3',
   operations: operationsOfRoutes([...table.routes, ...adminDescriptions]),

@@ -94,7 +94,7 @@ describe('a template', () => {
 
 describe('the routes of the gateway', () => {
   const options = { protocols, prefixes: { messages: 'anthropic', generate: 'gemini' }, videos: {} } as AppOptions;
-  const { routes, find, protocolOf: protocolAt } = createRoutes(options);
+  const { routes, find, protocolOf: protocolAt } = createRoutes(options, { open: async () => undefined });
 
   test('that start or change something need a key', () => {
     for (const { name, changes, access } of routes) if (changes) assert.equal(access, 'key', name);

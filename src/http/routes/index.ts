@@ -10,14 +10,19 @@ import type { RequestContext } from '../request-context.ts';
 import { createRouteTable, type Route, type RouteTable } from '../route-table.ts';
 import { createResponseHandlers } from '../stored-responses.ts';
 import { createVideoHandlers } from '../videos.ts';
+import type { SocketConnections } from '../websocket/connections.ts';
 import { accountRoutes } from './account.ts';
 import { catalogRoutes } from './catalog.ts';
 import { protocolRoutes } from './protocols.ts';
 import { responseRoutes } from './responses.ts';
+import { socketRoutes } from './sockets.ts';
 import { systemRoutes } from './system.ts';
 import { videoRoutes } from './videos.ts';
 
-export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
+export function createRoutes(
+  options: AppOptions,
+  sockets: Pick<SocketConnections, 'open'>,
+): RouteTable<RequestContext> {
   const { protocols, prefixes, version, store, videos, admission } = options;
   /** For routes that belong to no protocol. */
   const protocol = protocols[0] as Protocol;
@@ -26,6 +31,7 @@ export function createRoutes(options: AppOptions): RouteTable<RequestContext> {
   const table: RouteTable<RequestContext> = createRouteTable(
     [
       ...protocolRoutes(protocols, prefixes, options),
+      ...socketRoutes(protocols, sockets),
       ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
       ...protocols.filter(({ operations }) => operations.complete.stored).flatMap((one) => storedRoutes(one, options)),
       ...videoRoutes(protocol, createVideoHandlers(videos, admission)),

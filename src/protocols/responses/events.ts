@@ -9,6 +9,12 @@ const LAST = ['response.completed', 'response.incomplete'];
 
 export const END_MARKS: readonly Buffer[] = LAST.map((type) => Buffer.from(type));
 
+/** Events that end a response. */
+export const ENDS: readonly string[] = [...LAST, 'response.failed'];
+
+/** Events that hold the response. */
+export const LIFECYCLE: readonly string[] = [...PREAMBLE, ...ENDS];
+
 const PREAMBLE_START = /^(?:event: ?|data: ?\{\s*"type"\s*:\s*")response\.(?:created|queued|in_progress)\b/;
 const FIRST_TYPE = /^\{\s*"type"\s*:\s*"([^"\\]*)"/;
 const LAST_TYPE = /"type"\s*:\s*"([^"\\]*)"\s*\}\s*$/;
@@ -31,7 +37,7 @@ export function isEnd(event: SseEvent): boolean {
 }
 
 /** The type of an event; empty if it has none. */
-function typeOf({ event, data }: SseEvent): string {
+export function typeOf({ event, data }: SseEvent): string {
   if (event?.startsWith('response.')) return event;
   const named = FIRST_TYPE.exec(data)?.[1] ?? LAST_TYPE.exec(data)?.[1];
   if (named !== undefined) return named;

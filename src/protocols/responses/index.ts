@@ -9,12 +9,14 @@ import { complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { errorIn } from './errors.ts';
 import { parameterName } from './parameters.ts';
+import { socket } from './socket.ts';
 
 export const responses: Protocol & { operations: { 'count-tokens': CountTokensOperation } } = {
   id: 'responses',
   apiType: 'responses',
   operations: { complete, 'count-tokens': countTokens },
 
+  socket,
   // Its clients ask for models as those of chat completions do.
   catalogRoutes: () => [],
   credentials,

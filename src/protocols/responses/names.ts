@@ -1,6 +1,6 @@
 /** Known member names of a Responses body. */
 
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS } from './output.ts';
 import { GATEWAY_FIELDS } from './request-fields.ts';
@@ -9,7 +9,7 @@ import { schema } from './request-schema.ts';
 const Named = (members: readonly string[]) =>
   Type.Object(Object.fromEntries(members.map((name) => [name, Type.Unknown()])));
 
-export const names = knownNames([
+export const KNOWN_SCHEMAS: readonly TSchema[] = [
   schema,
   Named([...LIMIT_MEMBERS, ...COUNT_MEMBERS, ...GATEWAY_FIELDS]),
   Type.Object({
@@ -26,4 +26,6 @@ export const names = knownNames([
       'type',
     ]),
   }),
-]);
+];
+
+export const names = knownNames(KNOWN_SCHEMAS);

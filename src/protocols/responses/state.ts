@@ -1,8 +1,9 @@
 /** Wrapped state in a body relayed to an upstream of the Responses protocol. */
 
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { unwrap } from '../../core/opaque.ts';
+import { isOfModel } from './continuation.ts';
 
 /**
  * Unwraps state of `origin` and removes reasoning of other origins, in place; returns whether the body changed. Items that
@@ -23,16 +24,12 @@ export function restoreState(body: Json, origin: string): boolean {
     }
     if (state?.value === '') delete item.encrypted_content;
     else if (state) item.encrypted_content = state.value;
-    else if (isOrphan && isObject(item) && isOfModel(item)) delete item.id;
+    else if (isOrphan && isOfModel(item)) delete item.id;
     else isOrphan = false;
     kept.push(item);
   }
   body.input = kept;
   return true;
-}
-
-function isOfModel({ type, role }: Json): boolean {
-  return type === 'function_call' || type === 'custom_tool_call' || role === 'assistant';
 }
 
 function foreignHistory(index: number): GatewayError {

@@ -1,0 +1,57 @@
+/** WebSocket form of the operation `complete`: each message of a client is a request, and each event of its answer a message back. */
+
+import type { Json } from './json/json.ts';
+import type { KnownNames } from './json/names.ts';
+import type { Headers } from './operation.ts';
+import type { SseEvent } from './sse.ts';
+
+export interface SocketForm {
+  /** Path of the upgrade request. */
+  readonly path: string;
+  /** One-line summary for the API description. */
+  readonly summary: string;
+  /** Known member names of a message. */
+  readonly names: KnownNames;
+  /** Headers of the upgrade request that apply to its requests too. */
+  requestHeaders(headers: Headers): Headers;
+  /** The next message of a connection. `memory` is that of the connection. */
+  createRequest(memory: SocketMemory): SocketRequest;
+}
+
+/** One message of a client, and the messages that answer it. */
+export interface SocketRequest {
+  /**
+   * The request as a body of the operation. Throws `invalid_request` for a message that asks for nothing, and
+   * `previous_response_not_found`. Sizes are in bytes; that of the body is an estimate.
+   */
+  read(message: Json, size: number): Promise<{ body: Json; size: number }>;
+  /** Whether an upstream has to answer. */
+  readonly needsUpstream: boolean;
+  /** The messages of a response without an upstream. */
+  ownResponse(options: OwnResponseOptions): string[];
+  /** The message for an event of the answer; undefined for an event that clients do not get. */
+  encodeEvent(event: SseEvent): string | undefined;
+  /** The message for an error, which ends the request. */
+  encodeError(error: { status: number; body: Json }, headers: Record<string, string>): string;
+  /**
+   * Called once, after the last message: keeps or forgets what later messages may refer to. `isStored`: the response is
+   * stored unless it says otherwise.
+   */
+  end(isStored: boolean): Promise<void>;
+}
+
+export interface OwnResponseOptions {
+  requestId: string;
+  /** `<provider>/<model_id>`. */
+  model: string;
+  /** Unix seconds. */
+  created: number;
+}
+
+/** Memory of one connection: conversations by the id that continues them. */
+export interface SocketMemory {
+  read(id: string): Buffer | undefined;
+  /** Replaces what the lane kept before; keeps nothing if there is no room. */
+  keep(id: string, lane: string, bytes: Buffer): void;
+  forget(id: string): void;
+}

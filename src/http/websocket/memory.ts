@@ -1,0 +1,93 @@
+/** Memory of WebSockets: conversations that go on without being sent again, within one budget for all connections. */
+
+import type { SocketMemory } from '../../core/socket.ts';
+
+/** Lanes that one connection remembers. */
+const MAX_LANES = 32;
+
+interface Kept {
+  owner: string;
+  bytes: Buffer;
+  forget(): void;
+}
+
+/** Where there is no room, the owner that holds most forgets its oldest conversations first. */
+export class ConversationMemory {
+  readonly #limit: number;
+  readonly #heldBy = new Map<string, { bytes: number; kept: Set<Kept> }>();
+  #bytes = 0;
+
+  /** `limit` in bytes. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The memory of a connection, and the function that forgets all of it. */
+  open(owner: string): SocketMemory & { close(): void } {
+    const lanes = new Map<string, { id: string; kept: Kept }>();
+
+    const find = (id: string): [lane: string, known: { kept: Kept }] | undefined =>
+      [...lanes].find(([, known]) => known.id === id);
+
+    const forgetLane = (lane: string): void => {
+      const known = lanes.get(lane);
+      if (!known) return;
+      lanes.delete(lane);
+      this.#remove(known.kept);
+    };
+
+    return {
+      read: (id) => find(id)?.[1].kept.bytes,
+      keep: (id, lane, bytes) => {
+        forgetLane(lane);
+        if (bytes.length > this.#limit) return;
+        const [oldest] = lanes.keys();
+        if (lanes.size >= MAX_LANES && oldest !== undefined) forgetLane(oldest);
+        const kept = { owner, bytes, forget: () => forgetLane(lane) };
+        lanes.set(lane, { id, kept });
+        this.#add(kept);
+      },
+      forget(id) {
+        const [lane] = find(id) ?? [];
+        if (lane !== undefined) forgetLane(lane);
+      },
+      close() {
+        for (const lane of [...lanes.keys()]) forgetLane(lane);
+      },
+    };
+  }
+
+  #add(kept: Kept): void {
+    const held = this.#heldBy.get(kept.owner) ?? { bytes: 0, kept: new Set() };
+    this.#heldBy.set(kept.owner, held);
+    held.bytes += kept.bytes.length;
+    held.kept.add(kept);
+    this.#bytes += kept.bytes.length;
+    while (this.#bytes > this.#limit) this.#forgetOldest(kept);
+  }
+
+  #remove(kept: Kept): void {
+    const held = this.#heldBy.get(kept.owner);
+    if (!held?.kept.delete(kept)) return;
+    held.bytes -= kept.bytes.length;
+    this.#bytes -= kept.bytes.length;
+    if (held.kept.size === 0) this.#heldBy.delete(kept.owner);
+  }
+
+  /** Of the owner that holds most; the newest of all is the last to go. */
+  #forgetOldest(newest: Kept): void {
+    const owners = [...this.#heldBy.values()].sort((one, other) => other.bytes - one.bytes);
+    for (const { kept } of owners) {
+      for (const oldest of kept) {
+        if (oldest === newest) continue;
+        oldest.forget();
+        return;
+      }
+    }
+    newest.forget();
+  }
+}
