@@ -32,7 +32,7 @@ export function plainRequest(client: ProtocolId, model: string): ClientRequest {
   return { body: question(client, model, 'Hello'), dropped: [] };
 }
 
-export function ownRequest(recording: Recording<ProtocolId | 'responses'>, model: string): ClientRequest {
+export function ownRequest(recording: Recording, model: string): ClientRequest {
   const body = copyJson(recording.request);
   const [router = ''] = model.split('/');
   // What was said to a router upstream is, said here, meant for it. What it may fall back on is not replayed.

@@ -14,6 +14,7 @@ import { heard, mistaken } from './sdk.ts';
 import { problemsOfChat } from './validators/chat.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
+import { problemsOfResponses } from './validators/responses.ts';
 
 const SOURCE = { kind: 'recording', source: { repo: 'none', path: 'none', index: 0, licence: 'none' } };
 
@@ -56,7 +57,10 @@ const faithful = [
     { model: 'recorded-model', input: 'Hi', store: false },
     {
       body: {
-        ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'recorded-model', output: [] },
+        ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'recorded-model' },
+        output: [
+          { id: 'msg_1', type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] },
+        ],
         usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
       },
     },
@@ -101,6 +105,8 @@ describe('the program', () => {
     assert.deepEqual(uncovered, { 'ollama-chat': 1 });
     const relayed = rows.find(({ pair, feature }: Json) => pair === 'responses > responses' && feature === 'bytes');
     assert.deepEqual([relayed.cases, relayed.equal], [1, 1]);
+    const translated = rows.find(({ pair, feature }: Json) => pair === 'generate > responses' && feature === 'text');
+    assert.deepEqual([translated.cases, translated.equal], [2, 2]);
     const text = rows.find(({ pair, feature }: Json) => pair === 'messages > chat' && feature === 'text');
     assert.deepEqual(text, {
       pair: 'messages > chat',
@@ -235,6 +241,22 @@ describe('validators', () => {
       { role: 'user', parts: [{ text: 'x' }] },
     ];
     assert.match(String(problemsOfGenerate({ contents })), /where \[f\] was asked/);
+  });
+
+  test('a Responses request: calls, reasoning, limits and ids', () => {
+    const problems = (input: Json[], more: Json = {}) => problemsOfResponses({ store: false, input, ...more });
+    const user = { type: 'message', role: 'user', content: 'x' };
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'a', name: 'f', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'a', output: 'x' };
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' };
+    assert.deepEqual(problems([user, reasoning, call, output]), []);
+    assert.match(String(problems([user, call])), /a are not answered/);
+    assert.match(String(problems([user, output])), /was not asked/);
+    assert.match(String(problems([user, reasoning, user])), /led to nothing/);
+    assert.match(String(problems([user, { ...call, id: 'call_1' }, output])), /id call_1 of a function_call/);
+    assert.match(String(problems([user], { max_output_tokens: 5 })), /max_output_tokens is 5/);
+    assert.match(String(problems([user], { store: true })), /store is true/);
+    assert.match(String(problems([user], { tools: [{ type: 'function', name: 'f', parameters: {} }] })), /strict/);
   });
 
   test('empty texts and turns of one speaker in a row', () => {

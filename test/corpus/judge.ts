@@ -6,12 +6,13 @@ import type { Finding } from './expectation.ts';
 import type { Recording } from './recordings.ts';
 import { judgeRelay } from './relay.ts';
 import type { Replay } from './replay.ts';
+import { judgeResponses } from './responses.ts';
 import { judgeTranslation } from './translation.ts';
 import { READERS, type Recorded, type Verdict } from './trial.ts';
 
 export async function judge(recording: Recording, replay: Replay): Promise<Verdict[]> {
   const recorded = readRecording(recording);
-  const verdicts: Verdict[] = [];
+  const verdicts = recording.protocol === 'responses' ? await judgeResponses(recording, replay) : [];
   for (const client of ['chat', 'messages', 'generate'] as const) {
     const form = recording.response.frames ? 'stream' : 'whole';
     const add = (findings: Finding[], asked: Verdict['form'] = form): void => {

@@ -9,7 +9,6 @@ import { judge } from './judge.ts';
 import { type Corpus, readCorpus } from './recordings.ts';
 import { startReplay } from './replay.ts';
 import { report, table } from './report.ts';
-import { judgeResponses } from './responses.ts';
 import type { Verdict } from './trial.ts';
 
 const MOST_DIFFERENCES = 250;
@@ -24,8 +23,7 @@ function asked(): { corpus: Corpus; json: boolean } | string {
     const folder = resolve(positionals[0] ?? '../shared/corpus');
     const corpus = readCorpus(folder);
     if (!corpus) return `There is no folder ${folder}. ${usage}`;
-    if (corpus.recordings.length + corpus.responses.length === 0)
-      return `There are no recordings to judge in ${folder}. ${usage}`;
+    if (corpus.recordings.length === 0) return `There are no recordings to judge in ${folder}. ${usage}`;
     // npm takes the option for its own unless `--` stands before it.
     return { corpus, json: values.json ?? process.env.npm_config_json === 'true' };
   } catch (error) {
@@ -33,14 +31,13 @@ function asked(): { corpus: Corpus; json: boolean } | string {
   }
 }
 
-async function judgeAll({ recordings, responses }: Corpus): Promise<Verdict[]> {
-  const replay = await startReplay([...recordings, ...responses]);
+async function judgeAll({ recordings }: Corpus): Promise<Verdict[]> {
+  const replay = await startReplay(recordings);
   const verdicts: Verdict[] = [];
   for (const [index, recording] of recordings.entries()) {
     if (process.stderr.isTTY) process.stderr.write(`\r${index + 1} of ${recordings.length} recordings`);
     verdicts.push(...(await judge(recording, replay)));
   }
-  for (const recording of responses) verdicts.push(...(await judgeResponses(recording, replay)));
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   await replay.close();
   return verdicts;

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { type Json, read } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 
-export interface Recording<Protocol = ProtocolId> {
+/** Protocols of upstreams. */
+export type UpstreamId = ProtocolId | 'responses';
+
+export interface Recording<Protocol = UpstreamId> {
   id: string;
   scenario: string;
   protocol: Protocol;
@@ -18,13 +21,11 @@ export interface Recording<Protocol = ProtocolId> {
 
 export interface Corpus {
   recordings: Recording[];
-  /** Of the protocol that is relayed, and not translated yet. */
-  responses: Recording<'responses'>[];
   /** Records of protocols or endpoints that are not judged yet, counted by protocol. */
   uncovered: Record<string, number>;
 }
 
-const PROTOCOLS: Record<string, ProtocolId | 'responses'> = {
+const PROTOCOLS: Record<string, UpstreamId> = {
   'openai-chat': 'chat',
   'anthropic-messages': 'messages',
   'gemini-generate': 'generate',
@@ -34,26 +35,21 @@ const PROTOCOLS: Record<string, ProtocolId | 'responses'> = {
 /** Undefined when there is no such folder. Numbers of the records keep their digits. */
 export function readCorpus(folder: string): Corpus | undefined {
   if (!existsSync(folder)) return undefined;
-  const corpus: Corpus = { recordings: [], responses: [], uncovered: {} };
+  const corpus: Corpus = { recordings: [], uncovered: {} };
   for (const file of readdirSync(folder).sort()) {
     if (!file.endsWith('.jsonl')) continue;
     for (const line of readFileSync(join(folder, file), 'utf8').split('\n')) {
       const record = line.trim() === '' ? undefined : read(line);
       if (record?.response === undefined || !['recording', 'response-only'].includes(record.kind)) continue;
       const recording = recordingOf(record);
-      if (recording && isResponses(recording)) corpus.responses.push(recording);
-      else if (recording) corpus.recordings.push(recording as Recording);
+      if (recording) corpus.recordings.push(recording);
       else corpus.uncovered[record.protocol] = (corpus.uncovered[record.protocol] ?? 0) + 1;
     }
   }
   return corpus;
 }
 
-function isResponses(recording: Recording<ProtocolId | 'responses'>): recording is Recording<'responses'> {
-  return recording.protocol === 'responses';
-}
-
-function recordingOf(record: Json): Recording<ProtocolId | 'responses'> | undefined {
+function recordingOf(record: Json): Recording | undefined {
   const protocol = PROTOCOLS[record.protocol];
   if (!protocol) return undefined;
   const { status, body, stream, stream_format: format, body_text: text } = record.response;

@@ -1,16 +1,8 @@
 /** A gateway in front of an upstream that answers every request with the recording in hand. */
 
 import type { Json } from '../../src/core/json/json.ts';
-import {
-  HEADERS,
-  PATHS,
-  type ProtocolId,
-  post,
-  startTestGateway,
-  startUpstream,
-  type UpstreamCall,
-} from '../gateway/harness.ts';
-import type { Recording } from './recordings.ts';
+import { HEADERS, PATHS, post, startTestGateway, startUpstream, type UpstreamCall } from '../gateway/harness.ts';
+import type { Recording, UpstreamId } from './recordings.ts';
 
 /** What the upstream answers: a whole body or a stream's text. */
 export interface Answered {
@@ -33,15 +25,10 @@ export interface Received {
 
 export interface Replay {
   /** `<provider>/<model>` of the recording in the gateway. */
-  model(recording: AnyRecording): string;
-  ask(
-    client: ProtocolId | 'responses',
-    asked: { model: string; stream: boolean; body: Json; answer: Answered },
-  ): Promise<Received>;
+  model(recording: Recording): string;
+  ask(client: UpstreamId, asked: { model: string; stream: boolean; body: Json; answer: Answered }): Promise<Received>;
   close(): Promise<void>;
 }
-
-type AnyRecording = Recording<ProtocolId | 'responses'>;
 
 /** Recorded providers that are types of the gateway; the others speak the plain protocol. */
 const OWN_TYPES = new Set(['openai', 'deepseek', 'mistral', 'xai', 'groq', 'openrouter', 'perplexity', 'together']);
@@ -49,14 +36,19 @@ const OWN_TYPES = new Set(['openai', 'deepseek', 'mistral', 'xai', 'groq', 'open
 /** Those that relay the Responses protocol. */
 const RESPONSES_TYPES = new Set(['openai', 'deepseek', 'xai', 'openrouter']);
 
-function typeOf({ protocol, provider }: AnyRecording): string {
+function typeOf({ protocol, provider }: Recording): string {
   if (protocol === 'responses') return RESPONSES_TYPES.has(provider) ? provider : 'open-responses';
   if (protocol === 'messages') return 'anthropic';
   if (protocol === 'generate') return 'google';
   return OWN_TYPES.has(provider) ? provider : 'openai-compatible';
 }
 
-export async function startReplay(recordings: AnyRecording[]): Promise<Replay> {
+/** One for each type and protocol; each is spoken to in the protocol of its recordings. */
+function providerOf(recording: Recording): string {
+  return recording.protocol === 'responses' ? `${typeOf(recording)}-responses` : typeOf(recording);
+}
+
+export async function startReplay(recordings: Recording[]): Promise<Replay> {
   let answer: Answered = { status: 500 };
   const upstream = await startUpstream((_call, response) => {
     const now = upstream.calls.length > 1 ? (answer.rest ?? answer) : answer;
@@ -65,16 +57,18 @@ export async function startReplay(recordings: AnyRecording[]): Promise<Replay> {
     response.writeHead(now.status, { 'content-type': type }).end(text);
   });
   const providers: Record<string, Json> = {};
-  for (const type of new Set(recordings.map(typeOf))) {
-    const ids = new Set(recordings.filter((recording) => typeOf(recording) === type).map(({ model }) => model));
-    const version = type === 'anthropic' || type === 'google' ? '' : '/v1';
-    const models = [...ids].map((id) => ({ id }));
-    providers[type] = { type, base_url: upstream.url + version, api_key: 'upstream-key', models };
+  for (const [provider, [first, ...others]] of Map.groupBy(recordings, providerOf)) {
+    if (!first) continue;
+    const { protocol } = first;
+    const ids = new Set([first, ...others].map(({ model }) => model));
+    const version = protocol === 'messages' || protocol === 'generate' ? '' : '/v1';
+    const models = [...ids].map((id) => ({ id, rules: { protocols: [protocol] } }));
+    providers[provider] = { type: typeOf(first), base_url: upstream.url + version, api_key: 'upstream-key', models };
   }
   const gateway = await startTestGateway(`providers: ${JSON.stringify(providers)}`);
 
   return {
-    model: (recording) => `${typeOf(recording)}/${recording.model}`,
+    model: (recording) => `${providerOf(recording)}/${recording.model}`,
     async ask(client, asked) {
       answer = asked.answer;
       upstream.calls.length = 0;

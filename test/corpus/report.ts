@@ -28,13 +28,13 @@ function rowsOf(verdicts: Verdict[]): Row[] {
 }
 
 /** A client protocol `>` an upstream's, each with its features; then what differs, and the sum of it. */
-export function table(verdicts: Verdict[], { uncovered, recordings, responses }: Corpus): string {
+export function table(verdicts: Verdict[], { uncovered, recordings }: Corpus): string {
   const rows = rowsOf(verdicts);
   const lines = [['client > upstream', 'feature', 'cases', ...OUTCOMES].map(pad).join('')];
   for (const { pair, feature, cases, counts } of rows) {
     lines.push([pair, feature, cases, ...OUTCOMES.map((outcome) => counts[outcome] || '')].map(pad).join(''));
   }
-  lines.push('', `${recordings.length + responses.length} recordings; not yet covered: ${listed(uncovered)}`);
+  lines.push('', `${recordings.length} recordings; not yet covered: ${listed(uncovered)}`);
   for (const row of rows) lines.push(...differences(row));
   const failed = verdicts.filter(({ outcome }) => outcome === 'different').length;
   lines.push('', `${verdicts.length - failed} passed, ${failed} failed`);
@@ -64,10 +64,10 @@ function differences({ pair, feature, counts, verdicts }: Row): string[] {
   return ['', `${pair}: ${feature}`, ...shown, ...more];
 }
 
-export function report(verdicts: Verdict[], { uncovered, recordings, responses }: Corpus): unknown {
+export function report(verdicts: Verdict[], { uncovered, recordings }: Corpus): unknown {
   const rows = rowsOf(verdicts).map(({ pair, feature, cases, counts }) => ({ pair, feature, cases, ...counts }));
   return {
-    recordings: recordings.length + responses.length,
+    recordings: recordings.length,
     uncovered,
     rows,
     findings: verdicts.filter(({ outcome }) => outcome !== 'equal'),

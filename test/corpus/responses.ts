@@ -1,4 +1,4 @@
-/** Recordings of the Responses protocol, which is relayed and not translated yet: its clients get the upstream's bytes. */
+/** A client of the Responses protocol gets the bytes of its upstream. */
 
 import type { Json } from '../../src/core/json/json.ts';
 import { parseFrame } from '../../src/core/sse.ts';
@@ -9,22 +9,21 @@ import type { Recording } from './recordings.ts';
 import type { Received, Replay } from './replay.ts';
 import { messageOf, type Verdict } from './trial.ts';
 
-type ResponsesRecording = Recording<'responses'>;
-
-/** Members that are refused, because their ids name content that an upstream keeps. */
+/** Members that are refused, because their ids name content that nobody stored here. */
 const NOT_OFFERED =
-  /^(previous_response_id|conversation|background|input\[\d+\]|prompt_cache_options\.comparison_response_id)$/;
+  /^(previous_response_id|conversation|background|input\[\d+\](\.id)?|prompt_cache_options\.comparison_response_id)$/;
+const REFUSALS = ['unsupported_parameter', 'previous_response_not_found', 'item_not_found'];
 
 const ENDED = /"type": ?"response\.(completed|incomplete)"/;
 
-export async function judgeResponses(recording: ResponsesRecording, replay: Replay): Promise<Verdict[]> {
+export async function judgeResponses(recording: Recording, replay: Replay): Promise<Verdict[]> {
   const { id, scenario, response } = recording;
   const form = response.frames ? 'stream' : 'whole';
   const findings = await relayed(recording, replay);
   return findings.map((finding) => ({ ...finding, id, scenario, from: 'responses', to: 'responses', form }));
 }
 
-async function relayed(recording: ResponsesRecording, replay: Replay): Promise<Finding[]> {
+async function relayed(recording: Recording, replay: Replay): Promise<Finding[]> {
   const { status, body, frames } = recording.response;
   const model = replay.model(recording);
   const asked = recording.request ? ownRequest(recording, model).body : { model, input: 'Hello' };
@@ -39,7 +38,7 @@ async function relayed(recording: ResponsesRecording, replay: Replay): Promise<F
 
 function refusal(received: Received): Finding {
   const { error } = JSON.parse(received.text);
-  const isNamed = error?.code === 'unsupported_parameter' && NOT_OFFERED.test(error.param ?? '');
+  const isNamed = REFUSALS.includes(error?.code) && NOT_OFFERED.test(error.param ?? '');
   return { feature: 'request', outcome: isNamed ? 'refused' : 'different', detail: messageOf(received) };
 }
 
@@ -51,7 +50,7 @@ function sameRequest(received: Received, sent: Json): Finding {
   return { feature: 'request', outcome: isPlain ? 'different' : 'adapted', detail };
 }
 
-function sameBytes({ response }: ResponsesRecording, { status, text }: Received, model: string): Finding {
+function sameBytes({ response }: Recording, { status, text }: Received, model: string): Finding {
   const feature = 'bytes';
   if (status !== 200) return { feature, outcome: 'different', detail: `status ${status}: ${text.slice(0, 200)}` };
   const expected = response.frames?.join('') ?? JSON.stringify(response.body);
@@ -88,7 +87,7 @@ function modelIn(piece: string): string | undefined {
   return body.response?.model ?? body.model;
 }
 
-function toldFailure({ response }: ResponsesRecording, { status, text }: Received): Finding {
+function toldFailure({ response }: Recording, { status, text }: Received): Finding {
   const feature = 'error';
   if (status === 200 && /^event: response\.failed$/m.test(text) && !/^event: response\.completed$/m.test(text))
     return { feature, outcome: 'adapted', detail: 'failed in the stream' };

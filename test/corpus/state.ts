@@ -2,16 +2,19 @@
 
 import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
+import type { UpstreamId } from './recordings.ts';
 
 /** The assistant's turn in an answer, as a client puts it into its history. */
-export function turnIn(client: ProtocolId, answer: Json): Json {
-  switch (client) {
+export function turnIn(protocol: UpstreamId, answer: Json): Json {
+  switch (protocol) {
     case 'chat':
       return answer.choices[0].message ?? {};
     case 'messages':
       return { role: 'assistant', content: answer.content };
     case 'generate':
       return answer.candidates?.[0]?.content ?? { role: 'model', parts: [] };
+    case 'responses':
+      return answer.output ?? [];
   }
 }
 
@@ -76,16 +79,21 @@ function distinct(names: string[]): string[] {
 }
 
 /** The assistant's turn in the request that an upstream got. */
-export function turnSent(upstream: ProtocolId, { messages, contents }: Json): Json {
+export function turnSent(upstream: UpstreamId, { messages, contents, input }: Json): Json {
+  if (upstream === 'responses') return input;
   const turns: Json[] = upstream === 'generate' ? contents : messages;
   return turns.find(({ role }) => role === 'assistant' || role === 'model') ?? {};
+}
+
+function isLedTo({ type }: Json): boolean {
+  return type === 'message' || type === 'function_call' || type === 'custom_tool_call';
 }
 
 /** What Google's own tools leave in an answer: they are refused where another protocol asks for them. */
 const SERVER_PARTS = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'];
 
 /** Everything opaque in a turn of an upstream's protocol, with what it hangs on. */
-export function stateIn(upstream: ProtocolId, turn: Json): string[] {
+export function stateIn(upstream: UpstreamId, turn: Json): string[] {
   switch (upstream) {
     case 'chat': {
       const details: Json[] = turn.reasoning_details ?? [];
@@ -108,5 +116,13 @@ export function stateIn(upstream: ProtocolId, turn: Json): string[] {
           `${functionCall ? `call ${functionCall.name}` : thought ? 'thought' : 'text'} ${part.thoughtSignature}`,
         ];
       });
+    case 'responses':
+      // Reasoning that led to nothing is refused there.
+      return turn
+        .slice(0, turn.findLastIndex(isLedTo))
+        .flatMap(({ type, id, summary = [], encrypted_content: sealed }: Json) => {
+          const text = summary.map((part: Json) => part.text).join('\n\n');
+          return type === 'reasoning' && sealed ? [`${id} ${text} ${sealed}`] : [];
+        });
   }
 }

@@ -7,10 +7,12 @@ import { type Asked, compareAsked } from './asked.ts';
 import { type ClientRequest, hidesReasoning, plainRequest, translatedRequest } from './client.ts';
 import { compare, type Finding, isCutOff } from './expectation.ts';
 import { judgeFailure } from './failure.ts';
+import type { UpstreamId } from './recordings.ts';
 import type { Answered, Received, Replay } from './replay.ts';
 import { readChatRequest } from './requests/chat.ts';
 import { readGenerateRequest } from './requests/generate.ts';
 import { readMessagesRequest } from './requests/messages.ts';
+import { readResponsesRequest } from './requests/responses.ts';
 import { judgeState } from './return.ts';
 import { heard, inDoubles } from './sdk.ts';
 import { turnIn } from './state.ts';
@@ -18,17 +20,20 @@ import { messageOf, READERS, type Trial, type Verdict } from './trial.ts';
 import { problemsOfChat } from './validators/chat.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
+import { problemsOfResponses } from './validators/responses.ts';
 
-const REQUEST_READERS: Record<ProtocolId, (body: Json) => Asked> = {
+const REQUEST_READERS: Record<UpstreamId, (body: Json) => Asked> = {
   chat: readChatRequest,
   messages: readMessagesRequest,
   generate: readGenerateRequest,
+  responses: readResponsesRequest,
 };
 
-const VALIDATORS: Record<ProtocolId, (body: Json) => string[]> = {
+const VALIDATORS: Record<UpstreamId, (body: Json) => string[]> = {
   chat: problemsOfChat,
   messages: problemsOfMessages,
   generate: problemsOfGenerate,
+  responses: problemsOfResponses,
 };
 
 export async function judgeTranslation({ recording, recorded, client, replay, add }: Trial): Promise<void> {
@@ -81,7 +86,7 @@ function askTranslated(client: ProtocolId, question: Question): Promise<Received
   return replay.ask(client, { model, stream, body, answer });
 }
 
-function acceptedRequest(received: Received, protocol: ProtocolId): Finding {
+function acceptedRequest(received: Received, protocol: UpstreamId): Finding {
   const [problem] = VALIDATORS[protocol](received.upstream?.body);
   if (problem) return { feature: 'request', outcome: 'different', detail: problem };
   const dropped = received.headers.get('x-polygate-dropped');

@@ -6,19 +6,20 @@ import type { Finding } from './expectation.ts';
 import { chat } from './readers/chat.ts';
 import { generate } from './readers/generate.ts';
 import { messages } from './readers/messages.ts';
-import type { Recording } from './recordings.ts';
+import { responses } from './readers/responses.ts';
+import type { Recording, UpstreamId } from './recordings.ts';
 import type { Answered, Received, Replay } from './replay.ts';
 
 export interface Verdict extends Finding {
   id: string;
   scenario: string;
-  from: ProtocolId | 'responses';
-  to: ProtocolId | 'responses';
+  from: UpstreamId;
+  to: UpstreamId;
   /** How the client asked. */
   form: 'whole' | 'stream';
 }
 
-export const READERS: Record<ProtocolId, Reader> = { chat, messages, generate };
+export const READERS: Record<UpstreamId, Reader> = { chat, messages, generate, responses };
 
 /** The recorded answer in both forms, and what it says; a failure when it is an error or breaks off. */
 export interface Recorded {

@@ -67,7 +67,7 @@ export function recordedSeeds(folder: string): Record<ProtocolId | 'responses', 
   if (!corpus) return undefined;
   const empty = (): Seeds => ({ requests: [], answers: [], streams: [], errors: [] });
   const seeds = { chat: empty(), messages: empty(), generate: empty(), responses: empty() };
-  for (const { protocol, request, response } of [...corpus.recordings, ...corpus.responses]) {
+  for (const { protocol, request, response } of corpus.recordings) {
     const { requests, answers, streams, errors } = seeds[protocol];
     if (request) requests.push(request);
     if (response.frames) streams.push(parseEvents(Buffer.from(response.frames.join(''))));

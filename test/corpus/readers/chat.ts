@@ -72,7 +72,8 @@ function reasoningOf(message: Json): string {
 }
 
 function readCall(call: Json): Choice['calls'][number] {
-  if (call.custom?.name && !call.function) return { name: call.custom.name, args: JSON.stringify(call.custom.input) };
+  if (call.custom?.name && !call.function)
+    return { name: call.custom.name, args: canonical({ input: call.custom.input }) };
   const { name, arguments: args } = call.function;
   return { name, args: typeof args === 'string' ? canonicalText(args) : canonical(args ?? {}) };
 }
