@@ -53,5 +53,13 @@ export interface OutgoingRequest {
   readonly url: string;
   /** Names in lower case, except those set by the operator. */
   readonly headers: Record<string, string>;
-  readonly body?: Buffer;
+  readonly body?: OutgoingBody;
+}
+
+/** A large body that was changed in places is a list of slices, which are sent one after the other. */
+export type OutgoingBody = Buffer | readonly Buffer[];
+
+/** The bytes of a body, e.g. to sign them. */
+export function bytesOf(body: OutgoingBody = []): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body);
 }

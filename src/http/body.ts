@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { BodyReservation } from './body-budget.ts';
@@ -20,6 +21,8 @@ export interface BodyOptions {
 const BODY_MIN_RATE_BYTES_PER_S = 4096;
 const BODY_GRACE_MS = 10_000;
 const BODY_CHECK_INTERVAL_MS = 2000;
+/** Announced size from which the buffer of a body is made at once. */
+const LARGE_BODY_BYTES = 64 * 1024;
 /** Suggested delay before a retry while the body budget is exhausted. */
 const BUDGET_RETRY_MS = 1000;
 
@@ -50,7 +53,7 @@ export function readBytes(
       reject(tooLarge(limit));
       return;
     }
-    const chunks: Buffer[] = [];
+    const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new ByteCollector();
     let received = 0;
     let isSettled = false;
     let waiting: { accept(bytes: Buffer): void; refuse(error: GatewayError): void } = {
@@ -73,14 +76,13 @@ export function readBytes(
     function onData(chunk: Buffer): void {
       received += chunk.length;
       if (received > limit) fail(tooLarge(limit));
-      else if (reservation.growTo(received)) chunks.push(chunk);
+      else if (reservation.growTo(received)) collected.add(chunk);
       else fail(noRoom());
     }
 
     function onEnd(): void {
       if (isSettled) return;
-      const [only] = chunks;
-      const bytes = only && chunks.length === 1 ? only : Buffer.concat(chunks, received);
+      const bytes = collected.take();
       const { accept, refuse } = settle();
       if (announced > 0 && received !== announced) refuse(incomplete());
       else accept(bytes);
@@ -95,7 +97,7 @@ export function readBytes(
     function settle(): typeof waiting {
       isSettled = true;
       stopWatch();
-      chunks.length = 0;
+      collected.take();
       const { accept, refuse } = waiting;
       waiting = { accept: ignore, refuse: ignore };
       return { accept, refuse };
@@ -110,6 +112,30 @@ export function readBytes(
 }
 
 function ignore(): void {}
+
+/** A buffer of the announced size, so that a large body is not held twice. Pages that no byte has reached take no memory. */
+class FilledBuffer {
+  #bytes: Buffer;
+  #length = 0;
+
+  constructor(size: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(size);
+  }
+
+  /** Bytes beyond the size are dropped: Node reads no more of a body than was announced. */
+  add(chunk: Buffer): void {
+    this.#length += chunk.copy(this.#bytes, this.#length);
+  }
+
+  take(): Buffer {
+    const bytes = this.#bytes.subarray(0, this.#length);
+    this.#bytes = NO_BYTES;
+    this.#length = 0;
+    return bytes;
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
 
 /**
  * Calls `onSlow` once where fewer bytes than the minimum are received; the returned function ends the watch. Time in which

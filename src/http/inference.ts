@@ -1,13 +1,14 @@
 /** Inference requests: body, routing decision, admission, dispatch and response. */
 
 import { GatewayError } from '../core/errors.ts';
-import { readBody, yieldIfLarge } from '../core/json/body.ts';
+import { type BodyFacts, readBody, yieldIfLarge } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Operation, RouteMatch } from '../core/operation.ts';
 import { dispatch } from '../inference/dispatch.ts';
 import { handlerOf } from '../inference/operations/index.ts';
 import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
 import { routingHeadersOf } from '../inference/routing-headers.ts';
+import { soughtNames } from '../inference/sought-names.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
 import type { Key } from '../keys/store.ts';
 import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
@@ -126,16 +127,18 @@ function readCall(
   context: RequestContext,
   asked: { operation: Operation; match: RouteMatch },
 ): Promise<InferenceCall> | InferenceCall {
-  const body = readBody(context.body, { names: asked.operation.names });
-  if (body instanceof Promise) return body.then((parsed) => callOf(context, parsed, asked));
-  const call = callOf(context, body, asked);
+  const { names } = asked.operation;
+  const facts: BodyFacts = { found: 0 };
+  const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts });
+  if (body instanceof Promise) return body.then((parsed) => callOf(context, { body: parsed, facts }, asked));
+  const call = callOf(context, { body, facts }, asked);
   context.body = NO_BODY;
   return call;
 }
 
 export function callOf(
   { protocol, request, body: bytes, requestId, key, observation }: Exchange,
-  body: Json,
+  { body, facts }: { body: Json; facts?: BodyFacts },
   { operation, match }: { operation: Operation; match: RouteMatch },
 ): InferenceCall {
   return {
@@ -148,6 +151,7 @@ export function callOf(
     headers: request.headers,
     bytes,
     body,
+    scanned: facts && { bytes, found: facts.found },
     limitOf: undefined,
     onAttempt: observation.attempt,
   };

@@ -5,7 +5,7 @@ import type { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { EncoderOptions } from '../core/operation.ts';
 import type { PictureStore } from '../core/picture-store.ts';
-import type { OutgoingRequest } from '../core/platform.ts';
+import type { OutgoingBody, OutgoingRequest } from '../core/platform.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { endpointName } from '../routing/candidate.ts';
 import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
@@ -164,10 +164,11 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     meter?.keepEstimate();
     if (hasChoice(route)) void route.conversation.text;
     call.bytes = NO_BYTES;
+    call.scanned = undefined;
     call.body = {};
   }
 
-  continueUpstream(body: Buffer): void {
+  continueUpstream(body: OutgoingBody): void {
     const { platform } = this.endpoint.provider;
     const { method, url, headers } = this.#request as Omit<OutgoingRequest, 'body'>;
     const authorized = platform.authorize(

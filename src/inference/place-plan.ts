@@ -3,6 +3,7 @@
 import type { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { readBody, writeBody, yieldIfLarge } from '../core/json/body.ts';
+import { bytesOf } from '../core/platform.ts';
 import { endpointName } from '../routing/candidate.ts';
 import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
 import { inOtherProtocol } from '../routing/endpoint.ts';
@@ -90,10 +91,11 @@ async function leaveProtocol(planning: Planning, { place }: PlacePlan): Promise<
 async function repaired({ place, planned }: PlacePlan, error: GatewayError): Promise<PlacePlan | undefined> {
   const { repair } = planned.upstream.operations.complete;
   if (!repair || error.upstreamStatus === undefined) return undefined;
-  const body = await readBody(planned.body);
+  const sent = bytesOf(planned.body);
+  const body = await readBody(sent);
   const name = repair(body, error, planned.path === 'translated');
   if (name === undefined) return undefined;
-  const bytes = await writeBody(body, planned.body.length);
+  const bytes = await writeBody(body, sent.length);
   const path = planned.path === 'translated' ? planned.path : 'patched';
   const dropped = [...new Set([...planned.dropped, name])];
   const note = `without ${name}, which the server refused`;

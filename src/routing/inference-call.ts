@@ -21,6 +21,8 @@ export interface InferenceCall {
   bytes: Buffer;
   /** The parsed and validated `bytes`. */
   body: Json;
+  /** What a scan found in the bytes; of no use once the call has other bytes. */
+  scanned?: ScannedBytes | undefined;
   /** Output limit for an endpoint, if the key has a budget. */
   limitOf?: ((endpoint: Endpoint) => OutputLimit) | undefined;
   /** The body as the client wrote it, if it named stored responses that the gateway has put in their place. */
@@ -31,4 +33,10 @@ export interface InferenceCall {
   keeper?: AnswerKeeper | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
+}
+
+export interface ScannedBytes {
+  bytes: Buffer;
+  /** Bits of the names that members have, see `inference/sought-names.ts`. */
+  found: number;
 }

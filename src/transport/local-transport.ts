@@ -1,5 +1,6 @@
 /** Transport to an upstream inside the gateway. */
 
+import { bytesOf } from '../core/platform.ts';
 import type { LocalUpstream } from '../core/provider.ts';
 import type { Transport, TransportEvents, TransportRequest } from './transport.ts';
 
@@ -11,8 +12,9 @@ export function runLocal(request: TransportRequest, local: LocalUpstream, events
   async function run(): Promise<void> {
     const { pathname } = new URL(request.url);
     events.sent();
-    const { headers, body = Buffer.alloc(0) } = request;
-    const response = await local({ method: request.method, path: pathname, headers, body, signal: stop.signal });
+    const { method, headers } = request;
+    const body = bytesOf(request.body);
+    const response = await local({ method, path: pathname, headers, body, signal: stop.signal });
     events.head(response.status, response.headers);
     for await (const chunk of response.body) {
       if (held) await held;

@@ -1,5 +1,6 @@
 /** Transport over the network: one request on a connection of undici's. */
 
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type Agent from 'undici/lib/dispatcher/agent.js';
 import type { Transport, TransportEvents, TransportRequest } from './transport.ts';
@@ -16,7 +17,14 @@ export class NetworkTransport implements Transport, Dispatcher.DispatchHandler {
 
   send({ url, method, headers, body }: TransportRequest, agent: Agent): void {
     const { origin, path } = splitUrl(url);
-    agent.dispatch({ origin, path, method, body: body ?? null, headers }, this);
+    if (body === undefined || Buffer.isBuffer(body)) {
+      agent.dispatch({ origin, path, method, body: body ?? null, headers }, this);
+      return;
+    }
+    const length = body.reduce((sum, piece) => sum + piece.length, 0);
+    const withLength = { ...headers, 'content-length': String(length) };
+    // An iterable for undici, although its types name only streams.
+    agent.dispatch({ origin, path, method, body: body as unknown as Readable, headers: withLength }, this);
   }
 
   pause(): void {

@@ -1,11 +1,13 @@
 /** Transport interface: how a request reaches its upstream, over the network or inside the gateway. */
 
+import type { OutgoingBody } from '../core/platform.ts';
+
 export interface TransportRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Absolute; a local upstream uses only its path. */
   url: string;
   headers: Record<string, string>;
-  body?: Buffer;
+  body?: OutgoingBody;
 }
 
 /** A request on the network or at a local upstream. */

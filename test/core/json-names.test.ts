@@ -83,6 +83,27 @@ test('an object with many names is checked like a small one', async () => {
   assert.deepEqual((await refusal(JSON.stringify({ many }).replace('name999', 'name3')))?.[0], 'many.name3');
 });
 
+test('sought names are found at any depth, however they are written, and only as names', async () => {
+  const sought = new Map([
+    ['data', 1],
+    ['signature', 2],
+  ]);
+  const filler = 'x'.repeat(200_000);
+  for (const [text, found] of [
+    ['{"model":"data"}', 0],
+    ['{"text":"\\"data\\":1"}', 0],
+    ['{"a":[{"b":{"data":1}}]}', 1],
+    ['{"a":[{"\\u0064at\\u0061":1}],"signature":""}', 3],
+    ['{"a":{},"signature":1}', 2],
+  ] as const) {
+    for (const body of [text, text.replace('{', `{"filler":"${filler}",`)]) {
+      const facts = { found: 0 };
+      await readBody(Buffer.from(body), { sought, facts });
+      assert.equal(facts.found, found, text);
+    }
+  }
+});
+
 test('a body is checked the same when it is read in slices', async () => {
   const filler = 'x'.repeat(3 * 1024 * 1024);
   assert.equal(await refusal(`{"a":"${filler}","b":"${filler}","model":"c"}`), undefined);

@@ -81,7 +81,10 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
         if (operation.name === 'count-tokens' && !endpoint.dialect.countsTokens) continue;
         await bounded(async () => {
           const planned = await plan(call, endpoint, { prepare: async () => {}, memory, client: cancellation });
-          assert.ok(isObject(JSON.parse(planned.body.toString('utf8'))), 'the body for the upstream is no object');
+          assert.ok(
+            isObject(JSON.parse(Buffer.concat([planned.body].flat()).toString('utf8'))),
+            'the body for the upstream is no object',
+          );
         });
       }
       for (const endpoint of endpoints) await bounded(() => countByEstimate(call, endpoint));

@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test';
 import type { CredentialValue } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import type { Platform } from '../../src/core/platform.ts';
+import { bytesOf, type Platform } from '../../src/core/platform.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 import { type Description, providerType } from '../../src/providers/type.ts';
@@ -156,7 +156,7 @@ const signedPlatform = ({ baseUrl }: { baseUrl: string }): Platform => ({
     const { id, secret } = credential as Extract<CredentialValue, { type: 'key-pair' }>;
     const { pathname, search } = new URL(request.url);
     const parts = [request.method, pathname + search, String(now), request.headers['user-agent'] ?? ''];
-    const signature = signatureOf(parts, request.body ?? Buffer.alloc(0), secret);
+    const signature = signatureOf(parts, bytesOf(request.body), secret);
     return { ...request, headers: { ...request.headers, 'x-date': String(now), authorization: `${id} ${signature}` } };
   },
 });

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import { isObject, type Json, read } from './json.ts';
-import { createNameWatch, type KnownNames } from './names.ts';
+import { createNameWatch, type KnownNames, NameChecker, type SoughtNames } from './names.ts';
 import type { NameWatch } from './scan.ts';
 import { guard, type JsonLimits, REQUEST_LIMITS, type Scanned, startWalk, walkUntil } from './scan.ts';
 import { readInSlices, writeInSlices } from './slices.ts';
@@ -19,23 +19,40 @@ export interface ReadOptions {
   limits?: JsonLimits;
   /** Known names of the wire format; a name that differs only in case is refused. */
   names?: KnownNames;
+  /** Names whose presence is noted in `facts`. */
+  sought?: SoughtNames | undefined;
+  /** What the scan of the body finds, set before it is parsed. */
+  facts?: BodyFacts;
 }
+
+export interface BodyFacts {
+  /** Bits of the sought names that a member has, at any depth. */
+  found: number;
+}
+
+/** Of small bodies, which are scanned one at a time. */
+const smallBodyNames = new NameChecker();
 
 /**
  * Reads a small body at once and a large one in slices. Throws and rejects with `invalid_request`, also for a repeated name
  * in one object.
  */
-export function readBody(bytes: Buffer, { limits, names }: ReadOptions = {}): Json | Promise<Json> {
+export function readBody(bytes: Buffer, options: ReadOptions = {}): Json | Promise<Json> {
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The body is empty; a JSON object is expected.');
-  if (bytes.length > LARGE_BODY_BYTES) return readLargeBody(bytes, { limits, names });
-  const { values, hasLongNumber } = guard(bytes, limits, createNameWatch(names));
-  if (values > SMALL_VALUES) return readLargeBody(bytes, { limits, names });
+  if (bytes.length > LARGE_BODY_BYTES) return readLargeBody(bytes, options);
+  const { limits, names, sought, facts } = options;
+  smallBodyNames.start({ known: names, sought });
+  const { values, hasLongNumber } = guard(bytes, limits, smallBodyNames);
+  if (facts) facts.found = smallBodyNames.found;
+  if (values > SMALL_VALUES) return readLargeBody(bytes, options);
   return checkedBody(parse(bytes, hasLongNumber));
 }
 
-async function readLargeBody(bytes: Buffer, { limits, names }: ReadOptions): Promise<Json> {
+async function readLargeBody(bytes: Buffer, { limits, names, sought, facts }: ReadOptions): Promise<Json> {
   await yieldToEventLoop();
-  const { values, hasLongNumber } = await guardInSlices(bytes, limits, createNameWatch(names));
+  const watch = createNameWatch(names, sought);
+  const { values, hasLongNumber } = await guardInSlices(bytes, limits, watch);
+  if (facts) facts.found = watch.found;
   if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return checkedBody(parse(bytes, hasLongNumber));
   await yieldToEventLoop();
   return checkedBody(await readInSlices(bytes).catch(refuseSyntax));

@@ -86,68 +86,102 @@ const SMALL_OBJECT_MEMBERS = 24;
 /** Maximum members of one object: names take a hundred times their length in memory. */
 const MAX_MEMBERS = 10_000;
 
-export function createNameWatch(root: KnownNames | undefined): NameWatch {
-  const frames: Frame[] = [];
-  let depth = 0;
+export interface WatchedNames {
+  /** Names of the wire format at the root. */
+  known?: KnownNames | undefined;
+  /** Names whose presence anywhere in the text is noted, with a bit of `found` for each kind of them. */
+  sought?: SoughtNames | undefined;
+}
 
-  function isRepeated(frame: Frame, key: string): boolean {
+export type SoughtNames = ReadonlyMap<string, number>;
+
+export function createNameWatch(known: KnownNames | undefined, sought?: SoughtNames): NameChecker {
+  const checker = new NameChecker();
+  checker.start({ known, sought });
+  return checker;
+}
+
+/** Can be used again for another text, so that a small body needs no frames of its own. */
+export class NameChecker implements NameWatch {
+  readonly #frames: Frame[] = [];
+  #depth = 0;
+  #known: KnownNames | undefined;
+  #sought: SoughtNames | undefined;
+  /** Bits of the sought names that were there. */
+  found = 0;
+
+  start({ known, sought }: WatchedNames): void {
+    this.#known = known;
+    this.#sought = sought;
+    this.#depth = 0;
+    this.found = 0;
+  }
+
+  open(isList: boolean): void {
+    const known = this.#depth === 0 ? this.#known : this.#frames[this.#depth - 1]?.inside;
+    let frame = this.#frames[this.#depth];
+    if (!frame) {
+      frame = emptyFrame();
+      this.#frames.push(frame);
+    }
+    this.#depth++;
+    frame.isList = isList;
+    frame.known = isList ? undefined : known;
+    frame.inside = isList ? known : undefined;
+    frame.few.length = 0;
+    frame.many = undefined;
+    frame.at = '';
+  }
+
+  name(text: string): void {
+    const frame = this.#frames[this.#depth - 1];
+    if (this.#depth === 0 || !frame || frame.isList) return;
+    const name = unescaped(text);
+    frame.at = name;
+    if (this.#sought) this.found |= this.#sought.get(name) ?? 0;
+    const entry = frame.known && lookUp(frame.known, name);
+    frame.inside = entry?.inside;
+    if (entry && !entry.spellings.includes(name)) this.#refuse(name, `must be written ${entry.spellings.join(' or ')}`);
+    if (this.#isRepeated(frame, frame.known ? (entry?.folded ?? fold(name)) : name))
+      this.#refuse(name, 'is given twice; give it once');
+  }
+
+  close(): void {
+    if (this.#depth === 0) return;
+    this.#depth--;
+    const frame = this.#frames[this.#depth];
+    if (frame) frame.many = undefined;
+  }
+
+  #isRepeated(frame: Frame, key: string): boolean {
     if (frame.many ? frame.many.has(key) : frame.few.includes(key)) return true;
     if (frame.many) {
       frame.many.add(key);
-      if (frame.many.size > MAX_MEMBERS) refuseMembers();
+      if (frame.many.size > MAX_MEMBERS) this.#refuseMembers();
     } else if (frame.few.push(key) > SMALL_OBJECT_MEMBERS) frame.many = new Set(frame.few);
     return false;
   }
 
-  function refuseMembers(): never {
-    const path = holders();
+  #refuseMembers(): never {
+    const path = this.#holders();
     const where = path === '' ? '' : `: ${path}`;
     const message = `The body has an object with more than ${MAX_MEMBERS} members${where}.`;
     throw new GatewayError('invalid_request', message, path === '' ? {} : { param: path });
   }
 
   /** The path of the object that is open. */
-  function holders(): string {
-    const steps = frames
-      .slice(0, depth - 1)
+  #holders(): string {
+    const steps = this.#frames
+      .slice(0, this.#depth - 1)
       .map(({ isList, at }) => (isList ? '[]' : `.${at.slice(0, SHOWN_CHARACTERS)}`));
     return steps.join('').slice(1);
   }
 
-  function refuse(name: string, problem: string): never {
+  #refuse(name: string, problem: string): never {
     const shown = name.slice(0, SHOWN_CHARACTERS);
-    const path = depth > 1 ? `${holders()}.${shown}` : shown;
+    const path = this.#depth > 1 ? `${this.#holders()}.${shown}` : shown;
     throw new GatewayError('invalid_request', `${path} ${problem}.`, { param: path });
   }
-
-  return {
-    open(isList) {
-      const known = depth === 0 ? root : frames[depth - 1]?.inside;
-      frames[depth] ??= emptyFrame();
-      const frame = frames[depth] as Frame;
-      depth++;
-      frame.isList = isList;
-      frame.known = isList ? undefined : known;
-      frame.inside = isList ? known : undefined;
-      frame.few.length = 0;
-      frame.many = undefined;
-      frame.at = '';
-    },
-    name(text) {
-      const frame = frames[depth - 1];
-      if (!frame || frame.isList) return;
-      const name = unescaped(text);
-      frame.at = name;
-      const entry = frame.known && lookUp(frame.known, name);
-      frame.inside = entry?.inside;
-      if (entry && !entry.spellings.includes(name)) refuse(name, `must be written ${entry.spellings.join(' or ')}`);
-      if (isRepeated(frame, frame.known ? (entry?.folded ?? fold(name)) : name))
-        refuse(name, 'is given twice; give it once');
-    },
-    close() {
-      if (depth > 0) depth--;
-    },
-  };
 }
 
 const SHOWN_CHARACTERS = 100;

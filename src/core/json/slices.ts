@@ -9,6 +9,8 @@ const SLICE_VALUES = 20_000;
 const PAUSE_BYTES = 256 * 1024;
 /** Bytes of one string per slice; one long string is parsed faster than many short ones. */
 const SLICE_BYTES = 1024 * 1024;
+/** Bytes of a long string that are decoded at once. */
+const PIECE_BYTES = 64 * 1024;
 
 /** Maximum length of a literal; numbers of upstreams are far shorter. */
 const MAX_LITERAL_BYTES = 1024 * 1024;
@@ -64,17 +66,10 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
     if (space() !== QUOTE) fail();
     const end = stringEnd(bytes, position);
     if (bytes[end - 1] !== QUOTE || end - position < 2) fail();
-    const content = bytes.subarray(position + 1, end - 1);
+    const open = position;
     position = end;
-    if (content.length <= SLICE_BYTES) return JSON.parse(`"${content.toString('utf8')}"`);
-    let text = '';
-    for (let start = 0; start < content.length; ) {
-      const cut = pieceEnd(content, start);
-      text += JSON.parse(`"${content.toString('utf8', start, cut)}"`);
-      start = cut;
-      await yieldToEventLoop();
-    }
-    return text;
+    if (end - open <= PIECE_BYTES) return JSON.parse(bytes.toString('utf8', open, end));
+    return longString(bytes.subarray(open + 1, end - 1));
   }
 
   async function key(container: { key: string }): Promise<void> {
@@ -130,6 +125,26 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   }
 }
 
+/**
+ * The text of a long string, read in pieces that a cache holds. Without escapes the pieces are only checked, and the text is
+ * made at once: pieces that stay would each be moved by the garbage collection.
+ */
+async function longString(content: Buffer): Promise<string> {
+  const isPlain = content.indexOf(BACKSLASH) < 0;
+  let text = '';
+  let pause = SLICE_BYTES;
+  for (let start = 0; start < content.length; ) {
+    const end = pieceEnd(content, start);
+    const piece = JSON.parse(`"${content.toString('utf8', start, end)}"`);
+    if (!isPlain) text += piece;
+    start = end;
+    if (start < pause) continue;
+    pause = start + SLICE_BYTES;
+    await yieldToEventLoop();
+  }
+  return isPlain ? content.toString('utf8') : text;
+}
+
 function add(container: Container, value: Json): void {
   if ('array' in container) container.array.push(value);
   else if (container.key === '__proto__') {
@@ -142,16 +157,24 @@ function add(container: Container, value: Json): void {
   } else container.object[container.key] = value;
 }
 
-/** Next cut position in a string: after about one slice, never inside an escape or a character. */
+/** Next cut position in a string: after about one piece, never inside an escape or a character. */
 function pieceEnd(content: Buffer, start: number): number {
-  let position = start;
-  const limit = start + SLICE_BYTES;
-  while (position < content.length && (position < limit || isContinuation(content[position] as number))) {
-    if (content[position] !== BACKSLASH) position++;
-    else position += content[position + 1] === LOWER_U ? 6 : 2;
+  let cut = start + PIECE_BYTES;
+  if (cut >= content.length) return content.length;
+  while (isContinuation(content[cut] as number)) cut--;
+  for (let at = cut - 1; at > cut - LONGEST_ESCAPE; at--) {
+    if (content[at] !== BACKSLASH) continue;
+    let run = at;
+    while (run > start && content[run - 1] === BACKSLASH) run--;
+    // The last one of an odd number begins an escape; the others are pairs.
+    const isEscape = (at - run) % 2 === 0;
+    return isEscape && at + (content[at + 1] === LOWER_U ? LONGEST_ESCAPE : 2) > cut ? at : cut;
   }
-  return Math.min(position, content.length);
+  return cut;
 }
+
+/** Bytes of an escape with four hexadecimal digits. */
+const LONGEST_ESCAPE = 6;
 
 /** Whether a byte is a UTF-8 continuation byte. */
 function isContinuation(byte: number): boolean {

@@ -5,9 +5,11 @@ import { copyJson } from '../../core/json/copy.ts';
 import { findSpan } from '../../core/json/find.ts';
 import { isObject, type Json, type Span, valueAt } from '../../core/json/json.ts';
 import type { CompleteOperation, Operation, Target } from '../../core/operation.ts';
+import type { OutgoingBody } from '../../core/platform.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { addOptions } from '../../routing/provider-options.ts';
+import { lacks, STATE_MEMBER } from '../sought-names.ts';
 import type { StateMemory } from '../state/memory.ts';
 import { keepWithin } from './output-limit.ts';
 import type { Plan } from './planned-request.ts';
@@ -40,7 +42,14 @@ function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Prom
     }
   }
   const prefix = addsUsage ? `${JSON.stringify(usage.field)}:${JSON.stringify(usage.value)},` : '';
-  const passed = (body: Buffer): Plan => ({ path: 'passthrough', upstream, operation, target, body, dropped: NOTHING });
+  const passed = (body: OutgoingBody): Plan => ({
+    path: 'passthrough',
+    upstream,
+    operation,
+    target,
+    body,
+    dropped: NOTHING,
+  });
   const renamed = respell(bytes, { operation, target, prefix });
   return renamed instanceof Promise ? renamed.then(passed) : passed(renamed);
 }
@@ -48,18 +57,15 @@ function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Prom
 const NOTHING: string[] = [];
 
 /** Whether a body needs to be looked at member by member; false for most. */
-function mayChange(
-  { body, bytes, operation, limitOf }: InferenceCall,
-  endpoint: Endpoint,
-  memory: StateMemory,
-): boolean {
+function mayChange(call: InferenceCall, endpoint: Endpoint, memory: StateMemory): boolean {
+  const { body, operation, limitOf } = call;
   return (
     operation.name === 'embed' ||
     limitOf !== undefined ||
     endpoint.options !== undefined ||
     (operation.name === 'complete' && endpoint.dialect.adapt !== undefined) ||
     operation.gatewayFields.some((field) => body[field] !== undefined) ||
-    mayHoldState(bytes, operation, memory)
+    mayHoldState(call, memory)
   );
 }
 
@@ -69,8 +75,10 @@ const ESCAPED_LETTER = '\\u00';
 /** Size up to which searching a body takes a few milliseconds, whatever it holds; a larger one is looked at member by member. */
 const MAX_SEARCHED_BYTES = 256 * 1024;
 
-function mayHoldState(bytes: Buffer, { state }: Operation, memory: StateMemory): boolean {
-  if (!state) return false;
+function mayHoldState(call: InferenceCall, memory: StateMemory): boolean {
+  const { bytes, operation } = call;
+  const { state } = operation;
+  if (!state || lacks(call, STATE_MEMBER)) return false;
   if (bytes.length > MAX_SEARCHED_BYTES) return true;
   if (bytes.includes(ESCAPED_LETTER) || state.marks.some((mark) => bytes.includes(mark))) return true;
   return memory.hasOwners() && state.fields.some((field) => bytes.includes(`"${field}"`));
@@ -121,14 +129,14 @@ interface Respelling {
   prefix: string;
 }
 
-function respell(bytes: Buffer, { operation, target, prefix }: Respelling): Buffer | Promise<Buffer> {
+function respell(bytes: Buffer, { operation, target, prefix }: Respelling): OutgoingBody | Promise<OutgoingBody> {
   const { paths, required, spell } = operation.requestModel;
   const name = JSON.stringify(spell(target.model));
   const found = paths.map((path) => findSpan(bytes, path));
   const isLarge = found.some((span) => span instanceof Promise);
   return isLarge ? Promise.all(found).then(spliced) : spliced(found as (Span | undefined)[]);
 
-  function spliced(named: readonly (Span | undefined)[]): Buffer {
+  function spliced(named: readonly (Span | undefined)[]): OutgoingBody {
     const spans = named.filter((span) => span !== undefined).sort((one, other) => one.start - other.start);
     const [first] = paths;
     const isMissing = spans.length === 0 && required && first !== undefined;
@@ -143,8 +151,25 @@ function respell(bytes: Buffer, { operation, target, prefix }: Respelling): Buff
       pieces.push(bytes.subarray(position, start), Buffer.from(name));
       position = end;
     }
-    return pieces.length === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(position)]);
+    if (pieces.length === 0) return bytes;
+    pieces.push(bytes.subarray(position));
+    return bytes.length <= MAX_COPIED_BYTES ? Buffer.concat(pieces) : withSmallJoined(pieces);
   }
+}
+
+/** Size up to which a body is copied, since a list of slices takes several writes. */
+const MAX_COPIED_BYTES = 64 * 1024;
+
+/** The same bytes in fewer pieces: small ones are joined with those before them. */
+function withSmallJoined(pieces: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
+  for (const piece of pieces) {
+    const last = joined.at(-1);
+    if (last && last.length + piece.length <= MAX_COPIED_BYTES)
+      joined[joined.length - 1] = Buffer.concat([last, piece]);
+    else joined.push(piece);
+  }
+  return joined;
 }
 
 function renameModel(body: Json, { requestModel }: Operation, target: Target): void {

@@ -2,6 +2,7 @@
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import type { Operation, Target } from '../../core/operation.ts';
+import type { OutgoingBody } from '../../core/platform.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { RequestPath } from '../../routing/attempt.ts';
 import type { ClientToolNames } from './tool-names.ts';
@@ -13,7 +14,7 @@ export interface Plan {
   /** The upstream protocol; the client's on passthrough and patched paths. */
   operation: Operation;
   target: Target;
-  body: Buffer;
+  body: OutgoingBody;
   /** Dropped fields, with the client's names. */
   dropped: string[];
   /** Why it is not what was asked first, or not in the usual protocol. */

@@ -2,6 +2,7 @@
 
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import { lacks, MEDIA_MEMBER } from '../sought-names.ts';
 import { estimateTokens, tokensOfMedia } from './estimate.ts';
 
 export interface ExpectedUsage {
@@ -28,7 +29,9 @@ const MEDIA_MARKS = ['base64', 'inlineData', 'inline_data'];
 const MAX_SEARCHED_BYTES = 256 * 1024;
 
 /** Input tokens by the length of the body, without reading it; undefined where that would say little. */
-export function inputByLength({ bytes }: Pick<InferenceCall, 'bytes'>): number | undefined {
+export function inputByLength(call: Pick<InferenceCall, 'bytes' | 'scanned'>): number | undefined {
+  const { bytes } = call;
+  if (lacks(call, MEDIA_MEMBER)) return Math.ceil(bytes.length / BYTES_PER_TOKEN);
   const searched = bytes.subarray(0, MAX_SEARCHED_BYTES);
   return MEDIA_MARKS.some((mark) => searched.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
 }
