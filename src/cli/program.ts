@@ -42,6 +42,7 @@ function program(): Command {
     .showHelpAfterError('(polygate --help shows the commands)');
   addServe(root);
   addInit(root);
+  addImport(root);
   addCheck(root);
   addKeyCommands(root);
   addAudit(root);
@@ -77,6 +78,19 @@ function addInit(root: Command): void {
     .option('--force', 'overwrite the file')
     .addHelpText('after', example('polygate init'))
     .action(async (options) => (await import('./init.ts')).init(options));
+}
+
+function addImport(root: Command): void {
+  const imports = root.command('import').description('write a configuration from that of another gateway');
+  imports
+    .command('litellm')
+    .description("from a LiteLLM proxy's config.yaml; what has no equal is listed on standard error")
+    .argument('<file>', "LiteLLM's configuration")
+    .option('--output <file>', 'file to write (default: standard output)')
+    .option('--force', 'overwrite the file')
+    .addHelpText('after', example('polygate import litellm config.yaml --output polygate.yaml'))
+    .action(async (file, options) => (await import('./import.ts')).importSettings(file, options));
+  imports.addHelpText('after', example('polygate import litellm config.yaml'));
 }
 
 function addCheck(root: Command): void {

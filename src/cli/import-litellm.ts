@@ -1,0 +1,116 @@
+/** Settings of a LiteLLM proxy (`config.yaml`) in this gateway's configuration, and those that have no equal here. */
+
+import { isObject, type Json } from '../core/json/json.ts';
+import { adviceOf, type ImportedEndpoint, type Note, readDeployments, secretReference } from './litellm-deployments.ts';
+
+export interface ImportedSettings {
+  /** Content of a configuration file. */
+  config: Json;
+  /** Settings without an equal, by their path, with advice. */
+  notes: { path: string; advice: string }[];
+}
+
+/** First part of the names of imported models that have none. */
+const HOUSE = 'house';
+const SORTS: Record<string, string | undefined> = {
+  'simple-shuffle': undefined,
+  'latency-based-routing': 'latency',
+  'cost-based-routing': 'price',
+};
+const SECTIONS = ['model_list', 'litellm_settings', 'router_settings', 'general_settings'];
+
+export function importLiteLlm(file: Json): ImportedSettings {
+  const notes: ImportedSettings['notes'] = [];
+  const note: Note = (path, advice) => void notes.push({ path, advice });
+  const [litellm, router, general] = SECTIONS.slice(1).map((name) => (isObject(file?.[name]) ? file[name] : {})) as [
+    Json,
+    Json,
+    Json,
+  ];
+  const { providers, groups } = readDeployments(file?.model_list, note);
+  addFallbacks(groups, litellm.fallbacks, (name) => note('litellm_settings.fallbacks', unknownGroup(name)));
+  addFallbacks(groups, router.fallbacks, (name) => note('router_settings.fallbacks', unknownGroup(name)));
+  const aliases = aliasesOf(groups, router.model_group_alias, note);
+  const routing = routingOf(router, note);
+  const config = {
+    ...deadlinesOf(litellm.request_timeout ?? router.timeout),
+    ...(general.master_key !== undefined && { admin: { token: adminToken(general.master_key, note) } }),
+    providers: Object.fromEntries(providers),
+    models: Object.fromEntries([...groups].map(([group, endpoints]) => [nameOf(group), { endpoints }])),
+    ...(Object.keys(aliases).length > 0 && { aliases }),
+    ...(Object.keys(routing).length > 0 && { routing }),
+  };
+  noteOthers('litellm_settings', litellm, { known: ['fallbacks', 'request_timeout'], note });
+  const known = ['fallbacks', 'routing_strategy', 'model_group_alias', 'timeout', 'cooldown_time'];
+  noteOthers('router_settings', router, { known, note });
+  noteOthers('general_settings', general, { known: ['master_key'], note });
+  for (const name of Object.keys(file ?? {})) if (!SECTIONS.includes(name)) note(name, adviceOf(name));
+  return { config, notes };
+}
+
+function unknownGroup(name: string): string {
+  return `names "${name}", which is no model_name of the list`;
+}
+
+function adminToken(value: unknown, note: Note): string {
+  return secretReference(value, 'POLYGATE_ADMIN_TOKEN', (advice) => note('general_settings.master_key', advice));
+}
+
+/** Names of this gateway have two parts. */
+function nameOf(group: string): string {
+  return /^[^/\s]+\/\S+$/.test(group) ? group : `${HOUSE}/${group.replaceAll(/\s+/g, '-')}`;
+}
+
+/** What a group falls back to becomes its own endpoints of a lower priority. */
+function addFallbacks(
+  groups: Map<string, ImportedEndpoint[]>,
+  value: unknown,
+  onUnknown: (name: string) => void,
+): void {
+  const original = new Map(groups);
+  for (const [group, names] of (Array.isArray(value) ? value : []).flatMap((entry) => Object.entries(entry ?? {}))) {
+    const own = groups.get(group);
+    if (!own) {
+      onUnknown(group);
+      continue;
+    }
+    for (const name of Array.isArray(names) ? names.map(String) : []) {
+      const others = original.get(name);
+      if (!others) {
+        onUnknown(name);
+        continue;
+      }
+      const last = Math.max(...own.map(({ priority = 0 }) => priority));
+      own.push(...others.map((endpoint) => ({ ...endpoint, priority: last + 1 + (endpoint.priority ?? 0) })));
+    }
+  }
+}
+
+function aliasesOf(groups: ReadonlyMap<string, unknown>, value: unknown, note: Note): Record<string, string> {
+  const aliases: Record<string, string> = {};
+  for (const group of groups.keys()) if (nameOf(group) !== group) aliases[group] = nameOf(group);
+  for (const [alias, target] of Object.entries(isObject(value) ? value : {})) {
+    const group = isObject(target) ? target.model : target;
+    if (groups.has(String(group))) aliases[alias] = nameOf(String(group));
+    else note(`router_settings.model_group_alias.${alias}`, unknownGroup(String(group)));
+  }
+  return aliases;
+}
+
+function routingOf({ routing_strategy: strategy, cooldown_time: seconds }: Json, note: Note): Json {
+  const isKnown = strategy === undefined || Object.hasOwn(SORTS, String(strategy));
+  if (!isKnown)
+    note('router_settings.routing_strategy', `"${strategy}" has no equal; endpoints are chosen by priority and weight`);
+  const sort = isKnown ? SORTS[String(strategy)] : undefined;
+  return { ...(sort && { sort }), ...(seconds > 0 && { cooldown: `${Math.ceil(seconds)}s` }) };
+}
+
+function deadlinesOf(seconds: unknown): Json {
+  return typeof seconds === 'number' && seconds > 0
+    ? { server: { deadlines: { total: `${Math.ceil(seconds)}s` } } }
+    : {};
+}
+
+function noteOthers(section: string, settings: Json, { known, note }: { known: string[]; note: Note }): void {
+  for (const name of Object.keys(settings)) if (!known.includes(name)) note(`${section}.${name}`, adviceOf(name));
+}

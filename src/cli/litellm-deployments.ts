@@ -1,0 +1,165 @@
+/** Deployments of a LiteLLM proxy (`model_list`) as providers, and as endpoints of models. */
+
+import { isObject, type Json } from '../core/json/json.ts';
+
+/** Notes a setting that is not taken over, by its path in the file. */
+export type Note = (path: string, advice: string) => void;
+
+export interface ImportedEndpoint {
+  provider: string;
+  model: string;
+  priority?: number;
+  weight?: number;
+  pricing?: Record<string, string>;
+}
+
+/** Provider types by the first part of LiteLLM's model names. */
+const TYPES: Record<string, string> = {
+  openai: 'openai',
+  text_completion_openai: 'openai',
+  anthropic: 'anthropic',
+  gemini: 'google',
+  groq: 'groq',
+  mistral: 'mistral',
+  deepseek: 'deepseek',
+  xai: 'xai',
+  together_ai: 'together',
+  fireworks_ai: 'fireworks',
+  openrouter: 'openrouter',
+  perplexity: 'perplexity',
+  cohere: 'cohere',
+  cohere_chat: 'cohere',
+  moonshot: 'moonshot',
+  dashscope: 'dashscope',
+  minimax: 'minimax',
+  volcengine: 'volcengine',
+  ollama: 'ollama',
+  ollama_chat: 'ollama',
+  hosted_vllm: 'vllm',
+  vllm: 'vllm',
+  lm_studio: 'lm-studio',
+  custom_openai: 'openai-compatible',
+};
+/** Vendors of names without a first part. */
+const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
+  [/^(gpt-|o\d|chatgpt-|text-embedding-)/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^gemini-/, 'gemini'],
+];
+/** Settings of a deployment that are read. */
+const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
+const PRICES: Record<string, string> = { input_cost_per_token: 'prompt', output_cost_per_token: 'completion' };
+
+export interface Deployments {
+  /** Entries of the configuration by id. */
+  providers: Map<string, Json>;
+  /** By LiteLLM's `model_name`. */
+  groups: Map<string, ImportedEndpoint[]>;
+}
+
+export function readDeployments(list: unknown, note: Note): Deployments {
+  const read: Deployments = { providers: new Map(), groups: new Map() };
+  for (const [index, deployment] of (Array.isArray(list) ? list : []).entries()) {
+    const path = `model_list[${index}]`;
+    const params = deployment?.litellm_params;
+    if (typeof deployment?.model_name !== 'string' || typeof params?.model !== 'string')
+      note(path, 'has no model_name or no litellm_params.model');
+    else addDeployment(read, deployment, (name, advice) => note(`${path}.${name}`, advice));
+  }
+  return read;
+}
+
+function addDeployment({ providers, groups }: Deployments, deployment: Json, note: Note): void {
+  const { model_name: group, litellm_params: params, model_info: info } = deployment;
+  const { vendor, model } = splitName(params.model);
+  const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
+  if (known === undefined) {
+    note('litellm_params.model', `"${params.model}" is of a provider that is not supported`);
+    return;
+  }
+  const address = params.api_base ?? params.base_url;
+  const type = known === 'openai' && address !== undefined ? 'openai-compatible' : known;
+  const provider = providerOf(providers, type, {
+    ...(params.api_key !== undefined && {
+      api_key: secretReference(params.api_key, variableOf(type), (advice) => note('litellm_params.api_key', advice)),
+    }),
+    ...(address !== undefined && { base_url: String(address) }),
+    ...(model === '*' && { models: 'any' }),
+  });
+  for (const name of Object.keys(params)) {
+    if (!KNOWN_SETTINGS.includes(name) && !Object.hasOwn(PRICES, name)) note(`litellm_params.${name}`, adviceOf(name));
+  }
+  if (model === '*') {
+    if (group !== `${provider}/*`) note('model_name', `models of "${provider}" are named ${provider}/<model id>`);
+    return;
+  }
+  const pricing = pricingOf({ ...(isObject(info) && info), ...params });
+  const endpoint = {
+    provider,
+    model,
+    ...(Number.isSafeInteger(params.order) && { priority: params.order }),
+    ...(params.weight > 0 && { weight: params.weight }),
+    ...(pricing && { pricing }),
+  };
+  groups.set(group, [...(groups.get(group) ?? []), endpoint]);
+}
+
+/** A name without a vendor is that of a well-known one. */
+function splitName(name: string): { vendor: string; model: string } {
+  const slash = name.indexOf('/');
+  if (slash > 0) return { vendor: name.slice(0, slash), model: name.slice(slash + 1) };
+  return { vendor: BARE_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? '', model: name };
+}
+
+/** Id of the provider with these settings, which is added if there is none; the second of a type is `openai-2`. */
+function providerOf(providers: Map<string, Json>, type: string, settings: Json): string {
+  for (let number = 1; ; number++) {
+    const id = number === 1 ? type : `${type}-${number}`;
+    const wanted = number === 1 ? settings : { type, ...settings };
+    const known = providers.get(id);
+    if (known && JSON.stringify(known) !== JSON.stringify(wanted)) continue;
+    providers.set(id, wanted);
+    return id;
+  }
+}
+
+/** The variable that a value names as `os.environ/NAME`; a secret in the file is never written. */
+export function secretReference(value: unknown, variable: string, onSecret: (advice: string) => void): string {
+  const name = typeof value === 'string' ? /^os\.environ\/(\w+)$/.exec(value)?.[1] : undefined;
+  if (name === undefined) onSecret(`is a secret in the file: put it into the variable ${variable}`);
+  return `\${${name ?? variable}}`;
+}
+
+function variableOf(type: string): string {
+  return `${type.toUpperCase().replaceAll('-', '_')}_API_KEY`;
+}
+
+/** Prices without an exponent, as they are written here. */
+function pricingOf(settings: Json): Record<string, string> | undefined {
+  const prices = Object.entries(PRICES).flatMap(([theirs, ours]) => {
+    const value = Number(settings[theirs] ?? Number.NaN);
+    return value >= 0 ? [[ours, value.toFixed(12).replace(/\.?0+$/, '')]] : [];
+  });
+  return prices.length > 0 ? Object.fromEntries(prices) : undefined;
+}
+
+const ADVICE: Record<string, string> = {
+  rpm: 'limits belong to keys: limits.requests_per_minute',
+  tpm: 'limits belong to keys: limits.tokens_per_minute',
+  max_parallel_requests: 'limits belong to keys: limits.concurrent_requests',
+  timeout: 'timeouts hold for all endpoints: server.deadlines',
+  stream_timeout: 'timeouts hold for all endpoints: server.deadlines',
+  num_retries: 'failures are retried at the next endpoint; there is no number to set',
+  drop_params: 'needs no setting: what a provider does not have is dropped and named in a header',
+  modify_params: 'needs no setting',
+  set_verbose: 'needs no setting',
+  database_url: 'set data to a PostgreSQL database of its own; keys and spend are not taken over',
+  callbacks: 'telemetry goes to OpenTelemetry: telemetry.otlp',
+  success_callback: 'telemetry goes to OpenTelemetry: telemetry.otlp',
+  failure_callback: 'telemetry goes to OpenTelemetry: telemetry.otlp',
+  environment_variables: 'set these variables in the environment',
+};
+
+export function adviceOf(name: string): string {
+  return ADVICE[name] ?? 'has no equal';
+}
