@@ -40,6 +40,7 @@ before(async () => {
   gateway = await startTestGateway(
     `
 providers:
+  chatty: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   two: { type: openai, api_key: k, base_url: "${upstream.url}/v1", models: [{ id: m-2026 }] }
   one: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m-2026, pricing: { prompt: "0.1", completion: "1" } }] }
 `,
@@ -446,6 +447,32 @@ describe('one request at a time', () => {
     assert.equal(upstream.calls.length, 1);
   });
 });
+
+test('a model of another protocol answers, and what the connection remembers is translated', () =>
+  withSocket(async (socket) => {
+    const chunk = (delta: Json, finish: string | null) =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+    answer = ({ body }, response) => {
+      const isDone = body.messages.some(({ role }: Json) => role === 'tool');
+      const [delta, finish] = isDone ? [{ content: 'Done.' }, 'stop'] : [{ tool_calls: [call] }, 'tool_calls'];
+      answerEvents(response, `${chunk(delta, null)}${chunk({}, finish)}data: [DONE]\n\n`);
+    };
+    const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false }];
+    const ask = { model: 'chatty/m', store: false, tools };
+    const first = await socket.ask({ ...ask, input: 'Call f.', generate: false });
+    const second = await socket.ask({ ...ask, input: [], previous_response_id: first.response.id });
+    assert.equal(second.response.output[0].call_id, 'call_1');
+    const output = { type: 'function_call_output', call_id: 'call_1', output: 'done' };
+    const third = await socket.ask({ ...ask, input: [output], previous_response_id: second.response.id });
+    assert.equal(third.response.output[0].content[0].text, 'Done.');
+    assert.equal(third.response.previous_response_id, second.response.id);
+    const { messages } = upstream.calls.at(-1)?.body ?? {};
+    assert.deepEqual(
+      messages.map(({ role }: Json) => role),
+      ['user', 'assistant', 'tool'],
+    );
+  }));
 
 test('headers of the upgrade request apply to each request, without what is meant for the WebSocket', async () => {
   const headers = {
