@@ -175,11 +175,15 @@ function compareSetting(name: keyof Settings, recorded: Asked, received: Asked, 
   if (one === other) return { feature, outcome: 'equal' };
   const detail = `${name} ${one} became ${other}`;
   const isNamed = dropped.some((word) => DROPPED_AS[name].test(word));
-  const isClamped = name === 'temperature' && Number(one) > 1 && other === 1;
+  const isRaised = name === 'maxTokens' && other === LEAST_OUTPUT && Number(one) < LEAST_OUTPUT;
+  const isClamped = isRaised || (name === 'temperature' && Number(one) > 1 && other === 1);
   const isTold =
     ['choice', 'format'].includes(name) && received.system.join('').length > recorded.system.join('').length;
   return { feature, outcome: isNamed || isClamped || isTold ? 'adapted' : 'different', detail };
 }
+
+/** In tokens, of Responses. */
+const LEAST_OUTPUT = 16;
 
 /** How a setting is called in the lists of what was dropped, in any protocol. */
 const DROPPED_AS: Record<keyof Settings, RegExp> = {

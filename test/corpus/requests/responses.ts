@@ -4,8 +4,8 @@ import type { Json } from '../../../src/core/json/json.ts';
 import { type Asked, addFormat, addTool, emptyAsked, resultOf, type Settings, words } from '../asked.ts';
 import { canonicalText } from '../readers/chat.ts';
 
-/** Between a namespace and the name of a tool, where there are no namespaces. */
-const SEPARATOR = '__';
+/** A free-text tool, as a function says it. */
+const FREE_TEXT = { type: 'object', properties: { input: { type: 'string' } } };
 
 export function readResponsesRequest(body: Json): Asked {
   const asked = emptyAsked();
@@ -31,10 +31,10 @@ function readItem(asked: Asked, item: Json): void {
       return;
     }
     case 'function_call':
-      asked.calls.push(`${fullName(item)} ${canonicalText(item.arguments ?? '')}`);
+      asked.calls.push(`${item.name} ${canonicalText(item.arguments ?? '')}`);
       return;
     case 'custom_tool_call':
-      asked.calls.push(`${fullName(item)} ${JSON.stringify({ input: item.input })}`);
+      asked.calls.push(`${item.name} ${JSON.stringify({ input: item.input })}`);
       return;
     case 'function_call_output':
     case 'custom_tool_call_output': {
@@ -46,20 +46,18 @@ function readItem(asked: Asked, item: Json): void {
   }
 }
 
-function fullName({ name, namespace }: Json): string {
-  return namespace === undefined ? name : namespace + SEPARATOR + name;
-}
-
-/** Tools of the request and those that join it in its input, also in namespaces. */
+/** Tools of the request and those that join it in its input, also in namespaces, as far as they are allowed. */
 function toolsIn(body: Json, input: Json[]): Json[] {
   const later = input.flatMap(({ type, tools }) =>
     type === 'additional_tools' || type === 'tool_search_output' ? (tools ?? []) : [],
   );
-  return [...(body.tools ?? []), ...later].flatMap((tool: Json) => {
-    if (tool.type === 'namespace')
-      return tool.tools.map((inner: Json) => ({ ...inner, name: tool.name + SEPARATOR + inner.name }));
-    return tool.type === 'function' || tool.type === 'custom' ? [tool] : [];
-  });
+  const { tool_choice: choice } = body;
+  const allowed: string[] | undefined =
+    choice?.type === 'allowed_tools' ? choice.tools.map(({ name }: Json) => name) : undefined;
+  const tools: Json[] = [...(body.tools ?? []), ...later].flatMap((tool: Json) => tool.tools ?? [tool]);
+  return tools
+    .filter(({ type, name }) => ['function', 'custom'].includes(type) && (allowed?.includes(name) ?? true))
+    .map((tool) => (tool.type === 'custom' ? { ...tool, parameters: FREE_TEXT } : tool));
 }
 
 function mediaOf({ type, image_url: image, file_data: file, file_url: url, input_audio: audio }: Json): string[] {
@@ -67,7 +65,8 @@ function mediaOf({ type, image_url: image, file_data: file, file_url: url, input
     case 'input_image':
       return [`image ${addressOf(image)}`];
     case 'input_file':
-      return [`document ${addressOf(file ?? url)}`];
+      // A plain text is told in words.
+      return /^data:text\//.test(file ?? '') ? [] : [`document ${addressOf(file ?? url)}`];
     case 'input_audio':
       return [`audio ${audio.data.length}`];
     default:
