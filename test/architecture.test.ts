@@ -38,6 +38,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     ...['security', 'store', 'stored-responses', 'telemetry', 'usage', 'videos', 'webhooks'],
   ],
 };
+ALLOWED.backup = ['config', 'security', 'store', 'usage'];
 /** Wiring may import everything below it. */
 ALLOWED.gateway = Object.keys(ALLOWED);
 ALLOWED.cli = [...Object.keys(ALLOWED)];

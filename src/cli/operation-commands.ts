@@ -1,4 +1,4 @@
-/** Commands for the operation of a gateway: health and schema. */
+/** Commands for the operation of a gateway: health, schema, backup and restore. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../config/units.ts';
@@ -20,6 +20,26 @@ export function addOperationCommands(root: Command): void {
     .option('--wait <duration>', 'time to wait for a database that cannot be reached', parseWait)
     .addHelpText('after', example('polygate migrate --wait 1m'))
     .action(async (options) => (await import('./migrate.ts')).migrate(options));
+  addBackupCommands(root);
+}
+
+function addBackupCommands(root: Command): void {
+  const keyHelp = 'the encryption key, which is kept apart from the backup';
+  withConfig(root.command('backup'))
+    .description('copy the store to an empty folder, beside a running gateway')
+    .argument('<folder>', 'new folder of the backup')
+    .option('--encryption-key <file>', `also copy the file of ${keyHelp}, to this file`)
+    .option('--media', 'also copy finished videos and pictures')
+    .addHelpText('after', example('polygate backup backup/monday --encryption-key elsewhere/encryption.key'))
+    .action(async (folder, options) => (await import('./backup.ts')).makeBackup(folder, options));
+  withConfig(root.command('restore'))
+    .description('put a backup back, while no gateway runs')
+    .argument('<folder>', 'folder of the backup')
+    .option('--check', 'change nothing; say whether the backup can be restored')
+    .option('--encryption-key <file>', `file with ${keyHelp}`)
+    .option('--replace', 'move a store that is there aside')
+    .addHelpText('after', example('polygate restore backup/monday --check'))
+    .action(async (folder, options) => (await import('./backup.ts')).restoreBackup(folder, options));
 }
 
 function parseWait(text: string): number {

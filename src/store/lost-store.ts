@@ -4,6 +4,9 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 
+/** Folder in the data folder in which a restore prepares its files. */
+export const UNFINISHED_RESTORE = 'restoring';
+
 export interface DataFolder {
   folder: string;
   /** Whether the encryption key is the file that the first start creates. */
@@ -17,6 +20,7 @@ export function remnantsOf({ folder, ownsKeyFile }: DataFolder): string[] {
   const remnants: string[] = [];
   if (ownsKeyFile && existsSync(join(folder, 'encryption.key'))) remnants.push('encryption.key');
   if (hasEntries(join(folder, 'videos'))) remnants.push('videos');
+  if (hasEntries(join(folder, UNFINISHED_RESTORE))) remnants.push(UNFINISHED_RESTORE);
   return remnants;
 }
 
@@ -30,7 +34,7 @@ export function lostStoreError(folder: string, remnants: readonly string[]): Gat
   return new GatewayError(
     'unavailable',
     `${join(folder, 'state.db')} is missing or empty, but ${names} of an earlier gateway ${remnants.length > 1 ? 'are' : 'is'} there: ` +
-      'its keys, tasks and webhooks are gone. To restore, put state.db and usage.db of a backup into the folder. ' +
+      'its keys, tasks and webhooks are gone. To restore, run "polygate restore" with a backup. ' +
       `To start anew on purpose, move ${names} out of it.`,
   );
 }

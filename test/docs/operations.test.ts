@@ -1,14 +1,12 @@
 /** docs/operations.md: what it calls a backup is one, taken from a running gateway and put back as it says. */
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { program } from '../cli/program.ts';
 import { codeIn } from './markdown.ts';
-
-const COMMAND = /^sqlite3 (\S+) "([^"]+)"$/gm;
+import { wordsOf } from './page.ts';
 
 test('a backup of a running gateway starts elsewhere, with its keys and its videos', async (context) => {
   const { folder, start, run } = program(context);
@@ -20,21 +18,23 @@ test('a backup of a running gateway starts elsewhere, with its keys and its vide
   const made = await fetch(`${url}/v1/videos`, { method: 'POST', headers, body });
   const { id } = (await made.json()) as { id: string };
 
-  const commands = [...codeIn('docs/operations.md', 'sh').join('').matchAll(COMMAND)];
-  assert.equal(commands.length, 2);
-  mkdirSync(join(folder, 'backup'));
-  for (const [, file = '', sql = ''] of commands) {
-    const database = new DatabaseSync(join(folder, file), { readOnly: true });
-    database.exec(sql.replace("'backup/", `'${join(folder, 'backup')}/`));
-    database.close();
-  }
+  const lines = codeIn('docs/operations.md', 'sh').flatMap((code) => code.split('\n'));
+  const [backup = '', check = '', restore = ''] = lines.filter((line) => /^polygate (backup|restore) /.test(line));
+  const follow = async (line: string, place = { run }) => {
+    const { code, stderr } = await place.run(wordsOf(line).slice(1));
+    assert.equal(code, 0, `${line}: ${stderr}`);
+  };
+  await follow(backup);
+  await follow(check);
   gateway.signal('SIGKILL');
   await gateway.ended;
+  rmSync(join(folder, 'data'), { recursive: true });
 
-  cpSync(join(folder, 'data/encryption.key'), join(folder, 'backup/encryption.key'));
-  writeFileSync(join(folder, 'polygate.yaml'), 'data: backup\n');
-  const shown = await run(['videos', 'show', id, '--json']);
+  const other = program(context);
+  for (const name of ['backup', 'elsewhere']) cpSync(join(folder, name), join(other.folder, name), { recursive: true });
+  await follow(restore, other);
+  const shown = await other.run(['videos', 'show', id, '--json']);
   assert.equal(JSON.parse(shown.stdout).prompt, 'hang', shown.stderr);
-  const [, restored = ''] = await start(['serve', '--port', '0']).shows(/listens on (\S+)/);
+  const [, restored = ''] = await other.start(['serve', '--port', '0']).shows(/listens on (\S+)/);
   assert.equal((await fetch(`${restored}/v1/videos/${id}`, { headers })).status, 200);
 });

@@ -1,6 +1,6 @@
-/** Maintenance operations of the store engines. */
+/** Maintenance operations of the store engines, and moments of the operation of the gateway. */
 
-import { writing } from '../operation.ts';
+import { reading, writing } from '../operation.ts';
 
 /** Smallest possible write. */
 export const probeState = writing<object, number>('state', (transaction) =>
@@ -19,3 +19,17 @@ export const probeUsage = writing<object, number>('usage', (transaction) =>
 export const releaseLeases = writing<object, number>('state', (transaction) =>
   transaction.run("UPDATE job SET lease = '', lease_until = 0 WHERE lease <> '' OR lease_until > 0"),
 );
+
+/** Keeps the latest time, in Unix milliseconds. */
+export const noteMoment = writing<{ name: string; at: number }, number>('state', (transaction, { name, at }) =>
+  transaction.run(
+    `INSERT INTO moment (name, at) VALUES (:name, :at)
+     ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE moment.at < excluded.at`,
+    { name, at },
+  ),
+);
+
+export const readMoment = reading<{ name: string }, number | undefined>('state', async (transaction, values) => {
+  const [row] = await transaction.all('SELECT at FROM moment WHERE name = :name', values);
+  return row && Number(row.at);
+});

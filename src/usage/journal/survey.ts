@@ -46,7 +46,8 @@ export function surveyJournal(folder: string, minSegmentBytes: number): JournalS
   return { folder, id, names, blank, segments, foreign, lastWritten };
 }
 
-function headerOf(path: string): SegmentHeader | undefined {
+/** Undefined for a file that was never used. */
+export function headerOf(path: string): SegmentHeader | undefined {
   const bytes = Buffer.alloc(HEADER_BYTES);
   const fd = openSync(path, 'r');
   try {

@@ -1,0 +1,135 @@
+/** Backup of the data folder beside a running gateway: what was acknowledged before it began is in it. */
+
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config/resolved.ts';
+import { systemClock } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
+import { version } from '../core/version.ts';
+import { PRIVATE_FOLDER } from '../security/file-modes.ts';
+import { copyDatabase, damageOf, openCopy } from '../store/sqlite/copy.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
+import { copyJournals, replayJournalCopy } from '../usage/journal/copy.ts';
+import { type BackupFile, copyFile, describeFile, filesBelow, syncPath } from './files.ts';
+import { type Manifest, writeManifest } from './manifest.ts';
+
+export interface BackupOptions {
+  config: Pick<Config, 'data' | 'postgres' | 'encryption'>;
+  /** Absent or empty. */
+  folder: string;
+  /** Whether finished videos and pictures are copied. */
+  media: boolean;
+  /** File for a copy of the encryption key, outside the backup. */
+  encryptionKey?: string | undefined;
+  log: Pick<Logger, 'error' | 'warn'>;
+}
+
+/** Journals are copied beside the databases while records of theirs are stored in the copies. */
+const JOURNALS = 'journal';
+const MEDIA = ['videos', 'pictures'];
+/** In the order in which they are copied: what a settlement writes first is in the younger copy. */
+const DATABASES = ['state', 'usage'] as const;
+
+/** Throws `invalid_request` for a folder that is not empty, and `unavailable` where something cannot be copied. */
+export async function backUp(options: BackupOptions): Promise<Manifest> {
+  const { config, media, log } = options;
+  const folder = resolve(options.folder);
+  prepareFolder(folder);
+  const keyFile = options.encryptionKey === undefined ? undefined : keyToCopy(options.encryptionKey, options);
+  const journals = copyJournals(join(config.data, JOURNALS), join(folder, JOURNALS));
+  let encryptionKeyId: string | null = null;
+  const files: BackupFile[] = [];
+  if (config.postgres) {
+    for (const name of filesBelow(folder, JOURNALS)) files.push(await described(folder, name));
+  } else {
+    encryptionKeyId = await copyStore(config.data, folder, { journals, log });
+    for (const database of DATABASES) files.push(await described(folder, `${database}.db`));
+  }
+  if (media) {
+    for (const name of MEDIA.flatMap((kind) => filesBelow(config.data, kind))) {
+      files.push(...(await copyIfThere(config.data, folder, name)));
+    }
+  }
+  if (keyFile) copyKey(keyFile.from, keyFile.to);
+  const manifest: Manifest = {
+    ...{ format: 1, polygate: version, createdAt: new Date(systemClock.now()).toISOString() },
+    ...{ engine: config.postgres ? 'postgres' : 'sqlite', encryptionKeyId, files },
+  };
+  writeManifest(folder, manifest);
+  return manifest;
+}
+
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  if (readdirSync(folder).length === 0) return;
+  throw new GatewayError('invalid_request', `${folder} is not empty. Name a new folder for each backup.`);
+}
+
+/** Copies both databases and stores what only the journals hold; returns the id of the encryption key. */
+async function copyStore(
+  data: string,
+  folder: string,
+  { journals, log }: { journals: readonly string[]; log: BackupOptions['log'] },
+): Promise<string | null> {
+  if (!existsSync(join(data, 'state.db'))) throw new GatewayError('not_found', `There is no store in ${data}.`);
+  for (const database of DATABASES) {
+    const copy = join(folder, `${database}.db`);
+    try {
+      await copyDatabase(join(data, `${database}.db`), copy);
+    } catch (error) {
+      const reason = error instanceof StoreUnavailable ? error.problem : (error as Error).message;
+      throw new GatewayError('unavailable', `${database}.db cannot be copied: ${reason}.`, { cause: error });
+    }
+    const damage = damageOf(copy);
+    if (damage) throw new GatewayError('unavailable', `${database}.db in ${data} is damaged: ${damage}.`);
+  }
+  const usage = openCopy(join(folder, 'usage.db'));
+  for (const journal of journals) {
+    const isDamaged = await replayJournalCopy(journal, { store: usage, log });
+    if (isDamaged)
+      log.warn({ journal }, 'a part of the journal is damaged: the usage records in it are not in the backup');
+  }
+  usage.close();
+  rmSync(join(folder, JOURNALS), { recursive: true, force: true });
+  const state = openCopy(join(folder, 'state.db'));
+  const keyId = await state.call('readEncryptionKey', {});
+  state.close();
+  return keyId ?? null;
+}
+
+async function described(folder: string, name: string): Promise<BackupFile> {
+  const file = await describeFile(folder, name);
+  syncPath(join(folder, name));
+  return file;
+}
+
+/** A file of media may be removed while others are copied. */
+async function copyIfThere(from: string, to: string, name: string): Promise<BackupFile[]> {
+  try {
+    return [await copyFile(from, to, name)];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    rmSync(join(to, name), { force: true });
+    return [];
+  }
+}
+
+/** Throws `invalid_request` where there is no file of the key, or its copy would be beside what it decrypts. */
+function keyToCopy(target: string, { config, folder }: BackupOptions): { from: string; to: string } {
+  const { keys, keyFile } = config.encryption;
+  const from = keyFile ?? join(config.data, 'encryption.key');
+  const to = resolve(target);
+  const inside = relative(resolve(folder), to);
+  const refuse = (reason: string) => new GatewayError('invalid_request', `--encryption-key ${target}: ${reason}.`);
+  if (keys.length > 0) throw refuse('the key is in the configuration, not in a file');
+  if (!existsSync(from)) throw refuse(`there is no ${from}`);
+  if (inside !== '..' && !inside.startsWith(`..${sep}`)) throw refuse('keep the key apart from the backup');
+  return { from, to };
+}
+
+function copyKey(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true, mode: PRIVATE_FOLDER });
+  cpSync(from, to, { preserveTimestamps: true });
+  syncPath(to);
+}

@@ -1,0 +1,326 @@
+/** `polygate backup` and `polygate restore`, beside a gateway that answers requests, and killed at every step. */
+
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import { type Outcome, type Program, program, type Running } from './program.ts';
+
+interface Loaded extends Program {
+  url: string;
+  key: string;
+  gateway: Running;
+  /** Ids of the requests whose responses have ended, in their order. */
+  acknowledged: string[];
+  /** Ends the requests that go on without a pause. */
+  stop(): Promise<void>;
+}
+
+const windows = process.platform === 'win32';
+const CLIENTS = 4;
+
+/** A gateway of its own with a first key, and clients that ask it all the time. */
+async function loaded(context: TestContext, args: string[] = []): Promise<Loaded> {
+  const own = program(context);
+  const gateway = own.start(['serve', '--port', '0', ...args]);
+  const [, url = ''] = await gateway.shows(/listens on (\S+)/);
+  const [key] = await gateway.shows(/sk-pg-[A-Za-z0-9_-]{49}/);
+  await gateway.shows(/Ctrl-C stops it/);
+  const acknowledged: string[] = [];
+  let isOver = false;
+  // A request that is refused on a busy disk, or broken by a kill, is not acknowledged.
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    while (!isOver)
+      acknowledged.push(
+        ...(await ask(url, key).then(
+          (id) => [id],
+          () => [],
+        )),
+      );
+  });
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(clients);
+  };
+  context.after(stop);
+  return { ...own, url, key, gateway, acknowledged, stop };
+}
+
+/** The id of a request that was answered in full. */
+async function ask(url: string, key: string): Promise<string> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  assert.equal(response.status, 200, await response.text());
+  return String(response.headers.get('x-polygate-generation-id'));
+}
+
+function recordedIn(file: string): Set<string> {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const rows = database.prepare('SELECT id FROM usage_request').all();
+  database.close();
+  return new Set(rows.map(({ id }) => String(id)));
+}
+
+function succeeded({ code, stdout, stderr }: Outcome): string {
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+describe('a backup of a gateway under load', () => {
+  for (const args of [[], ['--workers', '2']]) {
+    test(`has everything that was acknowledged before it began (${args.join(' ') || 'one process'})`, async (context) => {
+      const { folder, run, acknowledged, stop, gateway, key } = await loaded(context, args);
+      for (const name of ['one', 'two', 'three']) {
+        while (acknowledged.length < 30) await new Promise(setImmediate);
+        const before = [...acknowledged];
+        const outcome = await run(['backup', `backup/${name}`]);
+        assert.match(succeeded(outcome), /^2 files with [\d.]+ MB are in backup\/\w+\.\n$/);
+        assert.match(outcome.stderr, /^The encryption key is not in it\. [^\n]*\n$/);
+        const recorded = recordedIn(join(folder, 'backup', name, 'usage.db'));
+        assert.deepEqual(
+          before.filter((id) => !recorded.has(id)),
+          [],
+        );
+        assert.deepEqual(readdirSync(join(folder, 'backup', name)).sort(), ['manifest.json', 'state.db', 'usage.db']);
+      }
+      await stop();
+      gateway.signal('SIGTERM');
+      await gateway.ended;
+
+      const other = program(context);
+      cpSync(join(folder, 'data/encryption.key'), join(other.folder, 'key'));
+      const restore = ['restore', join(folder, 'backup/three'), '--encryption-key', 'key'];
+      assert.match(succeeded(await other.run([...restore, '--check'])), /can be restored: 2 files/);
+      assert.ok(!existsSync(join(other.folder, 'data')), 'a check changes nothing');
+      succeeded(await other.run(restore));
+      const restored = other.start(['serve', '--port', '0', ...args]);
+      const [, url = ''] = await restored.shows(/listens on (\S+)[\s\S]*Ctrl-C/);
+      await ask(url, key);
+      restored.signal('SIGTERM');
+      const { stderr } = await restored.ended;
+      assert.doesNotMatch(stderr, /"level":[4-6]0/, 'nothing is missing');
+    });
+  }
+
+  test('is completed from the journals that a lost store left', async (context) => {
+    const { folder, run, start, acknowledged, stop, gateway } = await loaded(context);
+    succeeded(await run(['backup', 'backup']));
+    const then = acknowledged.length;
+    while (acknowledged.length < then + 20) await new Promise(setImmediate);
+    gateway.signal('SIGKILL');
+    await Promise.all([stop(), gateway.ended]);
+    for (const name of readdirSync(join(folder, 'data'))) if (/\.db/.test(name)) rmSync(join(folder, 'data', name));
+    const lost = await run(['keys', 'list']);
+    assert.match(lost.stderr, /There is no store|polygate restore/);
+    succeeded(await run(['restore', 'backup']));
+    const again = start(['serve', '--port', '0']);
+    await again.shows(/Ctrl-C stops it/);
+    again.signal('SIGTERM');
+    await again.ended;
+    const recorded = recordedIn(join(folder, 'data/usage.db'));
+    assert.deepEqual(
+      acknowledged.filter((id) => !recorded.has(id)),
+      [],
+    );
+  });
+});
+
+/** A store without a gateway, with one key, and a backup of it. */
+async function backedUp(context: TestContext): Promise<Program> {
+  const own = program(context);
+  succeeded(await own.run(['keys', 'create', '--name', 'kept']));
+  mkdirSync(join(own.folder, 'data/videos/task'), { recursive: true });
+  writeFileSync(join(own.folder, 'data/videos/task/0.mp4'), 'a film');
+  succeeded(await own.run(['backup', 'backup', '--media', '--encryption-key', 'apart/encryption.key']));
+  return own;
+}
+
+describe('a backup is refused', () => {
+  test('into a folder that is not empty, and with the key beside what it decrypts', async (context) => {
+    const { folder, run } = await backedUp(context);
+    const again = await run(['backup', 'backup']);
+    assert.deepEqual([again.code, /backup is not empty\. Name a new folder/.test(again.stderr)], [1, true]);
+    for (const file of ['next/encryption.key', 'next/sub/key']) {
+      const { code, stderr } = await run(['backup', 'next', '--encryption-key', file]);
+      assert.deepEqual([code, stderr], [1, `--encryption-key ${file}: keep the key apart from the backup.\n`]);
+    }
+    if (!windows) {
+      const modes = [
+        'backup',
+        'backup/state.db',
+        'backup/manifest.json',
+        'backup/videos/task/0.mp4',
+        'apart/encryption.key',
+      ];
+      for (const name of modes) assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name);
+    }
+  });
+
+  test('without a store, and of a damaged one', async (context) => {
+    const empty = program(context);
+    const none = await empty.run(['backup', 'backup']);
+    assert.deepEqual([none.code, /There is no store in/.test(none.stderr)], [1, true]);
+    const { folder, run } = await backedUp(context);
+    const file = join(folder, 'data/usage.db');
+    const bytes = readFileSync(file);
+    bytes.fill(0x55, 4096, 12_288);
+    writeFileSync(file, bytes);
+    const { code, stderr } = await run(['backup', 'next']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^usage\.db (in .* is damaged|cannot be copied): [^\n]*\n$/);
+    assert.match((await run(['restore', 'next', '--check'])).stderr, /no complete backup/);
+  });
+});
+
+describe('a restore is refused', () => {
+  test('while a gateway runs, and over a store unless that is moved aside', async (context) => {
+    const { folder, run, start } = await backedUp(context);
+    const gateway = start(['serve', '--port', '0']);
+    await gateway.shows(/Ctrl-C stops it/);
+    for (const args of [
+      ['restore', 'backup'],
+      ['restore', 'backup', '--replace'],
+    ]) {
+      const { code, stderr } = await run(args);
+      assert.deepEqual([code, /^Another gateway runs on the folder/.test(stderr)], [1, true], stderr);
+    }
+    gateway.signal('SIGTERM');
+    await gateway.ended;
+    assert.match((await run(['restore', 'backup'])).stderr, /There is a store in .*\. --replace moves it aside\.\n$/);
+    succeeded(await run(['keys', 'create', '--name', 'later']));
+    const replaced = succeeded(await run(['restore', 'backup', '--replace']));
+    const [, aside = ''] = /The store that was there is in (.*)\.\n$/.exec(replaced) ?? [];
+    assert.ok(existsSync(join(aside, 'state.db')) && existsSync(join(aside, 'journal')));
+    const names = JSON.parse(succeeded(await run(['keys', 'list', '--json']))).map(
+      ({ name }: { name: string }) => name,
+    );
+    assert.deepEqual(names, ['kept']);
+    assert.equal(readFileSync(join(folder, 'data/videos/task/0.mp4'), 'utf8'), 'a film');
+  });
+
+  test('of a backup that is not what was written, with the file', async (context) => {
+    const { folder, run } = await backedUp(context);
+    const change = (name: string, edit: (text: Buffer) => Buffer | string | undefined, reason: RegExp) =>
+      ({ name, edit, reason }) as const;
+    const flipped = (bytes: Buffer) => {
+      bytes.writeUInt8(bytes.readUInt8(200) ^ 1, 200);
+      return bytes;
+    };
+    const manifest = (edit: (value: Record<string, unknown>) => void) => (bytes: Buffer) => {
+      const value = JSON.parse(bytes.toString());
+      edit(value);
+      return JSON.stringify(value);
+    };
+    const outside = [{ name: 'videos/../../outside', bytes: 0, sha256: 'a'.repeat(64) }];
+    const changes = [
+      change('state.db', flipped, /state\.db is not the file that was written/),
+      change('usage.db', (bytes) => bytes.subarray(0, -1), /usage\.db has \d+ bytes instead of \d+/),
+      change('videos/task/0.mp4', () => undefined, /videos\/task\/0\.mp4 is missing/),
+      change('manifest.json', () => undefined, /no complete backup: it has no manifest\.json/),
+      change('manifest.json', () => '{', /manifest\.json is damaged/),
+      change(
+        'manifest.json',
+        manifest((value) => Object.assign(value, { format: 2 })),
+        /is damaged, or of a backup that/,
+      ),
+      change(
+        'manifest.json',
+        manifest((value) => Object.assign(value, { files: outside })),
+        /manifest\.json is damaged/,
+      ),
+      change(
+        'manifest.json',
+        manifest((value) => Object.assign(value, { encryptionKeyId: 'x' })),
+        /encrypted with another key/,
+      ),
+    ];
+    for (const { name, edit, reason } of changes) {
+      rmSync(join(folder, 'copy'), { recursive: true, force: true });
+      cpSync(join(folder, 'backup'), join(folder, 'copy'), { recursive: true });
+      const file = join(folder, 'copy', name);
+      const edited = edit(readFileSync(file));
+      if (edited === undefined) rmSync(file);
+      else writeFileSync(file, edited);
+      for (const args of [
+        ['restore', 'copy', '--check'],
+        ['restore', 'copy', '--replace'],
+      ]) {
+        const { code, stderr } = await run(args);
+        assert.equal(code, 1, name);
+        assert.match(stderr, reason);
+      }
+    }
+    assert.match(succeeded(await run(['keys', 'list'])), /^kept\t/, 'the store is as it was');
+  });
+
+  test('without the key that its secrets were encrypted with', async (context) => {
+    const { folder } = await backedUp(context);
+    const other = program(context);
+    const backup = join(folder, 'backup');
+    const missing = await other.run(['restore', backup]);
+    assert.deepEqual(
+      [missing.code, /The encryption key .* is missing/.test(missing.stderr)],
+      [1, true],
+      missing.stderr,
+    );
+    writeFileSync(join(other.folder, 'wrong'), `${Buffer.alloc(32, 7).toString('base64')}\n`);
+    const wrong = await other.run(['restore', backup, '--encryption-key', 'wrong']);
+    assert.match(wrong.stderr, /^The backup was encrypted with another key than wrong\.\n$/);
+    assert.ok(!existsSync(join(other.folder, 'data')));
+    succeeded(await other.run(['restore', backup, '--encryption-key', join(folder, 'apart/encryption.key')]));
+    assert.match(succeeded(await other.run(['keys', 'list'])), /^kept\t/);
+  });
+});
+
+/** Kills the process before the Nth change of the file system. */
+const killer = (number: number) =>
+  `data:text/javascript,${encodeURIComponent(`
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    import { isMainThread } from 'node:worker_threads';
+    let left = ${number};
+    for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'fsyncSync', 'copyFileSync']) {
+      const change = fs[name];
+      fs[name] = (...args) => {
+        if (isMainThread && --left === 0) process.kill(process.pid, 'SIGKILL');
+        return change(...args);
+      };
+    }
+    syncBuiltinESMExports();
+  `)}`;
+
+test('a restore that is killed at any step leaves a store or none, and can be repeated', {
+  skip: windows,
+}, async (context) => {
+  const { folder } = await backedUp(context);
+  const args = ['restore', join(folder, 'backup'), '--encryption-key', join(folder, 'apart/encryption.key')];
+  const seen = new Set<string>();
+  for (let number = 1; ; number++) {
+    const other = program(context);
+    const killed = await other.start(args, { NODE_OPTIONS: `--import ${killer(number)}` }).ended;
+    if (killed.code === 0) {
+      assert.ok(number > 10, `${number} steps`);
+      return;
+    }
+    const data = join(other.folder, 'data');
+    const isPlaced = existsSync(join(data, 'state.db'));
+    const names = String(existsSync(data) && readdirSync(data).filter((name) => !name.startsWith('replaced')));
+    const isNew = !seen.has(names);
+    seen.add(names);
+    if (isNew && !isPlaced && existsSync(join(data, 'usage.db'))) {
+      const started = await other.run(['serve', '--port', '0']);
+      assert.deepEqual(
+        [started.code, /restoring/.test(started.stderr)],
+        [1, true],
+        `step ${number}: ${started.stderr}`,
+      );
+    }
+    if (!isNew) continue;
+    if (!isPlaced) succeeded(await other.run(args));
+    assert.match(succeeded(await other.run(['keys', 'list'])), /^kept\t/, `step ${number}`);
+  }
+});
