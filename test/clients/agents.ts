@@ -14,10 +14,10 @@ export interface Agent {
   text: string;
 }
 
-const CITY = { type: 'object', properties: { city: { type: 'string' } } } as const;
-const NOTHING = { type: 'object', properties: {} } as const;
+export const CITY = { type: 'object', properties: { city: { type: 'string' } } } as const;
+export const NOTHING = { type: 'object', properties: {} } as const;
 
-const aiTools = {
+export const aiTools = {
   weather: tool({ inputSchema: jsonSchema<{ city: string }>(CITY), execute: async ({ city }) => `sunny in ${city}` }),
   clock: tool({ inputSchema: jsonSchema(NOTHING), execute: async () => 'noon' }),
 };
@@ -38,7 +38,7 @@ export async function aiSdkAgent(sdk: AiSdk, model: string, stream: boolean): Pr
   };
 }
 
-const langChainTools: StructuredToolInterface[] = [
+export const langChainTools: StructuredToolInterface[] = [
   langChainTool(async ({ city }: { city: string }) => `sunny in ${city}`, { name: 'weather', schema: CITY }),
   langChainTool(async () => 'noon', { name: 'clock', schema: NOTHING }),
 ];

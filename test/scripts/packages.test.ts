@@ -22,7 +22,7 @@ function lockedBy(file: string): [name: string, locked: Locked][] {
 
 const LOCK_FILES = [
   ...['package-lock.json', 'test/clients/package-lock.json', 'test/clients/claude-code/package-lock.json'],
-  'scripts/node/package-lock.json',
+  ...['test/clients/codex/package-lock.json', 'scripts/node/package-lock.json'],
 ];
 
 for (const file of LOCK_FILES) {
@@ -41,7 +41,7 @@ test('direct dependencies have one version', () => {
     const file = lock.replace('package-lock', 'package');
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, file), 'utf8'));
     for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
-      assert.match(String(version), /^(npm:.+@)?\d+\.\d+\.\d+(-[\w.]+)?$/, name);
+      assert.match(String(version), /^(npm:.+@)?\d+\.\d+\.\d+(-[\w.-]+)?$/, name);
     }
   }
 });

@@ -33,6 +33,8 @@ function matchList(rest: string[], query: URLSearchParams): CatalogQuery | undef
   }
   if (segments.length === 1 && segments[0] === 'count') return { type: 'count-models' };
   if (segments.length > 1) return { type: 'get-model', id: segments.join('/') };
+  // With its version Codex asks for a list of its own, at the same path.
+  if (segments.length === 0 && query.has('client_version')) return undefined;
   return { type: 'list-models', provider: segments[0], page: pageOf(query) };
 }
 

@@ -1,5 +1,6 @@
 /** Item decoder: the flat list of items of a Responses client as turns, each run of the assistant's items with its results. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { CallPart, Opaque, Part, ReasoningPart, ResultPart, TextPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -73,7 +74,7 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
     const known = calls.get(callId);
     const { name = known?.call.name, namespace = known?.call.namespace } = defined(item);
     const part: ResultPart = { type: 'result', callId, ...defined({ name, namespace }), ...result };
-    if (known) known.results.push(part);
+    if (known) addResult(known.results, part);
     else turns.push({ role: 'user', parts: [part] });
   }
 
@@ -160,6 +161,13 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
   decoded.turns = turns.filter(({ parts }) => parts.length > 0);
   decoded.dropped = [...dropped].map((name) => `${path}.${name}`);
   return decoded;
+}
+
+/** A call may have several outputs, which are one result elsewhere; a repeated one counts once. */
+function addResult(results: ResultPart[], part: ResultPart): void {
+  const earlier = results.find(({ callId }) => callId === part.callId);
+  if (!earlier) results.push(part);
+  else if (!isDeepStrictEqual(earlier.parts, part.parts)) for (const piece of part.parts) earlier.parts.push(piece);
 }
 
 /** State that stood alone belongs to the text or call before it, else it is reasoning without text. */

@@ -1,10 +1,10 @@
-/** Responses: OpenAI's newer wire, towards clients and towards upstreams that speak it. Requests of its clients are relayed, not translated yet. */
+/** Responses: OpenAI's newer wire, towards clients and towards upstreams that speak it. */
 
 import type { CountTokensOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { credentials } from '../bearer-credentials.ts';
-import { encodeModel, encodeModels } from '../openai-catalog.ts';
 import { decodeError, encodeError } from '../openai-errors.ts';
+import { catalogRoutes, encodeModel, encodeModels } from './codex-catalog.ts';
 import { complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { errorIn } from './errors.ts';
@@ -17,8 +17,8 @@ export const responses: Protocol & { operations: { 'count-tokens': CountTokensOp
   operations: { complete, 'count-tokens': countTokens },
 
   socket,
-  // Its clients ask for models as those of chat completions do.
-  catalogRoutes: () => [],
+  // Other clients ask for models as those of chat completions do.
+  catalogRoutes: () => catalogRoutes,
   credentials,
   encodeError,
   requestIdHeader: 'x-request-id',
