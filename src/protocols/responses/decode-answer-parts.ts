@@ -7,9 +7,9 @@ import { sniffBase64 } from '../../core/mime.ts';
 /** Offsets count from the start of the part's text. A file of the provider has a name, and no address. */
 export function decodeCitation(annotation: Json): Citation {
   const { url, title, filename, start_index: start, end_index: end } = annotation;
-  const place = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
-  if (url !== undefined) return { url, ...(title && { title }), ...place };
-  return { title: title || filename, ...place, native: { protocol: 'responses', value: annotation } };
+  const place = { ...(isGiven(start) && { start }), ...(isGiven(end) && { end }) };
+  if (isGiven(url)) return { url, ...(title && { title }), ...place };
+  return { title: title || filename || undefined, ...place, native: { protocol: 'responses', value: annotation } };
 }
 
 export function decodeLogprobs(logprobs: Json): TokenLogprob[] | undefined {
@@ -21,8 +21,12 @@ export function decodeLogprobs(logprobs: Json): TokenLogprob[] | undefined {
   });
 }
 
-function decodeToken({ token, logprob = 0, bytes }: Json): TokenLogprob {
-  return { token, logprob, ...(bytes !== undefined && { bytes }) };
+function decodeToken({ token, logprob, bytes }: Json): TokenLogprob {
+  return { token, logprob: logprob ?? 0, ...(isGiven(bytes) && { bytes }) };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 /** A generated image, or the item as its own protocol has it: work of the provider. */

@@ -78,10 +78,10 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   let started = false;
   let ended = false;
 
-  function start({ id = '', model, created_at }: Json): ChatEvent[] {
+  function start({ id, model, created_at }: Json): ChatEvent[] {
     if (started) return [];
     started = true;
-    return [{ type: 'message-start', id, model: model ?? target.model, created: created_at }];
+    return [{ type: 'message-start', id: id ?? '', model: model ?? target.model, created: created_at ?? undefined }];
   }
 
   function positionOf({ output_index, item_id, item }: Json): number {
@@ -135,7 +135,7 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   function decodeText({ kind, whole }: TextEvent, body: Json): ChatEvent[] {
     const index = (kind === 'summary' ? body.summary_index : body.content_index) ?? 0;
     const place: TextPlace = { kind, index: kind === 'call' ? 0 : index };
-    const { delta = '' } = body;
+    const delta: string = body.delta ?? '';
     return itemOf(body, kind, (item) =>
       whole === undefined ? item.grow(place, delta, body) : item.complete(place, body[whole], body),
     );
@@ -151,7 +151,7 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   }
 
   function decode(body: Json): ChatEvent[] {
-    const { type = '' } = body;
+    const type: string = body.type ?? '';
     const text = lookUp(TEXTS, type);
     if (text) return decodeText(text, body);
     if (LAST.includes(type)) return finish({ ...body.response, status: statusOf(type, body.response?.status) });

@@ -134,9 +134,15 @@ export function createItemDecoder(begun: Json, { lane, origin, callId, opening }
   }
 
   function openCall(): ChatEvent[] {
-    const { name = '', call_id, id } = item;
+    const { name, call_id, id } = item;
     const custom = item.type === 'custom_tool_call';
-    const part: OpenPart = { type: 'call', id: call_id || id || callId, name, args: '', ...(custom && { custom }) };
+    const part: OpenPart = {
+      type: 'call',
+      id: call_id || id || callId,
+      name: name ?? '',
+      args: '',
+      ...(custom && { custom }),
+    };
     const { text } = receivedAt(CALL);
     const opened = openPart('call', part);
     return text === '' ? opened : [...opened, ...write({ type: 'part-delta', text })];
@@ -161,7 +167,8 @@ export function createItemDecoder(begun: Json, { lane, origin, callId, opening }
     const received = receivedAt(place);
     const text = isObject(given) ? JSON.stringify(given) : (given ?? '');
     const isLonger = text.length > received.text.length && text.startsWith(received.text);
-    const { logprobs, annotations = [] } = details;
+    const { logprobs } = details;
+    const annotations: Json[] = details.annotations ?? [];
     const rest = isLonger ? text.slice(received.text.length) : '';
     const events = grow(place, rest, received.hasLogprobs ? {} : { logprobs });
     for (const annotation of annotations.slice(received.citations)) events.push(...cite(place.index, annotation));
@@ -193,9 +200,10 @@ export function createItemDecoder(begun: Json, { lane, origin, callId, opening }
   }
 
   function finishMessage(): ChatEvent[] {
-    const { content = [] } = item;
+    const { content } = item;
     if (typeof content === 'string') return complete({ kind: 'text', index: 0 }, content);
-    return content.flatMap((part: Json, index: number) =>
+    const parts: Json[] = content ?? [];
+    return parts.flatMap((part, index) =>
       part.type === 'refusal'
         ? complete({ kind: 'refusal', index }, part.refusal)
         : complete({ kind: 'text', index }, part.text, part),
@@ -203,10 +211,10 @@ export function createItemDecoder(begun: Json, { lane, origin, callId, opening }
   }
 
   function finishReasoning(): ChatEvent[] {
-    const { content, summary = [] } = item;
+    const content: Json[] = Array.isArray(item.content) ? item.content : [];
+    const summary: Json[] = item.summary ?? [];
     const events: ChatEvent[] = [];
-    for (const [index, part] of (Array.isArray(content) ? content : []).entries())
-      events.push(...complete({ kind: 'full', index }, part.text));
+    for (const [index, part] of content.entries()) events.push(...complete({ kind: 'full', index }, part.text));
     for (const [index, part] of summary.entries()) events.push(...complete({ kind: 'summary', index }, part.text));
     const opaque = stateOf(item, origin, hasText);
     if (!opaque) return events;
