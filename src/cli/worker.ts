@@ -28,6 +28,7 @@ export async function runWorker(options: ServeOptions): Promise<void> {
   const stopped = Promise.withResolvers<number>();
   const connection = await connectToPrimary({
     onReload: (text) => void running.promise.then((parts) => reload(text, parts)),
+    onCooldown: (circuit) => void running.promise.then(({ gateway }) => gateway.adoptCooldown(circuit)),
     onStop: stopped.resolve,
     metricsText: async () => (await running.promise).gateway.metricsText(),
     flushed: async () => (await running.promise).gateway.flushed(),

@@ -17,6 +17,7 @@ import { createClock } from '../jobs/clock.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { FetchBytes } from '../net/guarded-client.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
+import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 import { createRoutingState } from '../routing/state.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
@@ -71,6 +72,8 @@ export interface RunningGateway {
   flushed(): Promise<void>;
   /** A job of a kind is due. */
   wake(kind: string): void;
+  /** Of a worker: another worker has opened a circuit. */
+  adoptCooldown(circuit: OpenCircuit): void;
   /** Of a primary: its workers listen at this address. */
   setAddress(address: { host: string; port: number }): void;
   /** Of a primary: settles the open requests of a worker that is gone. */
@@ -123,7 +126,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const state = createRoutingState({
     cooldown: () => parts.config.routing.cooldown,
     now: clock.monotonic,
-    onCooldown: (id) => countCooldown(telemetry, id),
+    onCooldown(circuit) {
+      countCooldown(telemetry, circuit.id);
+      worker?.shareCooldown(circuit);
+    },
   });
   const dispatch = (): DispatchOptions => ({
     memory,
@@ -269,6 +275,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     metricsText: telemetry.metrics.text,
     flushed: accounting.flushed,
     wake: tasks.wake,
+    adoptCooldown: (circuit) => state.breaker.adopt(circuit),
     setAddress(chosen) {
       address = chosen;
     },

@@ -1,6 +1,7 @@
 /** Processes of a gateway: one alone, or a primary and its workers. */
 
 import type { CreateSharedRate } from '../http/rate.ts';
+import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 
 /** One of the processes of a gateway. */
 export type GatewayProcess = PrimaryProcess | WorkerProcess;
@@ -24,6 +25,8 @@ export interface WorkerProcess {
   flushOthers(): Promise<void>;
   /** Tells the primary that a job is due. */
   wake(kind: string): void;
+  /** Tells the other workers that a circuit has opened. */
+  shareCooldown(circuit: OpenCircuit): void;
   createRate: CreateSharedRate;
   /** Sums of the metrics of all processes. */
   metricsText(): Promise<string>;

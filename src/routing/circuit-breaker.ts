@@ -14,6 +14,15 @@ export interface Cooldown {
   milliseconds?: number;
 }
 
+/** A circuit that has opened. */
+export interface OpenCircuit {
+  /** `<provider>/<upstream model>#<credential>`. */
+  id: string;
+  cause: string;
+  /** Cooldown in milliseconds. */
+  milliseconds: number;
+}
+
 /** An attempt at an endpoint. Exactly one of the methods is called when it ends. */
 export interface TrackedAttempt {
   succeeded(): void;
@@ -29,14 +38,15 @@ export interface CircuitBreaker {
   /** True if the endpoint failed in the last 30 s and its circuit is still closed. */
   failedRecently(id: string): boolean;
   begin(id: string): TrackedAttempt;
+  /** Opens a circuit that another process of the gateway has opened. A cooldown that ends later stays. */
+  adopt(circuit: OpenCircuit): void;
 }
 
 export interface CircuitBreakerOptions {
   /** Initial cooldown in milliseconds; each failed probe doubles it. */
   cooldown: () => number;
   now?: () => number;
-  /** Called when the circuit of an endpoint opens. */
-  onCooldown?(id: string): void;
+  onCooldown?(circuit: OpenCircuit): void;
 }
 
 /** Consecutive failures that open the circuit. A 429, a 529 or a `retry-after` opens it at once. */
@@ -56,6 +66,12 @@ export function createCircuitBreaker({
   onCooldown,
 }: CircuitBreakerOptions): CircuitBreaker {
   const states = new Map<string, BreakerState>();
+
+  function store(id: string, state: BreakerState): void {
+    states.set(id, state);
+    const [oldest] = states.size > MAX_ENDPOINTS ? states.keys() : [];
+    if (oldest !== undefined) states.delete(oldest);
+  }
 
   function open(error: GatewayError, cooldownMs: number): BreakerState {
     const duration = error.retryAfter === undefined ? cooldownMs : Math.min(error.retryAfter, MAX_RETRY_AFTER_MS);
@@ -92,6 +108,12 @@ export function createCircuitBreaker({
       const state = states.get(id);
       return state?.type === 'closed' && now() - state.at < RECENT_FAILURE_MS;
     },
+    adopt({ id, cause, milliseconds }) {
+      const state = states.get(id);
+      const until = now() + milliseconds;
+      if (state?.type === 'open' && state.until >= until) return;
+      store(id, { type: 'open', until, cooldownMs: state?.type === 'open' ? state.cooldownMs : cooldown(), cause });
+    },
     begin(id) {
       const before = states.get(id);
       const probe = before?.type === 'open' && before.until <= now();
@@ -107,10 +129,9 @@ export function createCircuitBreaker({
           const state = states.get(id);
           if (state?.type === 'half-open' && !probe) return;
           const next = afterFailure(state, error);
-          states.set(id, next);
-          const [oldest] = states.size > MAX_ENDPOINTS ? states.keys() : [];
-          if (oldest !== undefined) states.delete(oldest);
-          if (next.type === 'open' && state?.type !== 'open') onCooldown?.(id);
+          store(id, next);
+          if (next.type !== 'open' || state?.type === 'open') return;
+          onCooldown?.({ id, cause: next.cause, milliseconds: next.until - now() });
         },
         abandoned() {
           if (probe && states.get(id)?.type === 'half-open') states.set(id, before);

@@ -2,7 +2,7 @@
 
 import { monotonicNow } from '../core/clock.ts';
 import { type AbsentProtocols, createAbsentProtocols } from './absent-protocols.ts';
-import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
+import { type CircuitBreaker, createCircuitBreaker, type OpenCircuit } from './circuit-breaker.ts';
 import { type ConversationBindings, createConversationBindings } from './conversation-bindings.ts';
 import { createLatencyStatistics, type LatencyStatistics } from './latency-statistics.ts';
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
@@ -19,8 +19,7 @@ export interface RoutingStateOptions {
   /** Initial cooldown in milliseconds. */
   cooldown: () => number;
   now?: () => number;
-  /** Called when the circuit of an endpoint, `<provider>/<upstream model>#<credential>`, opens. */
-  onCooldown?(id: string): void;
+  onCooldown?(circuit: OpenCircuit): void;
 }
 
 export function createRoutingState({ cooldown, now = monotonicNow, onCooldown }: RoutingStateOptions): RoutingState {

@@ -1,161 +1,38 @@
 /** The gateway with two workers, as a program: one gateway to its clients, whatever happens to its processes. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { type IncomingHttpHeaders, request, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { text } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Json } from '../../src/core/json/json.ts';
-import { answerJson, question, startUpstream } from '../gateway/harness.ts';
+import { test } from 'node:test';
+import { question } from '../gateway/harness.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
-import { program, type Running } from './program.ts';
+import { program } from './program.ts';
+import {
+  answer,
+  BUDGET,
+  BUSY,
+  HELD,
+  isRunning,
+  KEY,
+  metric,
+  OFTEN,
+  RICH,
+  send,
+  startTwoWorkers,
+  statuses,
+  TOKEN,
+  until,
+} from './two-workers.ts';
 
-const KEY = 'sk-test-plain-0123456789';
-const RICH = 'sk-test-rich-0123456789';
-const BUSY = 'sk-test-busy-0123456789';
-/** Keys with 30 requests a minute, one for each try. */
-const OFTEN = ['sk-test-often-a-0123456789', 'sk-test-often-b-0123456789'] as const;
-const TOKEN = 'the-token-of-the-operator-0123456789';
-const BUDGET = 1;
-/** Requests of which each worker has some, as good as surely. */
-const HELD = 16;
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
-
-interface Answer {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: Json;
-}
-
-interface Stage {
-  url: string;
-  folder: string;
-  gateway: Running;
-  /** Process ids of the workers at the start. */
-  pids: [number, number];
-  /** Requests to the model `held` that the upstream has and has not answered. */
-  held: ServerResponse[];
-  /** Each request has a connection of its own, which any worker accepts. */
-  ask(path: string, options?: { key?: string; body?: object; method?: string }): Promise<Answer>;
-  chat(key?: string, model?: string): Promise<Answer>;
-  configure(more: string): void;
-  restart(): Promise<Pick<Stage, 'gateway' | 'url' | 'pids'>>;
-}
-
-/** Two workers in front of an upstream whose answer has five tokens of a cent each. */
-async function start(context: TestContext, more = ''): Promise<Stage> {
-  const held: ServerResponse[] = [];
-  const upstream = await startUpstream((call, response) => {
-    if (call.body.model === 'held') held.push(response);
-    else answer(response);
-  });
-  context.after(() => upstream.close());
-  const { folder, start: run } = program(context);
-  const prices = 'pricing: { prompt: "0.01", completion: "0.01" }';
-  const configure = (rest: string) =>
-    writeFileSync(
-      join(folder, 'polygate.yaml'),
-      `
-server: { port: 0, workers: 2 }
-admin: { token: ${TOKEN}, port: 0 }
-keys:
-  - { name: plain, key: ${KEY} }
-  - { name: rich, key: ${RICH}, budgets: { total: "${BUDGET}.00" } }
-  - { name: busy, key: ${BUSY}, limits: { concurrent_requests: 3 } }
-${OFTEN.map((key, index) => `  - { name: often-${index}, key: ${key}, limits: { requests_per_minute: 30 } }`).join('\n')}
-providers:
-  a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m, ${prices} }, { id: held, ${prices} }] }
-${rest}`,
-    );
-  configure(more);
-  async function serve(): Promise<Pick<Stage, 'gateway' | 'url' | 'pids'>> {
-    const gateway = run(['serve']);
-    const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
-    const [, url = ''] = /listens on (http:\/\/\S+)/.exec(banner) ?? [];
-    const [, one, two] = /has 2 workers: processes (\d+), (\d+)/.exec(banner) ?? [];
-    return { gateway, url, pids: [Number(one), Number(two)] };
-  }
-  const first = await serve();
-  const { url } = first;
-  const ask: Stage['ask'] = (path, { key = KEY, body, method = body ? 'POST' : 'GET' } = {}) =>
-    send(`${url}${path}`, { key, body, method });
-  return {
-    ...{ ...first, folder, held, ask, configure, restart: serve },
-    chat: (key = KEY, model = 'm') =>
-      ask('/v1/chat/completions', { key, body: { ...question('chat', `a/${model}`, 'Hi'), max_tokens: 3 } }),
-  };
-}
-
-function answer(response: ServerResponse): void {
-  const message = { role: 'assistant', content: 'Yes.' };
-  const usage = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 };
-  const choices = [{ index: 0, message, finish_reason: 'stop' }];
-  answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
-}
-
-function send(url: string, options: { key: string; body?: object | undefined; method: string }): Promise<Answer> {
-  const { key, body, method } = options;
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, async (response) => {
-      try {
-        const answered = await text(response);
-        const isJson = /json/.test(response.headers['content-type'] ?? '');
-        resolve({
-          ...{ status: response.statusCode ?? 0, headers: response.headers },
-          body: isJson ? JSON.parse(answered) : answered,
-        });
-      } catch (error) {
-        reject(error);
-      }
-    });
-    sent.on('error', reject);
-    sent.end(body && JSON.stringify(body));
-  });
-}
-
-async function statuses(answers: Promise<Answer>[]): Promise<Record<number, number>> {
-  const counts: Record<number, number> = {};
-  for (const { status } of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
-  return counts;
-}
-
-/** Longest wait for a condition, on a busy machine. */
-const UNTIL_TIMEOUT_MS = 60_000;
-
-async function until(condition: () => unknown): Promise<void> {
-  const deadline = performance.now() + UNTIL_TIMEOUT_MS;
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadline, 'it did not happen in time');
-    await pause(20);
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function metric(exposition: string, name: string): number {
-  const values = exposition.split('\n').filter((line) => line.startsWith(name));
-  return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
-}
-
 const OPTIONS = { timeout: 120_000 };
 
 test(
   'all workers answer, in turn; their metrics, limits, budgets and rates are those of one gateway',
   OPTIONS,
   async (context) => {
-    const { ask, chat, gateway, pids } = await start(context);
+    const { ask, chat, gateway, pids } = await startTwoWorkers(context);
     assert.deepEqual(await statuses(Array.from({ length: 20 }, () => chat())), { 200: 20 });
     assert.equal((await ask('/healthz')).status, 200);
     assert.equal((await ask('/readyz')).status, 200);
@@ -216,7 +93,7 @@ test(
 );
 
 test('a key may have as many requests under way as its limit, at all workers together', OPTIONS, async (context) => {
-  const { chat, held } = await start(context);
+  const { chat, held } = await startTwoWorkers(context);
   const answers = Array.from({ length: 10 }, () => chat(BUSY, 'held'));
   const refused = await Promise.race([statuses(answers), until(() => held.length === 3)]);
   assert.equal(refused, undefined);
@@ -225,7 +102,7 @@ test('a key may have as many requests under way as its limit, at all workers tog
 });
 
 test('a changed configuration reaches all workers, and also those that are started later', OPTIONS, async (context) => {
-  const { ask, configure, gateway, pids } = await start(context);
+  const { ask, configure, gateway, pids } = await startTwoWorkers(context);
   const byAlias = () => ask('/v1/chat/completions', { body: question('chat', 'other', 'Hi') });
   const six = () => statuses(Array.from({ length: 6 }, byAlias));
   assert.deepEqual(await six(), { 404: 6 });
@@ -249,7 +126,7 @@ test(
   'a worker that is killed is started again; what it had begun is recorded, and others go on',
   OPTIONS,
   async (context) => {
-    const { ask, chat, folder, gateway, held, pids } = await start(context);
+    const { ask, chat, folder, gateway, held, pids } = await startTwoWorkers(context);
     const [lost, kept] = pids;
     const answers = Array.from({ length: HELD }, () => chat(KEY, 'held'));
     const outcomes = Promise.allSettled(answers);
@@ -278,7 +155,7 @@ test(
 );
 
 test('a stop lets the requests of all workers end', OPTIONS, async (context) => {
-  const { chat, gateway, held, pids } = await start(context);
+  const { chat, gateway, held, pids } = await startTwoWorkers(context);
   const answers = Array.from({ length: HELD }, () => chat(KEY, 'held'));
   await until(() => held.length === HELD);
   gateway.signal('SIGTERM');
@@ -296,7 +173,7 @@ test(
   'without their primary workers end at once, and the next start records what they had begun',
   OPTIONS,
   async (context) => {
-    const { ask, chat, gateway, held, pids, restart, url } = await start(context);
+    const { ask, chat, gateway, held, pids, restart, url } = await startTwoWorkers(context);
     assert.equal((await chat()).status, 200);
     const answers = Promise.allSettled(Array.from({ length: HELD }, () => chat(KEY, 'held')));
     await until(() => held.length === HELD);
@@ -315,7 +192,7 @@ test(
 test('videos and webhooks are made once, and every worker knows the tasks', OPTIONS, async (context) => {
   const receiver = await startReceiver();
   context.after(() => receiver.close());
-  const { ask } = await start(
+  const { ask } = await startTwoWorkers(
     context,
     `callbacks: { secret: a-secret-of-the-whole-gateway, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`,
   );

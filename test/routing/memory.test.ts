@@ -40,6 +40,28 @@ describe('circuit breaker', () => {
     assert.notEqual(health.cooldown('e1'), undefined);
   });
 
+  test('a circuit that another process has opened is open, unless its own cooldown ends later', () => {
+    const { health, pass, fail } = rig();
+    health.adopt({ id: 'a', cause: 'rate_limit_exceeded', milliseconds: 5000 });
+    assert.deepEqual(health.cooldown('a'), { cause: 'rate_limit_exceeded', milliseconds: 5000 });
+    fail(failure(429, 60_000));
+    health.adopt({ id: 'a', cause: 'overloaded', milliseconds: 5000 });
+    assert.equal(health.cooldown('a')?.milliseconds, 60_000);
+    pass(60_000);
+    health.begin('a').succeeded();
+    assert.equal(health.cooldown('a'), undefined);
+    for (let index = 0; index <= 10_000; index++) health.adopt({ id: `e${index}`, cause: 'x', milliseconds: 1000 });
+    assert.equal(health.cooldown('e0'), undefined);
+  });
+
+  test('a circuit that opens is told once, with its cooldown', () => {
+    const told: object[] = [];
+    const { now } = clock();
+    const health = createCircuitBreaker({ cooldown: () => 10_000, now, onCooldown: (circuit) => told.push(circuit) });
+    for (const error of [failure(), failure(), failure(), failure(429)]) health.begin('a').failed(error);
+    assert.deepEqual(told, [{ id: 'a', cause: 'upstream_error', milliseconds: 10_000 }]);
+  });
+
   test('a rate limit starts a cooldown at once, for its retry-after or the configured time', () => {
     for (const status of [429, 529]) {
       const { health, pass, fail } = rig();

@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import type { CreateSharedRate } from '../../http/rate.ts';
+import type { OpenCircuit } from '../../routing/circuit-breaker.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { RunningGateway } from '../gateway.ts';
@@ -13,6 +14,8 @@ import type { RateCall, WorkerStart } from './messages.ts';
 export interface WorkerHandlers {
   /** The configuration has changed. */
   onReload(text: string): void;
+  /** Another worker has opened a circuit. */
+  onCooldown(circuit: OpenCircuit): void;
   /** The worker ends when its requests are done. */
   onStop(graceMs: number): void;
   /** Metrics of this process. */
@@ -40,6 +43,7 @@ export function isWorkerProcess(): boolean {
 export async function connectToPrimary(handlers: WorkerHandlers): Promise<PrimaryConnection> {
   const channel = createChannel(post, {
     reload: ({ text }: { text: string }) => handlers.onReload(text),
+    cooldown: (circuit: OpenCircuit) => handlers.onCooldown(circuit),
     stop: ({ graceMs }: { graceMs: number }) => handlers.onStop(graceMs),
     metrics: async () => ({ instance: start.instance, text: await handlers.metricsText() }),
     flush: () => handlers.flushed(),
@@ -62,6 +66,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
       instance: start.instance,
       count: start.count,
       createRate,
+      shareCooldown: (circuit) => void channel.call('cooldown', circuit).catch(() => undefined),
       wake: (kind) => void channel.call('wake', { kind }).catch(() => undefined),
       metricsText: () => channel.call('metrics', {}) as Promise<string>,
       flushOthers: async () => void (await channel.call('flush', {})),

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { monotonicNow } from '../../core/clock.ts';
 import { createRate, type Rate } from '../../http/rate.ts';
+import type { OpenCircuit } from '../../routing/circuit-breaker.ts';
 import type { Store, StoreOperationName } from '../../store/store.ts';
 import { addMetrics, type MetricsSum, metricsText } from '../../telemetry/metrics-sum.ts';
 import type { RunningGateway } from '../gateway.ts';
@@ -85,6 +86,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
       store: ({ name, parameters }: StoreCall) => store.call(name as StoreOperationName, parameters as never),
       rate: countCall,
       wake: ({ kind }: { kind: string }) => gateway.wake(kind),
+      cooldown: async (circuit: OpenCircuit) => (await starting).tellAll('cooldown', circuit),
       metrics: sumMetrics,
       flush,
     },
