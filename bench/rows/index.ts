@@ -12,6 +12,7 @@ import { soakRow } from './soak.ts';
 import { startRow } from './start.ts';
 import { streamsRow } from './streams.ts';
 import { wholeRows } from './whole.ts';
+import { workersRow } from './workers.ts';
 
 export const rows: readonly Row[] = [
   ...wholeRows,
@@ -22,6 +23,7 @@ export const rows: readonly Row[] = [
   memoryRow,
   streamsRow,
   startRow,
+  workersRow,
   postgresRow,
   soakRow,
   ...longRows,
