@@ -20,12 +20,13 @@ import { protocolOf, protocols } from '../protocols/index.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 import { createRoutingState } from '../routing/state.ts';
 import type { Store } from '../store/store.ts';
-import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
+import { countCooldown } from './cooldown-events.ts';
 import { openSecrets } from './encryption.ts';
 import type { GatewayProcess } from './process.ts';
 import { createProviderRegistry, type ProviderRegistry, type ProviderState } from './provider-registry.ts';
@@ -127,7 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     cooldown: () => parts.config.routing.cooldown,
     now: clock.monotonic,
     onCooldown(circuit) {
-      countCooldown(telemetry, circuit.id);
+      countCooldown(telemetry, circuit);
       worker?.shareCooldown(circuit);
     },
   });
@@ -287,12 +288,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 /** The share of one of several workers in the memory for bodies, which holds at least one. */
 function bodyMemoryOf({ bodyMemory, bodyLimit }: Config['server'], workers = 1): number {
   return Math.max(bodyLimit, Math.floor((bodyMemory ?? defaultBodyMemory(bodyLimit)) / workers));
-}
-
-/** The label names the endpoint without its credential. */
-function countCooldown({ metrics }: Telemetry, id: string): void {
-  const [endpoint = ''] = id.split('#');
-  metrics.events.endpointCooledDown(endpoint.slice(0, endpoint.indexOf('/')), endpoint);
 }
 
 function addressOf(server: Server): RunningGateway['address'] {
