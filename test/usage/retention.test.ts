@@ -6,13 +6,11 @@ import { pino } from 'pino';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { reportUsage } from '../../src/usage/report.ts';
-import { createRecordTrimmer, pruneRecords } from '../../src/usage/retention.ts';
+import { createRecordTrimmer, pruneRecords, RECORD_BYTES } from '../../src/usage/retention.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
 
 const DAY = 24 * 3600 * 1000;
-/** As `retention.ts` has it. */
-const RECORD_SIZE = 335;
 const now = (): number => NOON;
 
 /** Some records on each of the last days; their ids name the day. */
@@ -51,7 +49,7 @@ forEachStore((name, open) => {
   test(`the oldest days go where they are too many, and today's last (${name})`, async (context) => {
     const store = await open(context);
     await fill(store, 4, 10);
-    await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: 25 * RECORD_SIZE });
+    await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: 25 * RECORD_BYTES });
     assert.deepEqual(await daysKept(store, 4), [0, 1]);
     await pruneRecords({ store, now }, { keep: 30 * DAY, maxSize: 1 });
     assert.deepEqual(await daysKept(store, 4), [0]);
@@ -60,7 +58,7 @@ forEachStore((name, open) => {
   test(`within a day the oldest records go, too (${name})`, async (context) => {
     const store = await open(context);
     const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log: pino({ level: 'silent' }) });
-    const size = 300 * RECORD_SIZE;
+    const size = 300 * RECORD_BYTES;
     const trimmer = createRecordTrimmer({ store, now });
     const record = async (from: number, to: number) => {
       for (let index = from; index < to; index++) {
