@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as openRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
-import { streamOf } from '../protocols/responses-wire.ts';
+import { deltaOf, eventsOf, frame, streamOf } from '../protocols/responses-wire.ts';
 import {
+  type Answerer,
   answerEvents,
   HEADERS,
   startTestGateway,
@@ -47,10 +48,11 @@ const clock: Clock & Pick<typeof manual, 'advance'> = {
 };
 
 let upstream: TestUpstream;
+let answer: Answerer;
 let gateway: TestGateway;
 
 before(async () => {
-  upstream = await startUpstream((_call, response) => answerEvents(response, streamOf('Hello')));
+  upstream = await startUpstream((call, response) => answer(call, response));
   gateway = await startTestGateway(
     `
 server: { body_limit: 1MiB, body_memory: 4MiB }
@@ -63,6 +65,10 @@ providers:
 after(async () => {
   await gateway.close();
   await upstream.close();
+});
+
+beforeEach(() => {
+  answer = (_call, response) => answerEvents(response, streamOf('Hello'));
 });
 
 /** A connection whose frames a test writes itself. */
@@ -188,6 +194,33 @@ describe('R58: bounds', () => {
     assert.ok(process.memoryUsage.rss() - before < 200 * MIB);
     socket.destroy();
   });
+});
+
+test('a client that reads slowly slows the upstream down, and gets everything in the end', async () => {
+  const events = eventsOf('Hello', { store: false }).map(frame);
+  const delta = frame(deltaOf('x'.repeat(64 * 1024), 6));
+  const count = 1000;
+  let sent = 0;
+  answer = async (_call, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events.slice(0, 6).join(''));
+    for (; sent < count; sent++) if (!response.write(delta)) await once(response, 'drain');
+    response.end(events.slice(-1).join(''));
+  };
+  const socket = await connect(gateway.url);
+  socket.send({ type: 'response.create', model: MODEL, input: 'Hi', store: false });
+  await socket.next();
+  socket.ws.pause();
+  let before = -1;
+  while (sent !== before) {
+    before = sent;
+    await settled();
+  }
+  assert.ok(sent < count / 2, `${sent} of ${count}`);
+  socket.ws.resume();
+  const messages = await socket.response();
+  assert.equal(messages.filter(({ type }) => type === 'response.output_text.delta').length, count);
+  assert.equal(messages.at(-1)?.type, 'response.completed');
+  await socket.close();
 });
 
 test('nothing is left of connections that ended: no timer, and no place of the key', async () => {

@@ -12,8 +12,8 @@ import type { Authenticate } from '../authentication.ts';
 import { noRoom } from '../body.ts';
 import { callOf, decideCall, handleCall } from '../inference.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
-import { type HandledMessage, SocketConnection } from './connection.ts';
-import { SocketExchange } from './exchange.ts';
+import type { HandledMessage, SocketConnection } from './connection.ts';
+import type { SocketExchange } from './exchange.ts';
 import { checkHandshake } from './handshake.ts';
 import { ConversationMemory } from './memory.ts';
 
@@ -22,6 +22,13 @@ export interface SocketConnections {
   open(context: RequestContext, form: SocketForm): Promise<void>;
   /** Ends all connections, each as soon as it has answered the request at hand. */
   close(): void;
+}
+
+/** Loaded with the first connection. */
+interface LoadedParts {
+  server: WebSocketServer;
+  Connection: typeof SocketConnection;
+  Exchange: typeof SocketExchange;
 }
 
 /** Time for the closing handshake. */
@@ -36,12 +43,12 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
   const { admission, bodyLimit, bodyBudget, clock = systemClock, log, observer } = options;
   const open = new Set<SocketConnection>();
   const memory = new ConversationMemory(options.websockets().memory);
-  let server: WebSocketServer | undefined;
+  let parts: LoadedParts | undefined;
   let stopping: GatewayError | undefined;
 
-  /** The library is loaded with the first connection. */
-  async function load(): Promise<WebSocketServer> {
-    const { WebSocketServer: Server } = await import('ws');
+  async function load(): Promise<LoadedParts> {
+    const [{ WebSocketServer: Server }, { SocketConnection: Connection }, { SocketExchange: Exchange }] =
+      await Promise.all([import('ws'), import('./connection.ts'), import('./exchange.ts')]);
     const settings: ServerOptions & { closeTimeout: number } = {
       noServer: true,
       clientTracking: false,
@@ -53,8 +60,8 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
       closeTimeout: CLOSE_TIMEOUT_MS,
       handleProtocols: () => false,
     };
-    server ??= new Server(settings);
-    return server;
+    parts ??= { server: new Server(settings), Connection, Exchange };
+    return parts;
   }
 
   async function accept(context: RequestContext, form: SocketForm): Promise<void> {
@@ -65,24 +72,30 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
     const key = keyOf(context);
     const place = await admission.connect(key, perKey);
     hold.keep(place);
-    const upgrader = server ?? (await load());
+    const loaded = parts ?? (await load());
     if (stopping) throw stopping;
     if (context.isGone) throw new GatewayError('client_closed', 'The client left.');
     const { socket, head } = upgrade.take();
-    upgrader.handleUpgrade(request, socket, head, (ws: WebSocket) => connect(context, form, { ws, socket }));
+    loaded.server.handleUpgrade(request, socket, head, (ws: WebSocket) =>
+      connect(context, form, { ws, socket, ...loaded }),
+    );
   }
 
-  function connect(context: RequestContext, form: SocketForm, { ws, socket }: { ws: WebSocket; socket: Socket }): void {
+  function connect(
+    context: RequestContext,
+    form: SocketForm,
+    { ws, socket, Connection, Exchange }: LoadedParts & { ws: WebSocket; socket: Socket },
+  ): void {
     const { protocol, request } = context;
     const owner = keyOf(context).id;
     const remembered = memory.open(owner);
     const headers = form.requestHeaders(request.headers);
-    const connection: SocketConnection = new SocketConnection({
+    const connection: SocketConnection = new Connection({
       ...{ ws, socket, owner, form, clock },
       memory: remembered,
       budget: bodyBudget,
       createExchange(reply) {
-        const exchange = new SocketExchange({ protocol, request: { headers }, reply, observer, log, clock });
+        const exchange = new Exchange({ protocol, request: { headers }, reply, observer, log, clock });
         exchange.observation.route = `inference.${protocol.operations.complete.name}`;
         return exchange;
       },
