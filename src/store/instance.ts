@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { type Clock, every, systemClock } from '../core/clock.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import type { Store } from './store.ts';
 
 export interface Instance {
@@ -29,8 +29,6 @@ export interface JoinOptions {
   clock?: Pick<Clock, 'after'>;
 }
 
-const IN_BACKGROUND = { background: true };
-
 export async function joinStore(
   store: Store,
   log: Pick<Logger, 'warn'>,
@@ -42,10 +40,12 @@ export async function joinStore(
   if (owns) await preserveJobDelays(store, log);
   // Whoever owns the store comes before its workers, so that all instances there are belong to the dead.
   await sendHeartbeat(owns);
-  function beat(): void {
-    sendHeartbeat().catch((error) => log.warn({ problem: error.message }, 'the heartbeat could not be written'));
-  }
-  const stop = every(clock, HEARTBEAT_INTERVAL_MS, beat, IN_BACKGROUND);
+  const beat = () =>
+    sendHeartbeat().then(
+      () => undefined,
+      (error) => log.warn({ problem: error.message }, 'the heartbeat could not be written'),
+    );
+  const stop = repeat(clock, beat);
   return {
     id,
     async close() {
@@ -89,5 +89,23 @@ export function countGateways(
       (error) => log.warn({ problem: error.message }, 'other gateways could not be counted'),
     );
   refresh();
-  return { count: () => known, close: every(clock, HEARTBEAT_INTERVAL_MS, refresh, IN_BACKGROUND) };
+  return { count: () => known, close: repeat(clock, refresh) };
+}
+
+/** Runs work at each interval, not before the last run has ended; returns a function that stops it. */
+function repeat(clock: Pick<Clock, 'after'>, work: () => Promise<void>): () => void {
+  let isStopped = false;
+  let cancel = schedule();
+  function schedule(): () => void {
+    return clock.after(HEARTBEAT_INTERVAL_MS, onDue, { background: true });
+  }
+  function onDue(): void {
+    void work().finally(() => {
+      if (!isStopped) cancel = schedule();
+    });
+  }
+  return () => {
+    isStopped = true;
+    cancel();
+  };
 }

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { type Collector, startCollector } from '../telemetry/collector.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -23,7 +22,7 @@ import {
   type TestUpstream,
   type UpstreamCall,
 } from './harness.ts';
-import { videoClient } from './video-client.ts';
+import { createVideoClock, eventually, videoClient } from './video-client.ts';
 
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
 
@@ -84,13 +83,14 @@ before(async () => {
   const models = Object.keys(BEHAVIOURS).map(
     (id) => `{ id: ${id}, pricing: { prompt: "0.000001", completion: "0.000001" } }`,
   );
-  gateway = await startTestGateway(`
+  const yaml = `
 providers:
   p: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: ${HIDDEN.upstreamKey}, models: [${models}] }
 callbacks: { secret: ${HIDDEN.webhookSecret}, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }
 telemetry: { otlp: { endpoint: "${collector.url}", headers: { x-key: ${HIDDEN.collectorKey} } }, propagate: true }
 admin: { token: ${HIDDEN.adminToken}, port: 0 }
-`);
+`;
+  gateway = await startTestGateway(yaml, { clock: createVideoClock() });
   await askEverything();
   await makeVideos();
   await lookAround();
@@ -130,12 +130,10 @@ async function makeVideos(): Promise<void> {
   const lost = await client.create({ ...body, callback_url: hook.replace(String(receiver.port), String(gone.port)) });
   await client.until(id, 'failed');
   for (const task of [id, lost.id]) {
-    for (let tries = 0; ; tries++) {
+    await eventually(gateway, async () => {
       const { body: deliveries } = await client.send('GET', `/v1/videos/${task}/deliveries`);
-      if (deliveries.data[0]?.attempts.length > 0) break;
-      assert.ok(tries < 100, 'the webhook was tried');
-      await pause(100);
-    }
+      return deliveries.data[0]?.attempts.length > 0;
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '../../src/config/load.ts';
+import type { Clock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { openSecrets } from '../../src/gateway/encryption.ts';
 import { type GatewayOptions, startGateway } from '../../src/gateway/gateway.ts';
@@ -16,6 +17,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import type { JournalDisk } from '../../src/usage/journal/disk.ts';
+import type { ManualClock } from '../jobs/manual-clock.ts';
 import { type ReusableStore, useStore } from '../store/reusable-store.ts';
 
 export const KEY = 'sk-test-gateway-key-0123456789';
@@ -28,6 +30,8 @@ export interface TestGateway {
   folder: string;
   /** Lines of the log, parsed. */
   log: Json[];
+  /** The clock that it was given, where a test moves it. */
+  clock?: ManualClock;
   /** `key` is one more key, in the file's own spelling. */
   reload(yaml: string, key?: string): string[];
   close(): Promise<void>;
@@ -86,6 +90,7 @@ export async function startTestGateway(
     adminUrl: gateway.admin ? `http://${gateway.admin.host}:${gateway.admin.port}` : '',
     folder,
     log,
+    ...(isManual(options.clock) && { clock: options.clock }),
     reload(text, key) {
       const next = configOf(text, key);
       keys.configure(next.keys);
@@ -94,6 +99,10 @@ export async function startTestGateway(
     close: () => stop(),
     stop,
   };
+}
+
+function isManual(clock: Clock | undefined): clock is ManualClock {
+  return clock !== undefined && 'advance' in clock;
 }
 
 /** One that was used before, unless the test asks for a shared database or other times. */

@@ -19,7 +19,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from './harness.ts';
-import { videoClient } from './video-client.ts';
+import { createVideoClock, videoClient } from './video-client.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TOKEN = 'admin-token-0123456789-0123456789-0123';
@@ -88,7 +88,7 @@ describe('figures', () => {
   let gateway: TestGateway;
   before(async () => {
     upstream = await startProviders();
-    gateway = await startTestGateway(configOf(upstream));
+    gateway = await startTestGateway(configOf(upstream), { clock: createVideoClock() });
   });
   after(async () => {
     await gateway.close();

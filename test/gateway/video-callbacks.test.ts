@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
-import { type VideoClient, videoClient } from './video-client.ts';
+import { createVideoClock, eventually, type VideoClient, videoClient } from './video-client.ts';
 
 const SECRET = 'a-secret-of-the-whole-gateway';
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
@@ -21,6 +20,7 @@ before(async () => {
   receiver = await startReceiver();
   gateway = await startTestGateway(
     `callbacks: { secret: ${SECRET}, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`,
+    { clock: createVideoClock() },
   );
   client = videoClient(gateway);
 });
@@ -33,14 +33,15 @@ const hook = (path: string) => `https://127.0.0.1:${receiver.port}${path}`;
 
 /** The log of the one delivery of a task, once it is acknowledged as often as that. */
 async function acknowledged(id: string, times: number): Promise<Json> {
-  for (;;) {
+  let delivery: Json;
+  await eventually(gateway, async () => {
     const { body } = await client.send('GET', `/v1/videos/${id}/deliveries`);
-    const [delivery] = body.data;
+    [delivery] = body.data;
     const acks = delivery?.attempts.filter(({ outcome }: Json) => outcome === 'ack');
     // The state is read a moment before the attempts.
-    if (delivery?.state === 'delivered' && acks.length >= times) return delivery;
-    await pause(100);
-  }
+    return delivery?.state === 'delivered' && acks.length >= times;
+  });
+  return delivery;
 }
 
 describe('a callback', { concurrency: true }, () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
-import { VIDEO, type VideoClient, videoClient } from './video-client.ts';
+import { createVideoClock, VIDEO, type VideoClient, videoClient } from './video-client.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const UNKNOWN = '0b9e6c1e-0000-4000-8000-000000000000';
@@ -14,7 +14,10 @@ let gateway: TestGateway;
 let client: VideoClient;
 
 before(async () => {
-  gateway = await startTestGateway('', { keys: [`{ name: other, key: ${OTHER_KEY}, models: ['sandbox/echo'] }`] });
+  gateway = await startTestGateway('', {
+    keys: [`{ name: other, key: ${OTHER_KEY}, models: ['sandbox/echo'] }`],
+    clock: createVideoClock(),
+  });
   client = videoClient(gateway);
 });
 after(() => gateway.close());
