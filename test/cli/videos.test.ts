@@ -1,17 +1,27 @@
 /** The video tasks of a running gateway, seen and cancelled from the command line beside it. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { progressLine } from '../../src/cli/videos.ts';
-import { videoClient } from '../gateway/video-client.ts';
-import { program } from './program.ts';
+import { startTestGateway } from '../gateway/harness.ts';
+import { createVideoClock, eventually, videoClient } from '../gateway/video-client.ts';
+import { type Outcome, program } from './program.ts';
 
 test('tasks are listed, shown, waited for and cancelled', async (context) => {
-  const { run, start } = program(context);
-  const gateway = start(['serve', '--port', '0']);
-  const [, url = ''] = await gateway.shows(/listens on (http:\S+)\n/);
-  const [, key = ''] = await gateway.shows(/^ +(sk-\S+)\n/m);
-  const client = videoClient({ url }, key);
+  const { run, folder } = program(context);
+  const gateway = await startTestGateway('', { clock: createVideoClock() });
+  context.after(() => gateway.close());
+  writeFileSync(join(folder, 'polygate.yaml'), `data: ${JSON.stringify(gateway.folder)}\n`);
+  const client = videoClient(gateway);
+  /** The outcome of a command that waits for a task. */
+  const waited = async (outcome: Promise<Outcome>) => {
+    let isOver = false;
+    outcome.finally(() => (isOver = true));
+    await eventually(gateway, () => isOver);
+    return outcome;
+  };
   const { id } = await client.create({ prompt: 'a paper boat', metadata: { a: 'b' } });
   const hanging = await client.create({ prompt: 'hang' });
 
@@ -20,7 +30,7 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
     listed.map((task: { id: string }) => task.id),
     [hanging.id, id],
   );
-  const done = await run(['videos', 'show', id, '--wait', '--json']);
+  const done = await waited(run(['videos', 'show', id, '--wait', '--json']));
   assert.equal(done.code, 0, done.stderr);
   assert.equal(JSON.parse(done.stdout).status, 'completed');
   const rows = (await run(['videos', 'list', '--status', 'completed', '--model', 'sandbox/video'])).stdout;
@@ -31,7 +41,7 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
 
   const cancelled = await run(['videos', 'cancel', hanging.id]);
   assert.match(cancelled.stdout, /its provider is asked to cancel it|is cancelled/, cancelled.stderr);
-  const ended = await run(['videos', 'show', hanging.id, '--wait']);
+  const ended = await waited(run(['videos', 'show', hanging.id, '--wait']));
   assert.deepEqual([ended.code, ended.stderr], [1, '']);
   assert.match(ended.stdout, /^status\tcancelled$/m);
   assert.equal((await run(['videos', 'cancel', hanging.id])).stdout, `The task ${hanging.id} is cancelled.\n`);
@@ -39,8 +49,6 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
   const unknown = await run(['videos', 'show', '0b9e6c1e-0000-4000-8000-000000000000']);
   assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
   assert.match(unknown.stderr, /There is no video task/);
-  gateway.signal('SIGTERM');
-  await gateway.ended;
 });
 
 test('invalid options are refused with a message', { concurrency: true }, async (context) => {

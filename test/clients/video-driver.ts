@@ -31,21 +31,21 @@ export interface DriverOptions {
   key?: string;
   /** Of every request. */
   headers?: Record<string, string>;
-  /** Milliseconds between two polls. */
-  pause?: number;
+  /** Milliseconds between two polls, or what passes the time. */
+  pause?: number | (() => Promise<void>);
 }
 
 export class VideoDriver {
   readonly #provider: Provider;
   readonly #key: string;
   readonly #headers: Record<string, string>;
-  readonly #pause: number;
+  readonly #pause: () => Promise<void>;
 
   constructor(provider: Provider, { key = 'secret', headers = {}, pause = 0 }: DriverOptions = {}) {
     this.#provider = provider;
     this.#key = key;
     this.#headers = headers;
-    this.#pause = pause;
+    this.#pause = typeof pause === 'number' ? () => setTimeout(pause) : pause;
   }
 
   get api(): VideoApi {
@@ -66,7 +66,7 @@ export class VideoDriver {
       if (result.type === 'follow') result = await this.#ask(result.call);
       states.push(result.type);
       if (result.type !== 'queued' && result.type !== 'running') return { states, end: result };
-      await setTimeout(this.#pause);
+      await this.#pause();
     }
     throw new Error(`no end after ${states.join(', ')}`);
   }

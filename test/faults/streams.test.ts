@@ -18,6 +18,7 @@ import {
   type TestUpstream,
 } from '../gateway/harness.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
+import { directDisk } from '../usage/journal/disks.ts';
 import { errorName, type Heard, hear, type Kind, NAMES, WIRES, type Wire } from './wires.ts';
 
 const FIRST_BYTE = 500;
@@ -274,7 +275,7 @@ providers:
 `;
   const deadlines = `{ connect: 2s, first_byte: ${FIRST_BYTE}ms, idle: ${IDLE}ms, total: ${TOTAL}ms }`;
   timed = await startTestGateway(`server: { deadlines: ${deadlines}, keep_alive: 1h }${providers}`, { clock });
-  patient = await startTestGateway(providers);
+  patient = await startTestGateway(providers, { journalDisk: directDisk });
 });
 
 after(async () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { after, describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { CredentialValue } from '../../src/core/credential.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
@@ -203,7 +204,7 @@ describe('a platform with access tokens', () => {
     async fetchToken() {
       issued++;
       const token = `token-${issued}`;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await turn();
       if (failing) throw new Error('down');
       return { token, expiresAt: clock.now() + 3_600_000 };
     },
@@ -225,7 +226,7 @@ describe('a platform with access tokens', () => {
     assert.equal((await send()).status, 200);
     assert.deepEqual(tokens(), new Set(['Bearer token-1']), 'nobody waits for an early renewal');
     await source.token();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    while ((await source.token()) === 'token-1') await turn();
     assert.equal((await send()).status, 200);
     assert.equal(upstream.calls.at(-1)?.headers.authorization, 'Bearer token-2');
     assert.equal(issued, 2);

@@ -6,17 +6,18 @@ import type { VideoRequest } from '../../src/core/video.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { VideoDriver } from '../clients/video-driver.ts';
 import { KEY, startTestGateway, type TestGateway } from './harness.ts';
+import { createVideoClock, passTime } from './video-client.ts';
 
 let inner: TestGateway;
 before(async () => {
-  inner = await startTestGateway();
+  inner = await startTestGateway('', { clock: createVideoClock() });
 });
 after(() => inner.close());
 
 function driver(type: string): VideoDriver {
   const provider = providerTypes.get(type)?.create({ id: type, baseUrl: `${inner.url}/v1` });
   assert.ok(provider);
-  return new VideoDriver(provider, { key: KEY, pause: 600 });
+  return new VideoDriver(provider, { key: KEY, pause: () => passTime(inner) });
 }
 
 function ask(fields: Partial<VideoRequest> = {}): VideoRequest {
@@ -64,7 +65,7 @@ describe('a gateway behind a gateway', { concurrency: true }, () => {
 
   test('polygate: a lost submission is found by its prompt', async () => {
     const there = driver('polygate');
-    const sentAt = Math.floor(Date.now() / 1000);
+    const sentAt = Math.floor((inner.clock?.now() ?? 0) / 1000);
     const request = ask({ prompt: 'A lost balloon' });
     assert.deepEqual(await there.find({ attemptId: 'x', request, sentAt, otherRefs: [] }), { type: 'none' });
     const made = await there.submit({ ...request });

@@ -42,10 +42,15 @@ export async function eventually(
   condition: () => boolean | Promise<boolean>,
   stepMs = LOOK_INTERVAL_MS,
 ): Promise<void> {
-  while (!(await condition())) {
-    clock?.advance(stepMs);
-    await pause(clock ? TURN_MS : stepMs);
-  }
+  while (!(await condition())) await passTime({ clock }, stepMs);
+}
+
+export async function passTime(
+  { clock }: { clock?: ManualClock | undefined },
+  stepMs = LOOK_INTERVAL_MS,
+): Promise<void> {
+  clock?.advance(stepMs);
+  await pause(clock ? TURN_MS : stepMs);
 }
 const TERMINAL = ['completed', 'failed', 'cancelled', 'expired'];
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { createAddressPolicy } from '../../src/net/address-policy.ts';
@@ -9,6 +10,7 @@ import { createConnectionPool, openConnection } from '../../src/net/connection-p
 import { createGuardedClient, type GuardedClient, type GuardedRequest } from '../../src/net/guarded-client.ts';
 import { createHandshakeSlots } from '../../src/net/pinned-connector.ts';
 import type { Lookup } from '../../src/net/resolver.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { until } from '../jobs/rig.ts';
 import { startHttps, startPlain, startTls, testCa } from './servers.ts';
 
@@ -134,13 +136,18 @@ test('bytes that nobody asked for close the connection', async (context) => {
 
 test('at most 32 handshakes are computed at once; one that its receiver leaves waiting makes room', async (context) => {
   const server = await startPlain(() => {});
-  const client = clientOf();
+  const clock = createManualClock(0);
+  const client = clientOf(undefined, clock);
   const stopping = new AbortController();
   const all = Array.from({ length: 80 }, () => send(client, urlOf(server.port), { signal: stopping.signal }));
   const ended = Promise.allSettled(all);
   context.after(() => server.close());
   await until(() => server.connections() >= 32);
+  for (let step = 0; step < 50; step++) await turn();
   assert.equal(server.connections(), 32);
+  clock.advance(500);
+  await until(() => server.connections() === 64);
+  clock.advance(500);
   await until(() => server.connections() === 80);
   stopping.abort();
   for (const { status } of await ended) assert.equal(status, 'rejected');

@@ -4,12 +4,15 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
+import type { Clock } from '../../../src/core/clock.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import type { JournalDisk } from '../../../src/usage/journal/disk.ts';
 import { openJournalRecorder } from '../../../src/usage/journal-recorder.ts';
 import type { Recorder } from '../../../src/usage/recorder.ts';
+import { createManualClock } from '../../jobs/manual-clock.ts';
 import { forEachStore } from '../../store/stores.ts';
 import { completion, intent, NOON } from '../records.ts';
 import { breakableDisk } from './disks.ts';
@@ -25,7 +28,7 @@ interface Opened {
 async function openOn(
   store: Pick<Store, 'call' | 'now'>,
   root: string,
-  more: { durability?: 'strict' | 'batched'; disk?: JournalDisk; segmentBytes?: number } = {},
+  more: { durability?: 'strict' | 'batched'; disk?: JournalDisk; segmentBytes?: number; clock?: Clock } = {},
 ): Promise<Opened> {
   const lines: Opened['lines'] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -175,7 +178,8 @@ forEachStore((name, open) => {
   test(`while the store is unavailable nobody waits for it, and nothing is lost (${name})`, async (context) => {
     const { store, root } = await stage(context);
     const broken = breakable(store);
-    const { recorder, lines } = await openOn(broken.store, root);
+    const clock = createManualClock(NOON);
+    const { recorder, lines } = await openOn(broken.store, root, { clock });
     await recorder.begin(intent('early'));
     broken.state.broken = 'after';
     await serve(recorder, 'a', 7n);
@@ -184,6 +188,7 @@ forEachStore((name, open) => {
     await recorder.finish(intent('early'), completion({ cost: 3n }));
     assert.equal(lines.filter(({ msg }) => msg === 'usage records cannot be written; retrying').length, 1);
     delete broken.state.broken;
+    clock.advance(5_000);
     await recorder.close(10_000);
     assert.ok(recorder.ready);
     assert.deepEqual(await figures(store), [2, '10', '10']);
@@ -195,7 +200,8 @@ forEachStore((name, open) => {
   test('a full disk: callers are released, no request begins, and nothing is lost', async (context) => {
     const [store, root] = [await open(context), temporaryFolder(context)];
     const disk = breakableDisk();
-    const { recorder, lines } = await openOn(store, root, { disk });
+    const clock = createManualClock(NOON);
+    const { recorder, lines } = await openOn(store, root, { disk, clock });
     await recorder.begin(intent('a'));
     disk.fail = 'ENOSPC';
     await recorder.finish(intent('a'), completion());
@@ -204,7 +210,10 @@ forEachStore((name, open) => {
     await recorder.begin(intent('b'));
     delete disk.fail;
     await recorder.finish(intent('b'), completion());
-    while (!recorder.ready) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!recorder.ready) {
+      clock.advance(100);
+      await turn();
+    }
     await recorder.close(1000);
     assert.equal((await figures(store))[0], 2);
   });
@@ -212,7 +221,8 @@ forEachStore((name, open) => {
   test('a disk that stalls: no request begins until it is over', async (context) => {
     const [store, root] = [await open(context), temporaryFolder(context)];
     const disk = breakableDisk();
-    const { recorder } = await openOn(store, root, { disk });
+    const clock = createManualClock(NOON);
+    const { recorder } = await openOn(store, root, { disk, clock });
     await recorder.begin(intent('a'));
     disk.held = true;
     let isDurable = false;
@@ -220,7 +230,11 @@ forEachStore((name, open) => {
       isDurable = true;
     });
     assert.equal(recorder.ready, true);
-    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await turn();
+    clock.advance(1000);
+    assert.equal(recorder.ready, true);
+    clock.advance(1);
+    await turn();
     assert.deepEqual([recorder.ready, isDurable], [false, false]);
     disk.letThrough();
     await finished;
