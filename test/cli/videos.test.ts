@@ -23,6 +23,7 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
     return outcome;
   };
   const { id } = await client.create({ prompt: 'a paper boat', metadata: { a: 'b' } });
+  gateway.clock?.advance(1);
   const hanging = await client.create({ prompt: 'hang' });
 
   const listed = JSON.parse((await run(['videos', 'list', '--json'])).stdout);

@@ -135,6 +135,12 @@ async function makeVideos(): Promise<void> {
       return deliveries.data[0]?.attempts.length > 0;
     });
   }
+  // The thread that delivers tells of an attempt after it is stored.
+  const request = { method: 'GET', path: '/metrics', headers: { authorization: `Bearer ${HIDDEN.adminToken}` } };
+  await eventually(gateway, async () => {
+    const { text } = await sendRaw(gateway.url, request);
+    return ['ack', 'connect'].every((outcome) => text.includes(`webhook_attempts_total{outcome="${outcome}"}`));
+  });
 }
 
 /** What strangers and the curious do. */
