@@ -1,0 +1,54 @@
+/** Free text inside of JSON arguments, as its fragments come. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createInputReader } from '../../src/inference/response/input-reader.ts';
+
+function readIn(pieces: string[]): string[] {
+  const reader = createInputReader();
+  return [...pieces.map((piece) => reader.push(piece)), reader.end()];
+}
+
+const HARD = 'a "b" \\ \n\t/ \u0001 grüß 🦊 \u2028 end';
+
+test('R42: a text arrives whole, cut at any place, escapes included', () => {
+  for (const written of [JSON.stringify({ input: HARD }), ` { "input" :\n${JSON.stringify(HARD)} }`, escapedOf(HARD)]) {
+    for (let cut = 0; cut <= written.length; cut++)
+      assert.equal(readIn([written.slice(0, cut), written.slice(cut)]).join(''), HARD, `${cut} of ${written}`);
+    assert.equal(readIn(written.split('')).join(''), HARD);
+  }
+});
+
+/** Every character as an escape. */
+function escapedOf(text: string): string {
+  const escapes = text.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return `{"input":"${escapes.join('')}"}`;
+}
+
+test('R42: any text in any pieces; no piece ends amid a character', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.nat()), (text, positions) => {
+      const written = JSON.stringify({ input: text });
+      const cuts = positions.map((position) => position % (written.length + 1)).sort((one, other) => one - other);
+      const pieces = [...cuts, written.length].map((cut, index) =>
+        written.slice(index === 0 ? 0 : cuts[index - 1], cut),
+      );
+      const read = readIn(pieces);
+      assert.equal(read.join(''), text);
+      for (const piece of read.slice(0, -1)) assert.doesNotMatch(piece, /[\ud800-\udbff]$/);
+    }),
+  );
+});
+
+test('R42: text comes before its end does', () => {
+  const reader = createInputReader();
+  assert.deepEqual(['{"inp', 'ut":"on', 'e tw'].map(reader.push), ['', 'on', 'e tw']);
+});
+
+test('R41: arguments of another form are the text themselves, and none are no text', () => {
+  assert.equal(readIn(['{"code":', '"x"}']).join(''), '{"code":"x"}');
+  assert.equal(readIn(['plain ', 'text']).join(''), 'plain text');
+  assert.equal(readIn(['{}']).join(''), '');
+  assert.equal(readIn([]).join(''), '');
+});
