@@ -8,10 +8,12 @@ import { openSecrets } from '../gateway/encryption.ts';
 import { hasJournal } from '../keys/import-journal.ts';
 import { distinctKeys, indexConfiguredKeys } from '../keys/key-index.ts';
 import { type CreatedKey, type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
+import type { Cipher } from '../security/cipher.ts';
 import type { Author } from '../store/audit-rows.ts';
 import { hasStore, openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import { rekeyResponses } from '../stored-responses/rekey.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import { type KeyOptions, parseDurationOption, parseExpiry, parseKeySettings } from './key-options.ts';
 import { describeKey, fieldRowsOf, HEADINGS, rowOf } from './key-view.ts';
@@ -25,6 +27,7 @@ interface OpenedKeys {
   store: Store;
   /** Webhook secrets; reads the encryption key. */
   secrets(): Promise<WebhookSecrets>;
+  cipher(): Promise<Cipher>;
 }
 
 const AUTHOR: Author = { actor: 'command line' };
@@ -37,10 +40,12 @@ export async function withKeys<Result>(
 ): Promise<Result> {
   const store = await openStore({ ...config, role: 'guest', createIfMissing });
   try {
-    const secrets = async () => (await openSecrets({ config, store })).webhooks;
+    const opened = () => openSecrets({ config, store });
+    const secrets = async () => (await opened()).webhooks;
+    const cipher = async () => (await opened()).cipher;
     const newWebhookSecret = async (owner: string) => (await secrets()).generateFirst(owner);
     const keys = await openKeyStore({ store, folder: config.data, configured: config.keys, newWebhookSecret });
-    return await work({ keys, store, secrets });
+    return await work({ keys, store, secrets, cipher });
   } catch (error) {
     throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
   } finally {
@@ -157,9 +162,13 @@ export async function showSecret(
 }
 
 export async function rekey(options: KeyCommandOptions): Promise<void> {
-  const changed = await withConfiguredKeys(options, async ({ secrets }) =>
-    (await secrets()).rekey({ actor: 'command line' }),
-  );
-  if (options.json) printJson({ changed });
-  else process.stdout.write(`${changed} secrets were encrypted anew; the previous encryption keys can go.\n`);
+  const [responses, changed] = await withConfiguredKeys(options, async ({ store, secrets, cipher }) => [
+    await rekeyResponses(store, await cipher()),
+    await (await secrets()).rekey(AUTHOR),
+  ]);
+  if (options.json) printJson({ changed, responses });
+  else {
+    const stored = responses > 0 ? `, and ${responses} contents of stored responses` : '';
+    process.stdout.write(`${changed} secrets were encrypted anew${stored}; the previous encryption keys can go.\n`);
+  }
 }

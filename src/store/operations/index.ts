@@ -6,6 +6,7 @@ import * as engine from './engine.ts';
 import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
+import * as storedEncryption from './stored-encryption.ts';
 import * as storedResponses from './stored-responses.ts';
 import * as storedRetention from './stored-retention.ts';
 import * as usage from './usage.ts';
@@ -26,6 +27,7 @@ export const operations = {
   ...videoUse,
   ...deliveries,
   ...instances,
+  ...storedEncryption,
   ...storedResponses,
   ...storedRetention,
   ...usage,

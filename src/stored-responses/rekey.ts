@@ -1,0 +1,37 @@
+/** Encryption of stored responses with the newest key, after it was changed. */
+
+import type { Cipher } from '../security/cipher.ts';
+import type { Store } from '../store/store.ts';
+import { contentLocation, partLocation } from './content.ts';
+
+/** A page holds some large contents at most. */
+const PAGE_SIZE = 10;
+
+/** Encrypts again what an earlier key encrypted; returns the number of changed contents and parts. */
+export async function rekeyResponses(store: Pick<Store, 'call'>, cipher: Cipher): Promise<number> {
+  let changed = 0;
+  for (let after = ''; ; ) {
+    const page = await store.call('scanStoredContents', { after, limit: PAGE_SIZE });
+    for (const { row, content: from } of page) {
+      if (cipher.isCurrentlySealed(from)) continue;
+      const location = contentLocation(row);
+      const to = cipher.seal(cipher.open(from, location), location);
+      if (await store.call('replaceStoredContent', { row, from, to })) changed += 1;
+    }
+    const last = page.at(-1);
+    if (!last || page.length < PAGE_SIZE) break;
+    after = last.row;
+  }
+  for (let after = { owner: '', digest: '' }; ; ) {
+    const page = await store.call('scanStoredParts', { ...after, limit: PAGE_SIZE });
+    for (const { owner, digest, content: from } of page) {
+      if (cipher.isCurrentlySealed(from)) continue;
+      const location = partLocation(owner, digest);
+      const to = cipher.seal(cipher.open(from, location), location);
+      if (await store.call('replaceStoredPart', { owner, digest, from, to })) changed += 1;
+    }
+    const last = page.at(-1);
+    if (!last || page.length < PAGE_SIZE) return changed;
+    after = last;
+  }
+}
