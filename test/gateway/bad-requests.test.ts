@@ -523,7 +523,7 @@ describe('paths of generate content', () => {
 
 describe('paths that are nothing (404)', () => {
   const paths: [string, ProtocolId][] = [
-    ['/', 'chat'],
+    ['/nothing', 'chat'],
     ['/v1', 'chat'],
     ['/v1/nothing', 'chat'],
     ['/v1/chat/completions/more', 'chat'],

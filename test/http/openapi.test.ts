@@ -76,7 +76,8 @@ describe('every route of a protocol is in it', () => {
   for (const protocol of protocols) {
     for (const { name, method, path, templates } of routesOf(protocol)) {
       test(`${method} ${path} ${name}`, () => {
-        assert.ok(templates.length > 0);
+        // A route without templates has the path of another one, which describes it.
+        if (templates.length === 0) assert.ok(document.paths[path][method.toLowerCase()], path);
         for (const template of templates) {
           const found = table.find(method, sample(template.path), query);
           assert.equal(found.route?.operation?.name ?? found.route?.name, name, template.path);
