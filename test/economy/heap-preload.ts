@@ -4,8 +4,11 @@ import { type HeapProfiler, Session } from 'node:inspector/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
-/** `collect` ends with all that lives in the old generation; `old bytes` counts what lives there and what died there since. */
-export type HeapQuestion = 'sample' | 'sampled' | 'collect' | 'old bytes';
+/**
+ * `collect` ends with all that lives in the old generation; `old bytes` counts what lives there and what died there since.
+ * `live bytes` counts all that lives, buffers included.
+ */
+export type HeapQuestion = 'sample' | 'sampled' | 'collect' | 'old bytes' | 'live bytes';
 
 /** Bytes between two samples. */
 const SAMPLING_INTERVAL = 16 * 1024;
@@ -36,6 +39,13 @@ if (isMainThread && process.channel) {
         // An object becomes old when it survives the second of these.
         for (let round = 0; round < 2; round++) gc?.({ type: 'minor' });
         process.send?.({ bytes: oldBytes() });
+        break;
+      case 'live bytes': {
+        // Twice, because finalizers of the first free more.
+        for (let round = 0; round < 2; round++) gc?.();
+        const { heapUsed, external } = process.memoryUsage();
+        process.send?.({ bytes: heapUsed + external });
+      }
     }
   });
 }
