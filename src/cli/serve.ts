@@ -7,6 +7,7 @@ import { parseConfig } from '../config/load.ts';
 import { readConfigText } from '../config/location.ts';
 import { watchConfig } from '../config/reload.ts';
 import type { Config } from '../config/resolved.ts';
+import { formatDuration } from '../config/units.ts';
 import { workerCount } from '../config/workers.ts';
 import { sleep, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -25,6 +26,7 @@ import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
 import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
+import { connectServiceManager } from './service-manager.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
 
@@ -51,6 +53,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const source = { ...configSource(options), host: options.host, port: options.port, ...asked };
   const text = readConfigText(source);
   const config = parseConfig(text, source);
+  let current = config;
   const count = config.server.workers;
   const hasWorkers = count > 1;
   const lines = openLogDestination(STANDARD_ERROR, { shared: hasWorkers });
@@ -77,11 +80,13 @@ export async function serve(options: ServeOptions): Promise<void> {
   const watcher = watchConfig({
     source,
     onChange(next, changed) {
+      current = next;
       reload(next, { gateway, keys, log });
       workers?.reload(changed);
     },
     onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
   });
+  const service = connectServiceManager({ environment: process.env, log, clock: systemClock });
   const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
@@ -89,7 +94,18 @@ export async function serve(options: ServeOptions): Promise<void> {
   await Promise.race([gateway.discovered(), sleep(systemClock, DISCOVERY_WAIT_MS)]);
   process.stderr.write(banner({ gateway, config, newKey, warning, workers: workers?.pids() ?? [] }));
 
-  await stopped;
+  service.ready();
+
+  const signal = await stopped;
+  service.stopping();
+  // Whoever presses Ctrl-C has no load balancer that must notice.
+  const drain = signal === 'SIGTERM' ? current.server.drain : 0;
+  if (drain > 0) {
+    gateway.drain();
+    workers?.drain();
+    process.stderr.write(`Not ready any more; requests are accepted for ${formatDuration(drain)}.\n`);
+    await sleep(systemClock, drain);
+  }
   process.stderr.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
   watcher.close();
   const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
@@ -142,18 +158,18 @@ function reload(next: Config, { gateway, keys, log }: ReloadContext): void {
   if (restart.length > 0) log.warn(`a restart is needed for ${restart.join(', ')}`);
 }
 
-/** Resolves at the first stop signal; a later one exits at once. */
-function waitForStopSignal(onHangup: () => void): Promise<void> {
+/** Resolves with the first stop signal; a later one exits at once. */
+function waitForStopSignal(onHangup: () => void): Promise<NodeJS.Signals> {
   const inTerminal = isatty(0);
   return new Promise((resolve) => {
     let first: number | undefined;
-    const stop = () => {
+    const stop = (signal: NodeJS.Signals) => {
       first ??= systemClock.monotonic();
-      resolve();
+      resolve(signal);
       if (systemClock.monotonic() - first > DUPLICATE_SIGNAL_MS) process.exit(1);
     };
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);
-    process.on('SIGHUP', () => (inTerminal && !isatty(0) ? stop() : onHangup()));
+    process.on('SIGHUP', () => (inTerminal && !isatty(0) ? stop('SIGHUP') : onHangup()));
   });
 }

@@ -29,6 +29,7 @@ export async function runWorker(options: ServeOptions): Promise<void> {
   const connection = await connectToPrimary({
     onReload: (text) => void running.promise.then((parts) => reload(text, parts)),
     onCooldown: (circuit) => void running.promise.then(({ gateway }) => gateway.adoptCooldown(circuit)),
+    onDrain: () => void running.promise.then(({ gateway }) => gateway.drain()),
     onStop: stopped.resolve,
     metricsText: async () => (await running.promise).gateway.metricsText(),
     flushed: async () => (await running.promise).gateway.flushed(),

@@ -9,6 +9,7 @@ import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
 import { resolveAdmin, resolveKeySettings, resolveLimits, resolveTelemetry, resolveUsage } from './accounting.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
+import { isLoopback } from './host.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
@@ -19,6 +20,9 @@ import { readSource, type Source } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
 import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
 import { workerCount } from './workers.ts';
+
+/** Default of `server.drain` where other machines reach the gateway: load balancers ask every few seconds. */
+const DRAIN_MS = 5000;
 
 /** Origin of a configuration. */
 export interface ConfigSource extends ConfigLocation {
@@ -146,8 +150,9 @@ function resolveServer(
   if (bodyMemory !== undefined && bodyMemory < bodyLimit) {
     report('server.body_memory', 'must not be less than server.body_limit');
   }
+  const host = source.host ?? server.host ?? DEFAULTS.host;
   return {
-    host: source.host ?? server.host ?? DEFAULTS.host,
+    host,
     port: source.port ?? server.port ?? DEFAULTS.port,
     publicUrl: server.public_url && withoutEnd(server.public_url, '/'),
     trustedProxies: server.trusted_proxies ?? [],
@@ -164,6 +169,7 @@ function resolveServer(
       idle: durationOf(deadlines.idle ?? DEFAULTS.idle),
       total: durationOf(deadlines.total ?? DEFAULTS.total),
     },
+    drain: server.drain == null ? (isLoopback(host) ? 0 : DRAIN_MS) : durationOf(server.drain),
     keepAlive: durationOf(server.keep_alive ?? DEFAULTS.keepAlive),
   };
 }

@@ -73,6 +73,7 @@ function describeServer({
   websockets,
   websocketsPerKey,
   deadlines,
+  drain,
   keepAlive,
 }: ServerConfig): object {
   return {
@@ -93,6 +94,7 @@ function describeServer({
       idle: formatDuration(deadlines.idle),
       total: formatDuration(deadlines.total),
     },
+    drain: drain === 0 ? '0s' : formatDuration(drain),
     keep_alive: formatDuration(keepAlive),
   };
 }

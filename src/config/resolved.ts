@@ -81,6 +81,8 @@ export interface ServerConfig {
   /** Maximum concurrent WebSockets of one key. */
   websocketsPerKey: number;
   deadlines: DeadlinesConfig;
+  /** Milliseconds from SIGTERM until no new requests are accepted. */
+  drain: number;
   /** Keep-alive interval of streams in milliseconds. */
   keepAlive: number;
 }

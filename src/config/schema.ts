@@ -116,6 +116,14 @@ const server = Type.Object(
       }),
     ),
     deadlines: Type.Optional(deadlines),
+    drain: Type.Optional(
+      Type.String({
+        pattern: '^(0s|[1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}[sm])$',
+        errorMessage: 'must be a duration such as 0s, 500ms, 5s or 1m',
+        description:
+          'Time after SIGTERM for which requests are still accepted while /readyz fails, so that load balancers notice. Absent means 5s, or 0s on loopback.',
+      }),
+    ),
     keep_alive: Type.Optional(
       duration('Keep-alive interval: an idle stream gets a comment or ping after this time.', DEFAULTS.keepAlive),
     ),

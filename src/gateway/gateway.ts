@@ -17,7 +17,6 @@ import { createClock } from '../jobs/clock.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { FetchBytes } from '../net/guarded-client.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
-import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 import { createRoutingState } from '../routing/state.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
@@ -29,8 +28,9 @@ import { type RunningAdmin, startAdmin } from './admin.ts';
 import { countCooldown } from './cooldown-events.ts';
 import { openSecrets } from './encryption.ts';
 import type { GatewayProcess } from './process.ts';
-import { createProviderRegistry, type ProviderRegistry, type ProviderState } from './provider-registry.ts';
+import { createProviderRegistry, type ProviderRegistry } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
+import type { RunningGateway } from './running-gateway.ts';
 import { openStoredResponses } from './stored-responses.ts';
 import { createVideoTasks } from './video-tasks.ts';
 
@@ -58,30 +58,7 @@ const TASK_GRACE_MS = 5000;
 /** The memory for bodies is this many times that for conversations of WebSockets. */
 const CONVERSATION_SHARE = 2;
 
-export interface RunningGateway {
-  address: { host: string; port: number };
-  /** Address of the admin API, if enabled. */
-  admin: { host: string; port: number } | undefined;
-  providers(): ProviderState[];
-  /** Resolves once the models of all providers are known, or asking for them failed. */
-  discovered(): Promise<void>;
-  /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */
-  reload(config: Config): string[];
-  /** Metrics of this process in the Prometheus text format. */
-  metricsText(): Promise<string>;
-  /** Stores pending usage records. */
-  flushed(): Promise<void>;
-  /** A job of a kind is due. */
-  wake(kind: string): void;
-  /** Of a worker: another worker has opened a circuit. */
-  adoptCooldown(circuit: OpenCircuit): void;
-  /** Of a primary: its workers listen at this address. */
-  setAddress(address: { host: string; port: number }): void;
-  /** Of a primary: settles the open requests of a worker that is gone. */
-  forgetWorker(instance: string): Promise<void>;
-  /** Graceful shutdown: stops accepting, aborts requests after `grace` milliseconds, resolves when all have ended. */
-  close(grace?: number): Promise<void>;
-}
+export type { RunningGateway } from './running-gateway.ts';
 
 interface ReloadableParts {
   config: Config;
@@ -112,6 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     };
   }
 
+  const draining = new Cancellation();
   const stopping = new Cancellation();
   const memory = createStateMemory();
   const telemetry = await openTelemetry({
@@ -217,6 +195,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     observer: telemetry.observer,
     metrics: worker ? { ...telemetry.metrics, text: worker.metricsText } : telemetry.metrics,
     ...(worker && { createRate: worker.createRate }),
+    isDraining: () => draining.isCancelled,
     operator: { token: config.admin?.token, local: isLoopback(host) },
   });
   let admin: RunningAdmin | undefined;
@@ -281,6 +260,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       address = chosen;
     },
     forgetWorker: accounting.forgetWorker,
+    drain: () => draining.cancel(),
     close,
   };
 }

@@ -59,6 +59,8 @@ export interface AppOptions {
   videos: VideoOptions;
   log: Logger;
   clock?: Clock;
+  /** Whether the gateway is about to stop: it is not ready, and responses close their connections. */
+  isDraining?: () => boolean;
   /** Makes the rate of wrong keys; that of this process alone if absent. */
   createRate?: CreateSharedRate;
 }

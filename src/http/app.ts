@@ -75,6 +75,7 @@ export function createApp(options: AppOptions): HttpServer {
     bodyLimit,
     bodyBudget,
     clock,
+    isDraining: options.isDraining,
     protocolOf: table.protocolOf,
     mayUpgrade,
     onClosing: sockets.close,

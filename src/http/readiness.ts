@@ -6,6 +6,7 @@ import type { Store, StoreHealth } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { HttpResponse } from './http-response.ts';
 
+const HEADERS = { 'cache-control': 'no-store' };
 /** Time for which a result is reused. */
 const MAX_AGE_MS = 1000;
 
@@ -17,6 +18,7 @@ export function createReadiness(
   log: Logger,
   recorder?: Pick<Recorder, 'ready'>,
   clock: Clock = systemClock,
+  isDraining: () => boolean = () => false,
 ): CheckReadiness {
   let checked = Number.NEGATIVE_INFINITY;
   let checking: Promise<StoreHealth> | undefined;
@@ -32,16 +34,19 @@ export function createReadiness(
   }
 
   return async () => {
+    if (isDraining()) return unavailable('The gateway is stopping.');
     if (clock.monotonic() - checked >= MAX_AGE_MS) {
       checking ??= check().finally(() => {
         checking = undefined;
       });
     }
     const { writable } = await (checking ?? known);
-    const headers = { 'cache-control': 'no-store' };
-    const unavailable = (reason: string) => ({ status: 503, headers, body: { status: 'unavailable', reason } });
     if (!writable) return unavailable('The store cannot be written to.');
     if (recorder && !recorder.ready) return unavailable('Usage records cannot be written.');
-    return { status: 200, headers, body: { status: 'ok' } };
+    return { status: 200, headers: HEADERS, body: { status: 'ok' } };
   };
+}
+
+function unavailable(reason: string): HttpResponse {
+  return { status: 503, headers: HEADERS, body: { status: 'unavailable', reason } };
 }

@@ -23,6 +23,8 @@ export interface ServerOptions<Context extends HttpContext> {
   bodyLimit: number;
   bodyBudget: BodyBudget;
   clock?: Clock;
+  /** Whether responses close their connections, so that clients come back elsewhere. */
+  isDraining?: (() => boolean) | undefined;
   /** In whose shape errors are written about malformed requests. */
   protocolOf(path: string): Protocol;
   createContext(request: IncomingMessage, response: ServerResponse): Context;
@@ -57,7 +59,7 @@ type ClientSocket = Socket & { [LAST]?: HttpContext };
 
 export function createServer<Context extends HttpContext>(options: ServerOptions<Context>): HttpServer {
   const { requestTimeoutMs, bodyLimit, bodyBudget, clock, protocolOf, createContext, admit, handle } = options;
-  const { mayUpgrade = () => false, onClosing } = options;
+  const { mayUpgrade = () => false, isDraining = () => false, onClosing } = options;
   const server = createNodeServer({
     ...HTTP_OPTIONS,
     requestTimeout: requestTimeoutMs,
@@ -96,6 +98,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
 
   async function serve(context: Context): Promise<void> {
     if (closing) throw stopping(context);
+    if (isDraining() && !context.upgrade) context.response.setHeader('connection', 'close');
     checkHead(context.request);
     const admitted = admit(context);
     const owner = admitted instanceof Promise ? await admitted : admitted;

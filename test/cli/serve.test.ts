@@ -290,6 +290,47 @@ describe('the end', { skip: windows }, () => {
     assert.equal((await gateway.ended).code, 0);
   });
 
+  test('begins with a time in which the gateway is not ready and still answers', async (context) => {
+    const { folder, start } = program(context);
+    const config = 'server: { port: 0, drain: 99m }\nkeys: [{ name: a, key: first-key-0123456789 }]\n';
+    writeFileSync(join(folder, 'polygate.yaml'), config);
+    const gateway = start(['serve']);
+    const [, url = ''] = await gateway.shows(/listens on (\S+)[\s\S]*Ctrl-C/);
+    assert.equal((await fetch(`${url}/readyz`)).status, 200);
+    gateway.signal('SIGTERM');
+    await gateway.shows(/Not ready any more; requests are accepted for 99m\.\n/);
+    const unready = await fetch(`${url}/readyz`);
+    assert.deepEqual(
+      [unready.status, ((await unready.json()) as { reason: string }).reason],
+      [503, 'The gateway is stopping.'],
+    );
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    const answered = await echo(url, 'first-key-0123456789');
+    assert.deepEqual([answered.status, answered.headers.get('connection')], [200, 'close']);
+    const again = setInterval(() => gateway.signal('SIGTERM'), 50);
+    context.after(() => clearInterval(again));
+    assert.equal((await gateway.ended).code, 1);
+  });
+
+  test('after such a time is the usual one, of workers too; Ctrl-C ends without it', async (context) => {
+    const { folder, start } = program(context);
+    const yaml = (drain: string) => `server: { port: 0, workers: 2, drain: ${drain} }\n`;
+    writeFileSync(join(folder, 'polygate.yaml'), yaml('3s'));
+    const first = start(['serve']);
+    const [, url = ''] = await first.shows(/listens on (\S+)[\s\S]*Ctrl-C/);
+    first.signal('SIGTERM');
+    await first.shows(/Not ready any more/);
+    const giveUp = AbortSignal.timeout(10_000);
+    while ((await fetch(`${url}/readyz`)).status !== 503) giveUp.throwIfAborted();
+    assert.equal((await first.ended).code, 0);
+    writeFileSync(join(folder, 'polygate.yaml'), yaml('99m'));
+    const second = start(['serve']);
+    await second.shows(/Ctrl-C stops it/);
+    second.signal('SIGINT');
+    const { code, stderr } = await second.ended;
+    assert.deepEqual([code, stderr.includes('Not ready')], [0, false]);
+  });
+
   test('comes at once with a second signal', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
     const stream = await openStream(gateway, 'hang after 2');

@@ -23,6 +23,7 @@ describe('a configuration without a file', () => {
       websockets: true,
       websocketsPerKey: 100,
       deadlines: { connect: 5_000, firstByte: 300_000, idle: 120_000, total: 1_800_000 },
+      drain: 0,
       keepAlive: 15_000,
     });
     assert.equal(config.data, resolve('data'));
@@ -66,6 +67,7 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
       websockets: false,
       websocketsPerKey: 7,
       deadlines: { connect: 500, firstByte: 60_000, idle: 2_000, total: 3_600_000 },
+      drain: 5_000,
       keepAlive: 3_000,
     });
     assert.equal(config.data, resolve('/var/lib/polygate'));
@@ -147,7 +149,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field, with the nearest known one',
     text: '\nserver:\n  prot: 80\n',
     faults: [
-      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, workers, body_limit, body_memory, connections_per_address, websockets, websockets_per_key, deadlines, keep_alive',
+      '3: server.prot: unknown field; did you mean port?; allowed: host, port, public_url, trusted_proxies, prefixes, workers, body_limit, body_memory, connections_per_address, websockets, websockets_per_key, deadlines, drain, keep_alive',
     ],
   },
   {
@@ -286,6 +288,17 @@ test('no refusal shows a credential', () => {
 
 test('the file of a configuration is remembered', () => {
   assert.equal(configOf('').origin, FILE);
+});
+
+test('a gateway on loopback stops accepting at once unless it is told otherwise', () => {
+  const drainOf = (server: string) => configOf(`server: { ${server} }`).server.drain;
+  assert.equal(drainOf('host: "::1"'), 0);
+  assert.equal(drainOf('host: "::1", drain: 1m'), 60_000);
+  assert.equal(drainOf('host: 10.0.0.1'), 5_000);
+  assert.equal(drainOf('host: 10.0.0.1, drain: 0s'), 0);
+  assert.deepEqual(faultsOf('server: { drain: soon }'), [
+    '1: server.drain: must be a duration such as 0s, 500ms, 5s or 1m',
+  ]);
 });
 
 describe('YAML in place of a file', () => {

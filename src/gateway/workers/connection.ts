@@ -16,6 +16,8 @@ export interface WorkerHandlers {
   onReload(text: string): void;
   /** Another worker has opened a circuit. */
   onCooldown(circuit: OpenCircuit): void;
+  /** The gateway is about to stop. */
+  onDrain(): void;
   /** The worker ends when its requests are done. */
   onStop(graceMs: number): void;
   /** Metrics of this process. */
@@ -44,6 +46,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
   const channel = createChannel(post, {
     reload: ({ text }: { text: string }) => handlers.onReload(text),
     cooldown: (circuit: OpenCircuit) => handlers.onCooldown(circuit),
+    drain: () => handlers.onDrain(),
     stop: ({ graceMs }: { graceMs: number }) => handlers.onStop(graceMs),
     metrics: async () => ({ instance: start.instance, text: await handlers.metricsText() }),
     flush: () => handlers.flushed(),

@@ -25,6 +25,8 @@ export interface Workers {
   pids(): number[];
   /** Gives a changed configuration to all workers. */
   reload(text: string): void;
+  /** The gateway is about to stop: no worker is ready from now on. */
+  drain(): void;
   /** Stores the pending usage records of all workers. */
   flushed(): Promise<void>;
   /** Lets all workers finish their requests; kills those that have not ended after the time. */
@@ -107,6 +109,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
       reloaded = next;
       supervisor.tellAll('reload', { text: next });
     },
+    drain: () => supervisor.tellAll('drain', {}),
     flushed: flush,
     stop: supervisor.stop,
   };

@@ -18,6 +18,8 @@ export interface SystemRouteOptions {
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   log: Logger;
   clock?: Clock;
+  /** See `AppOptions`. */
+  isDraining?: () => boolean;
   /** Builds the OpenAPI description, on the first request for it. */
   describeApi(): object;
 }
@@ -31,9 +33,9 @@ interface SystemRoute {
 
 export function systemRoutes(
   protocol: Protocol,
-  { store, recorder, metrics, log, clock, describeApi }: SystemRouteOptions,
+  { store, recorder, metrics, log, clock, isDraining, describeApi }: SystemRouteOptions,
 ): Route<RequestContext>[] {
-  const checkReadiness = createReadiness(store, log, recorder, clock);
+  const checkReadiness = createReadiness(store, log, recorder, clock, isDraining);
   let document: Buffer | undefined;
 
   function serveDescription(context: RequestContext): void {

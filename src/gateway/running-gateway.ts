@@ -1,0 +1,32 @@
+/** A running gateway, as the command line and the supervision of workers use it. */
+
+import type { Config } from '../config/resolved.ts';
+import type { OpenCircuit } from '../routing/circuit-breaker.ts';
+import type { ProviderState } from './provider-registry.ts';
+
+export interface RunningGateway {
+  address: { host: string; port: number };
+  /** Address of the admin API, if enabled. */
+  admin: { host: string; port: number } | undefined;
+  providers(): ProviderState[];
+  /** Resolves once the models of all providers are known, or asking for them failed. */
+  discovered(): Promise<void>;
+  /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */
+  reload(config: Config): string[];
+  /** Metrics of this process in the Prometheus text format. */
+  metricsText(): Promise<string>;
+  /** Stores pending usage records. */
+  flushed(): Promise<void>;
+  /** A job of a kind is due. */
+  wake(kind: string): void;
+  /** Of a worker: another worker has opened a circuit. */
+  adoptCooldown(circuit: OpenCircuit): void;
+  /** Of a primary: its workers listen at this address. */
+  setAddress(address: { host: string; port: number }): void;
+  /** Of a primary: settles the open requests of a worker that is gone. */
+  forgetWorker(instance: string): Promise<void>;
+  /** From now on the gateway is not ready, and goes on answering until it is closed. */
+  drain(): void;
+  /** Graceful shutdown: stops accepting, aborts requests after `grace` milliseconds, resolves when all have ended. */
+  close(grace?: number): Promise<void>;
+}
