@@ -169,6 +169,11 @@ test('only the clock reads the time of the machine and sets timers', () => {
   );
 });
 
+test('no literal is spread: it is written as members, however many lines they take', () => {
+  const spread = files.filter((file) => /\.\.\.\(?(?:\{|\[\s*['"])/.test(readFileSync(join(source, file), 'utf8')));
+  assert.deepEqual(spread, []);
+});
+
 test('files stay small enough to be read at once', () => {
   for (const file of files) {
     const lines = readFileSync(join(source, file), 'utf8').split('\n').length;

@@ -76,7 +76,8 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
 
     connect: (key, most) =>
       limits.occupy(key, {
-        ...{ kind: 'connections', most },
+        kind: 'connections',
+        most,
         message: `This key may have ${most} WebSockets open at once, which it has.`,
       }),
 

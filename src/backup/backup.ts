@@ -53,8 +53,12 @@ export async function backUp(options: BackupOptions): Promise<Manifest> {
   }
   if (keyFile) copyKey(keyFile.from, keyFile.to);
   const manifest: Manifest = {
-    ...{ format: 1, polygate: version, createdAt: new Date(systemClock.now()).toISOString() },
-    ...{ engine: config.postgres ? 'postgres' : 'sqlite', encryptionKeyId, files },
+    format: 1,
+    polygate: version,
+    createdAt: new Date(systemClock.now()).toISOString(),
+    engine: config.postgres ? 'postgres' : 'sqlite',
+    encryptionKeyId,
+    files,
   };
   writeManifest(folder, manifest);
   return manifest;

@@ -51,7 +51,8 @@ function checkKey(needed: string, { data, encryption }: CheckOptions['config'], 
   const keys = loadEncryptionKeys({
     keys: encryption.keys,
     ...(keyFile !== undefined && { keyFile }),
-    ...{ data, mayCreate: false },
+    data,
+    mayCreate: false,
   });
   if (keys.map(keyId).includes(needed)) return;
   throw new GatewayError('invalid_request', `The backup was encrypted with another key than ${origin}.`);

@@ -26,7 +26,7 @@ const UNLISTED_ID = /^(?!.*(?:^|\/)\.{0,2}(?:\/|$))[\w.:@~+/-]{1,200}$/;
 /** Longer names have no suggestions. */
 const MAX_SUGGESTED_CHARACTERS = 80;
 /** Names of each alphabetical order that are compared with a misspelled one. */
-const NEIGHBORS = 24;
+const MAX_COMPARED_NEIGHBORS = 24;
 const MAX_SUGGESTIONS = 3;
 
 export interface ModelNames {
@@ -140,7 +140,7 @@ function around(sorted: readonly SortedId[], key: string): string[] {
     if ((sorted[middle]?.key ?? '') < key) low = middle + 1;
     else high = middle;
   }
-  const near = sorted.slice(Math.max(0, low - NEIGHBORS), low + NEIGHBORS);
+  const near = sorted.slice(Math.max(0, low - MAX_COMPARED_NEIGHBORS), low + MAX_COMPARED_NEIGHBORS);
   return near.filter((one) => one.key.length <= MAX_SUGGESTED_CHARACTERS).map(({ id }) => id);
 }
 

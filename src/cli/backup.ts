@@ -28,7 +28,10 @@ const POSTGRES_NOTE =
 export async function makeBackup(folder: string, options: BackupCommandOptions): Promise<void> {
   const config = loadConfig(configSource(options));
   const manifest = await backUp({
-    ...{ config, folder, media: options.media ?? false, encryptionKey: options.encryptionKey },
+    config,
+    folder,
+    media: options.media ?? false,
+    encryptionKey: options.encryptionKey,
     log: { error: warn, warn },
   });
   if (!config.postgres) await noteBackup(config);

@@ -146,7 +146,12 @@ function addVideos(root: Command): void {
     .addOption(new Option('--limit <number>', 'how many at most').default(20).argParser(parseLimit))
     .addOption(
       new Option('--status <status>', 'only those with this status').choices([
-        ...['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'],
+        'queued',
+        'in_progress',
+        'completed',
+        'failed',
+        'cancelled',
+        'expired',
       ]),
     )
     .option('--model <model>', 'only those of this model')

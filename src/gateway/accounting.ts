@@ -62,7 +62,12 @@ const FLUSH_TIMEOUT_MS = 5_000;
 const JOURNAL_FOLDER = 'journal';
 /** Operations that read records, sums or spending. */
 const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
-  ...(['setHold', 'usageRecord', 'usageSums', 'spentBy', 'usageByDay', 'refusedUsage'] as const),
+  'setHold',
+  'usageRecord',
+  'usageSums',
+  'spentBy',
+  'usageByDay',
+  'refusedUsage',
 ]);
 
 /** Joins the store and settles the open requests of dead gateways. */
@@ -83,7 +88,8 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const records = flushBeforeReads(store, recorder, options.flushOthers);
   const defaults = (): Limits => config().limits;
   const quota = createQuota({
-    ...{ store: records, instance: instance.id },
+    store: records,
+    instance: instance.id,
     ...(isWorker && { shared: true }),
   });
   const limits = createLimitKeeper({ quota, defaults, now });

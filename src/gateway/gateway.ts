@@ -164,7 +164,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     ...process,
   });
   const responses = openStoredResponses({
-    ...{ store, clock, log, cipher: secrets.cipher },
+    store,
+    clock,
+    log,
+    cipher: secrets.cipher,
     settings: () => parts.config.responses,
     events: telemetry.metrics.events,
     isWorker: worker !== undefined,

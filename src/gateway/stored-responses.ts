@@ -30,7 +30,11 @@ export function openStoredResponses(options: StoredResponsesOptions): OpenedResp
   const stopRetention = isWorker ? undefined : startRetention({ store, clock, log });
   return {
     stored: createStoredResponses({
-      ...{ store, cipher, clock, log, settings },
+      store,
+      cipher,
+      clock,
+      log,
+      settings,
       onNotStored: events.responseNotStored,
     }),
     close: async () => stopRetention?.(),

@@ -123,7 +123,10 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
     policy: policyOptions,
     dnsServers: config.network.dnsServers,
     ...(ca !== undefined && { extraCa: ca }),
-    ...{ userAgent, timeoutMs, honorRetryAfter, standardHeaders },
+    userAgent,
+    timeoutMs,
+    honorRetryAfter,
+    standardHeaders,
   };
   return {
     video: {
@@ -179,7 +182,10 @@ function startDeliveries(
   const { access } = store;
   if (!access) throw new Error('the store cannot be reached from another thread');
   return createDeliveryThread({
-    ...{ store, access, log, settings: { ...settings, store: accessMessage(access) } },
+    store,
+    access,
+    log,
+    settings: { ...settings, store: accessMessage(access) },
     ...(clock && { clock }),
     ...(events && { events }),
   });

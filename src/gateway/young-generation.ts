@@ -8,14 +8,14 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /** Size from which it does not grow: collections cost hardly more than with a larger one. */
 const TARGET_BYTES = 32 * 2 ** 20;
-const GROWTH = 2;
-const NO_GROWTH = 1;
+const GROWTH_FACTOR = 2;
+const NO_GROWTH_FACTOR = 1;
 
 /** Looks at the size after each collection, since V8 also shrinks it when it idles. Returns how to end that. */
 export function boundYoungGeneration(targetBytes = TARGET_BYTES): () => void {
-  let growth = GROWTH;
+  let growth = GROWTH_FACTOR;
   const observer = new PerformanceObserver(() => {
-    const next = youngGenerationBytes() >= targetBytes ? NO_GROWTH : GROWTH;
+    const next = youngGenerationBytes() >= targetBytes ? NO_GROWTH_FACTOR : GROWTH_FACTOR;
     if (next === growth) return;
     growth = next;
     setFlagsFromString(`--semi-space-growth-factor=${growth}`);
@@ -23,7 +23,7 @@ export function boundYoungGeneration(targetBytes = TARGET_BYTES): () => void {
   observer.observe({ entryTypes: ['gc'] });
   return () => {
     observer.disconnect();
-    setFlagsFromString(`--semi-space-growth-factor=${GROWTH}`);
+    setFlagsFromString(`--semi-space-growth-factor=${GROWTH_FACTOR}`);
   };
 }
 

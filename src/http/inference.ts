@@ -100,8 +100,11 @@ export function decideCall(
 
   const decide = () =>
     decideRouting(call, model, {
-      ...{ models, state, allows: key.allows },
-      ...{ isRestricted: isRestricted(key), needsPrices: hasBudget(key) },
+      models,
+      state,
+      allows: key.allows,
+      isRestricted: isRestricted(key),
+      needsPrices: hasBudget(key),
     });
   const pause = yieldIfLarge(call.bytes.length);
   const preparing = pause ? pause.then(prepare) : prepare();

@@ -53,9 +53,9 @@ export interface HttpServer {
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** Key of a socket for the context of its last request. */
-const LAST = Symbol('last request');
+const LAST_CONTEXT = Symbol('last request');
 
-type ClientSocket = Socket & { [LAST]?: HttpContext };
+type ClientSocket = Socket & { [LAST_CONTEXT]?: HttpContext };
 
 export function createServer<Context extends HttpContext>(options: ServerOptions<Context>): HttpServer {
   const { requestTimeoutMs, bodyLimit, bodyBudget, clock, protocolOf, createContext, admit, handle } = options;
@@ -66,7 +66,7 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     shouldUpgradeCallback: mayUpgrade,
   });
-  const endConnections = connectionEnder(server, (socket: ClientSocket) => socket[LAST]?.response);
+  const endConnections = connectionEnder(server, (socket: ClientSocket) => socket[LAST_CONTEXT]?.response);
   let closing = false;
 
   server.on(
@@ -75,20 +75,20 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
       newRequestId,
       protocolOf,
       lastRequest(socket: ClientSocket) {
-        const last = socket[LAST];
+        const last = socket[LAST_CONTEXT];
         return last && lastRequestOf(last);
       },
     }),
   );
   server.on('request', (request, response) => {
     const context = createContext(request, response);
-    (request.socket as ClientSocket)[LAST] = context;
+    (request.socket as ClientSocket)[LAST_CONTEXT] = context;
     start(context);
   });
   server.on('upgrade', (request, socket: Socket, head) => {
     const { response, upgrade } = openUpgrade(request, socket, head);
     const context = Object.assign(createContext(request, response), { upgrade });
-    (socket as ClientSocket)[LAST] = context;
+    (socket as ClientSocket)[LAST_CONTEXT] = context;
     start(context);
   });
 

@@ -37,8 +37,13 @@ export function openConnection(url: URL, options: ConnectionOptions): Connection
     },
   });
   const client = new Client(url.origin, {
-    ...{ connect, pipelining: 1, headersTimeout: 0, bodyTimeout: 0, allowH2: false },
-    ...{ maxHeaderSize: options.maxHeaderBytes, keepAliveTimeout: IDLE_TIMEOUT_MS },
+    connect,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+    maxHeaderSize: options.maxHeaderBytes,
+    keepAliveTimeout: IDLE_TIMEOUT_MS,
     keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
   });
   let closed = false;

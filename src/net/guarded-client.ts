@@ -117,7 +117,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     }
   }
 
-  type Call = Omit<Exchange, 'onComplete'>;
+  type Call = Omit<PinnedCall, 'onComplete'>;
 
   async function sendOnNew(url: URL, call: Call): Promise<GuardedResponse> {
     const { signal } = call.timeout;
@@ -125,8 +125,15 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     const checkedAt = clock.monotonic();
     const addresses = await resolveChecked(url, policy, lookup, signal);
     const connection = openConnection(url, {
-      ...{ key: keyOf(url, call.request), addresses, secureContext, connectDeadline, signal, handshakes },
-      ...{ maxHeaderBytes: maxHeaderBytesOf(call.request), checkedAt, clock },
+      key: keyOf(url, call.request),
+      addresses,
+      secureContext,
+      connectDeadline,
+      signal,
+      handshakes,
+      maxHeaderBytes: maxHeaderBytesOf(call.request),
+      checkedAt,
+      clock,
     });
     return send(connection, url, call);
   }
@@ -182,7 +189,7 @@ function abortedError(signal: AbortSignal | undefined): GatewayError {
   return new FetchFailure('timeout');
 }
 
-interface Exchange {
+interface PinnedCall {
   request: GuardedRequest;
   timeout: Timeout;
   explain(thrown: unknown): GatewayError;
@@ -191,7 +198,7 @@ interface Exchange {
 }
 
 /** One request and its response on a connection. */
-async function exchange(connection: Connection, url: URL, options: Exchange): Promise<GuardedResponse> {
+async function exchange(connection: Connection, url: URL, options: PinnedCall): Promise<GuardedResponse> {
   const { request, timeout, explain } = options;
   const { signal } = timeout;
   const { client } = connection;

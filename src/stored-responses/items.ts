@@ -43,7 +43,11 @@ export function createItemSearch(
     if (wanted.length > maxChainItems) return 'too-long';
     const rows = [...new Set(wanted.flatMap((id) => UNNAMED_ITEM_ID.exec(id)?.[1] ?? []))];
     const found = await store.call('findStoredItems', {
-      ...{ owner, ids: wanted, rows, now: clock.now(), maxBytes: maxChainBytes },
+      owner,
+      ids: wanted,
+      rows,
+      now: clock.now(),
+      maxBytes: maxChainBytes,
     });
     if (found === 'too-long') return found;
     reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));

@@ -53,7 +53,11 @@ export function createKeeperClient(options: KeeperClientOptions): AskKeeper {
     if (!active || !account) throw unknownResponse(id);
     const { platform, local } = active.provider;
     const url = platform.url({
-      ...{ type: 'inference', protocol: protocol.id, operation: 'complete', stream: false, model },
+      type: 'inference',
+      protocol: protocol.id,
+      operation: 'complete',
+      stream: false,
+      model,
       path: `${protocol.operations.complete.upstreamPath(model, false)}/${encodeURIComponent(id)}${suffix}`,
     });
     const headers = {

@@ -20,9 +20,7 @@ export interface KeptRequest {
 
 /** Time in which an answer is stored; the client waits for it. */
 const STORE_TIMEOUT_MS = 5_000;
-const STATUSES: readonly ResponseStatus[] = [
-  ...(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] as const),
-];
+const STATUSES: readonly ResponseStatus[] = ['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'];
 
 export function createKeeper(context: StoredContext, request: KeptRequest): AnswerKeeper {
   const { store, clock, log, onNotStored } = context;
@@ -78,8 +76,13 @@ async function storeAnswer(
     : await encodeContent({ origin, isRelayed, input, output: items, response: rest }, cipher, { owner, row });
   const { parts, ...columns } = content;
   const stored: StoredResponse = {
-    ...{ row, owner, id, status: statusOf(response), background: response.background === true },
-    ...{ createdAt: now, expiresAt: now + keepMs },
+    row,
+    owner,
+    id,
+    status: statusOf(response),
+    background: response.background === true,
+    createdAt: now,
+    expiresAt: now + keepMs,
     ...(previous && { previous: previous.row }),
     model: textOf(response.model) ?? endpoint.model.id,
     provider: endpoint.provider.id,
@@ -88,7 +91,9 @@ async function storeAnswer(
   };
   const names = [...responseNames(id, firstId), ...itemNames(items, finished)];
   await store.call('putStoredResponse', {
-    ...{ response: stored, names, parts },
+    response: stored,
+    names,
+    parts,
     limits: { responses: maxResponses, bytes: maxBytes },
   });
   return stored;

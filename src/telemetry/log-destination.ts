@@ -31,7 +31,9 @@ export function openLogDestination(
   { shared = false, clock = systemClock }: LogDestinationOptions = {},
 ): LogDestination {
   const lines = pino.destination({
-    ...{ fd, sync: true, maxLength: MAX_WAITING_BYTES },
+    fd,
+    sync: true,
+    maxLength: MAX_WAITING_BYTES,
     ...(shared
       ? { minLength: ATOMIC_WRITE_BYTES / 2, maxWrite: ATOMIC_WRITE_BYTES }
       : { minLength: FLUSH_LENGTH_BYTES }),

@@ -43,13 +43,19 @@ async function serve(port: NonNullable<typeof parentPort>, settings: ThreadSetti
   const fallback = settings.fallbackSecret === undefined ? undefined : new Secret(settings.fallbackSecret);
   const policy = createAddressPolicy(settings.policy);
   const client = createGuardedClient({
-    ...{ policy, lookup: createLookup(policy, settings.dnsServers), reuseConnections: true },
+    policy,
+    lookup: createLookup(policy, settings.dnsServers),
+    reuseConnections: true,
     ...(settings.extraCa !== undefined && { extraCa: settings.extraCa }),
   });
   const clock = createClock(store);
   const { log, events } = reports;
   const handler = createDeliveryHandler({
-    ...{ store, client, log, events, clock },
+    store,
+    client,
+    log,
+    events,
+    clock,
     secrets: createWebhookSecrets({ store, cipher: createCipher([firstKey, ...otherKeys]), fallback }),
     userAgent: settings.userAgent,
     timeoutMs: settings.timeoutMs,

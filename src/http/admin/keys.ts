@@ -26,7 +26,7 @@ type KeyHandlers = Pick<
   | 'SecretRotation'
 >;
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 export function createKeyHandlers({ keys, secrets, store, clock: { now } }: AdminOptions): KeyHandlers {
   const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
@@ -41,7 +41,7 @@ export function createKeyHandlers({ keys, secrets, store, clock: { now } }: Admi
   async function list({ query }: AdminRequest): Promise<Json> {
     const all = flag(query, 'include_disabled');
     const offset = whole(query, 'offset', { least: 0, most: 1e9, byDefault: 0 });
-    const limit = whole(query, 'limit', { least: 1, most: PAGE, byDefault: PAGE });
+    const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
     const shown = (await keys.list()).filter(({ disabled, revoked }) => all || (!disabled && revoked === undefined));
     return { data: await Promise.all(shown.slice(offset, offset + limit).map(described)) };
   }

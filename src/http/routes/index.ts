@@ -46,7 +46,9 @@ export function createRoutes(
 function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestContext>[] {
   const { stored, bodyBudget, models, clock = systemClock } = options;
   const askKeeper = createKeeperClient({
-    ...{ protocol, models, now: clock.now },
+    protocol,
+    models,
+    now: clock.now,
     upstream: () => options.dispatch().upstream,
     userAgent: () => options.dispatch().userAgent,
   });

@@ -96,7 +96,9 @@ export class SocketConnection {
     this.#channel = new SocketChannel(ws, socket);
     this.#liveness = new Liveness(this.#channel);
     this.#incoming = new IncomingMessages({
-      ...{ owner, budget, clock },
+      owner,
+      budget,
+      clock,
       onNoRoom: () => this.#channel.close(TRY_AGAIN_LATER, NO_ROOM),
       onSlow: () => this.#channel.close(POLICY_VIOLATION, 'The message came too slowly.'),
     });

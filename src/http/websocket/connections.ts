@@ -91,7 +91,11 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
     const remembered = memory.open(owner);
     const headers = form.requestHeaders(request.headers);
     const connection: SocketConnection = new Connection({
-      ...{ ws, socket, owner, form, clock },
+      ws,
+      socket,
+      owner,
+      form,
+      clock,
       memory: remembered,
       budget: bodyBudget,
       createExchange(reply) {

@@ -22,9 +22,9 @@ export interface MediaNeeds {
 const MEBIBYTE = 1024 * 1024;
 const MAX_BYTES = 20 * MEBIBYTE;
 const MAX_TOTAL_BYTES = 64 * MEBIBYTE;
-const PARALLEL = 4;
+const MAX_PARALLEL_FETCHES = 4;
 /** Addresses checked between two yields to the event loop. */
-const ADDRESSES_AT_ONCE = 500;
+const ADDRESSES_PER_SLICE = 500;
 
 /** Policy for URLs that the upstream fetches; plain http is allowed. */
 const PASSED_ON = createAddressPolicy({ allowHttp: true });
@@ -43,7 +43,7 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
   const fetched = parts.filter((part) => mustFetch(part, needs));
   if (fetched.length === 0) return;
   const partsByUrl = Map.groupBy(fetched, (part) => part.url ?? '');
-  const gate = createSemaphore(PARALLEL);
+  const gate = createSemaphore(MAX_PARALLEL_FETCHES);
   const stop = new AbortController();
   const signal = needs.client ? AbortSignal.any([needs.client.signal, stop.signal]) : stop.signal;
   let total = 0;
@@ -73,7 +73,7 @@ export async function refusePrivateUrls(request: ChatRequest, policy: AddressPol
   let checked = 0;
   for (const part of mediaOf(request)) {
     if (part.url === undefined || PROVIDERS_OWN.test(part.url)) continue;
-    if (++checked % ADDRESSES_AT_ONCE === 0) await yieldToEventLoop();
+    if (++checked % ADDRESSES_PER_SLICE === 0) await yieldToEventLoop();
     try {
       checkUrl(part.url, policy);
     } catch (thrown) {

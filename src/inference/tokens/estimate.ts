@@ -72,17 +72,17 @@ export function costOf(code: number): RunCost {
 }
 
 /** Longer texts are sampled: number of samples, and UTF-16 units per sample. */
-const SAMPLES = 8;
+const SAMPLE_COUNT = 8;
 const SAMPLE_LENGTH = 16 * 1024;
 
 function tokensOfText(text: string): number {
-  if (text.length <= SAMPLES * SAMPLE_LENGTH) return tokensOfPiece(text);
+  if (text.length <= SAMPLE_COUNT * SAMPLE_LENGTH) return tokensOfPiece(text);
   let tokens = 0;
-  for (let sample = 0; sample < SAMPLES; sample++) {
-    const start = Math.floor((sample * text.length) / SAMPLES);
+  for (let sample = 0; sample < SAMPLE_COUNT; sample++) {
+    const start = Math.floor((sample * text.length) / SAMPLE_COUNT);
     tokens += tokensOfPiece(text.slice(start, start + SAMPLE_LENGTH));
   }
-  return (tokens * text.length) / (SAMPLES * SAMPLE_LENGTH);
+  return (tokens * text.length) / (SAMPLE_COUNT * SAMPLE_LENGTH);
 }
 
 function tokensOfPiece(text: string): number {
@@ -106,8 +106,8 @@ function createCounter(): (text: string) => number {
   return (text) => {
     if (characters >= MAX_COUNTED_CHARACTERS) return (text.length * tokens) / characters;
     const own = tokensOfText(text);
-    characters += Math.min(text.length, SAMPLES * SAMPLE_LENGTH);
-    tokens += (own * Math.min(text.length, SAMPLES * SAMPLE_LENGTH)) / Math.max(1, text.length);
+    characters += Math.min(text.length, SAMPLE_COUNT * SAMPLE_LENGTH);
+    tokens += (own * Math.min(text.length, SAMPLE_COUNT * SAMPLE_LENGTH)) / Math.max(1, text.length);
     return own;
   };
 }

@@ -198,8 +198,13 @@ const TEXT_ONLY = ['system', 'developer'];
 
 /** Members whose ranges the gateway enforces: they determine the cost of a request. */
 const LIMITED_PATHS = [
-  ...['model', 'temperature', 'frequency_penalty', 'presence_penalty'],
-  ...['max_tokens', 'max_completion_tokens', 'n'],
+  'model',
+  'temperature',
+  'frequency_penalty',
+  'presence_penalty',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
 ];
 const Limits = relaxed(Body, LIMITED_PATHS);
 

@@ -54,7 +54,10 @@ export async function replayJournalCopy(folder: string, { store, log }: JournalC
   if (!last || (position && position.segment > last.sequence)) return false;
   const oldest = position?.oldest ?? survey.segments[0]?.sequence ?? 1;
   const writer = createStoreWriter({
-    ...{ store, log, journal: survey.id, clock: systemClock },
+    store,
+    log,
+    journal: survey.id,
+    clock: systemClock,
     oldestNeeded: () => oldest,
     onStored: () => undefined,
   });

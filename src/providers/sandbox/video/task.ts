@@ -32,7 +32,7 @@ export type VideoState =
 /** Time in the queue, and until the end. */
 const QUEUED_MS = 500;
 const READY_MS = 3000;
-const HANGS_AT = 50;
+const HANG_PROGRESS_PERCENT = 50;
 
 const ENDINGS = { complete: 'completed', fail: 'failed', expire: 'expired' } as const;
 
@@ -47,7 +47,7 @@ export function stateOf({ created, fate }: SandboxVideoTask, now: number): Video
   const age = now - created;
   if (age < QUEUED_MS) return { status: 'queued' };
   const progress = Math.min(99, Math.floor((100 * age) / READY_MS));
-  if (fate === 'hang') return { status: 'in_progress', progress: Math.min(HANGS_AT, progress) };
+  if (fate === 'hang') return { status: 'in_progress', progress: Math.min(HANG_PROGRESS_PERCENT, progress) };
   return age < READY_MS ? { status: 'in_progress', progress } : { status: ENDINGS[fate] };
 }
 
