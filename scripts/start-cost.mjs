@@ -1,4 +1,4 @@
-/** What a start of the program costs: processor time and time until it listens, and memory a second later. */
+/** Cost of a start of the program: processor time and time until it listens, and memory a second later. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -169,6 +169,15 @@ test('only the clock reads the time of the machine and sets timers', () => {
   );
 });
 
+test('a file begins with a noun phrase that says what it is', () => {
+  for (const file of files.filter((path) => path !== 'main.ts')) {
+    const [first = '', second = ''] = readFileSync(join(source, file), 'utf8').split('\n');
+    const header = first === '/**' ? second.replace(/^ \* /, '') : first.replace(/^\/\*\* /, '');
+    assert.match(first, /^\/\*\*/, file);
+    assert.doesNotMatch(header, /^(?:What|How|Who|Whose|Which|Where|When|Whether|That|If)\b/, file);
+  }
+});
+
 test('no literal is spread: it is written as members, however many lines they take', () => {
   const spread = files.filter((file) => /\.\.\.\(?(?:\{|\[\s*['"])/.test(readFileSync(join(source, file), 'utf8')));
   assert.deepEqual(spread, []);

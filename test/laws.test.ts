@@ -1,4 +1,4 @@
-/** What holds for every protocol in the registry, whatever is said in it. */
+/** Laws of every protocol in the registry, for any content. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What a scenario measures, and whether that is enough. */
+/** Figures of a scenario, and the limits that they must keep. */
 
 export type Verdict = 'ok' | 'MISSED' | 'noted' | 'NOT RUN';
 

@@ -1,4 +1,4 @@
-/** What a gateway keeps in memory after a full garbage collection, by the inspector of its process. */
+/** Heap of a gateway after a full garbage collection, read by the inspector of its process. */
 
 import { pause } from './stage.ts';
 

@@ -1,4 +1,4 @@
-/** What the store says after a scenario, compared with what upstreams, receivers and clients saw. */
+/** Ledgers: the store after a scenario, compared with the records of upstreams, receivers and clients. */
 
 import { exactly, type Figure, noted } from './figures.ts';
 import type { FilmUpstream } from './film-upstream.ts';

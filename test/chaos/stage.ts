@@ -1,4 +1,4 @@
-/** Where a scenario plays: its folders, its processes and servers, which are all gone when it is over. */
+/** Stage of a scenario: its folders, processes and servers, which are all removed at its end. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What the log says of the way a gateway is run. */
+/** Warnings in the log about the way a gateway is run. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

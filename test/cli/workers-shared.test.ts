@@ -1,4 +1,4 @@
-/** What workers share, what each has for itself, and which signals they heed, as docs/operations.md says. */
+/** Workers: shared state, state of each, and signals, as docs/operations.md says. */
 
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';

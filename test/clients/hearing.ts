@@ -1,4 +1,4 @@
-/** What the official SDK of each protocol makes of an answer: the gateway's real response stands behind its `fetch`. */
+/** Answers as the official SDK of each protocol reads them: the gateway's real response stands behind its `fetch`. */
 
 import Anthropic from '@anthropic-ai/sdk';
 import { ApiError, GoogleGenAI } from '@google/genai';

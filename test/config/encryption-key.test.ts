@@ -1,4 +1,4 @@
-/** Where the keys that encrypt stored secrets come from. */
+/** Sources of the keys that encrypt stored secrets. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** What upstreams of each protocol answer, made from one description, whole or streamed. */
+/** Upstream answers of each protocol, made from one description, whole or streamed. */
 
 import type { Json } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';

@@ -1,4 +1,4 @@
-/** What an answer says, whatever protocol it is written in; and whether two of them say the same. */
+/** Answers independent of their protocol, and their comparison. */
 
 import { isObject, isRawNumber, type Json } from '../../src/core/json/json.ts';
 

@@ -1,4 +1,4 @@
-/** What a request asks, whatever protocol it is written in; and whether all of it arrived. */
+/** Requests independent of their protocol, and the check that all of one arrived. */
 
 import { isObject, type Json } from '../../src/core/json/json.ts';
 import { canonical, contrast } from './answer.ts';

@@ -1,4 +1,4 @@
-/** What a client of each protocol can be told of an answer: finish reasons and token counts have fewer words in some. */
+/** Expected answers of each protocol: finish reasons and token counts have fewer words in some. */
 
 import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, BROKEN, type Choice, type Counts, contrast, type End } from './answer.ts';

@@ -1,4 +1,4 @@
-/** What the client's own official SDK reads in an answer, in the shapes that the readers take. */
+/** Answers as the client's own official SDK reads them, in the shapes that the readers take. */
 
 import { type Json, read } from '../../src/core/json/json.ts';
 import { failureOf, HEAR } from '../clients/hearing.ts';

@@ -8,7 +8,19 @@ import { codeIn, DOCUMENTS, ROOT, tableRows, textOf } from './markdown.ts';
 
 const WORDS = [
   ...['protocol', 'operation', 'route', 'hub', 'passthrough', 'patched', 'translated', 'dialect'],
-  ...['keep-alive', 'idle timeout', 'provider', 'platform', 'upstream', 'endpoint', 'candidate', 'attempt', 'fallback'],
+  ...[
+    'keep-alive',
+    'idle timeout',
+    'response',
+    'answer',
+    'provider',
+    'platform',
+    'upstream',
+    'endpoint',
+    'candidate',
+    'attempt',
+    'fallback',
+  ],
   ...['circuit breaker', 'cooldown', 'probe', 'key', 'credential', 'budget', 'reservation', 'settlement'],
   ...['usage record', 'cost', 'task', 'job', 'lease', 'mirror', 'delivery'],
 ];

@@ -1,4 +1,4 @@
-/** What the documents say is what the code does: links, tables, configurations. */
+/** Documents agree with the code: links, tables, configurations. */
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

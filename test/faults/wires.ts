@@ -1,4 +1,4 @@
-/** What each protocol looks like on the wire: a short answer in pieces, errors, and a judge of what a client was sent. */
+/** Wire forms of each protocol: a short answer in pieces, errors, and a judge of a client's response. */
 
 import assert from 'node:assert/strict';
 import type { Json } from '../../src/core/json/json.ts';

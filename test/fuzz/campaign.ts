@@ -1,4 +1,4 @@
-/** What is tried: for each kind of wire and each pair of protocols, how a case is drawn and what must hold of it. */
+/** Fuzzing campaign: for each kind of wire and each pair of protocols, the drawing of cases and their properties. */
 
 import fc from 'fast-check';
 import type { Json } from '../../src/core/json/json.ts';

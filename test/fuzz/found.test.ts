@@ -1,4 +1,4 @@
-/** What fuzzing has found: the smallest case of each kind of failure. */
+/** Failures that fuzzing found: the smallest case of each kind. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

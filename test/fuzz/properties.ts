@@ -1,4 +1,4 @@
-/** What must hold of every codec, whatever it is given. Each check throws an assertion error for what does not. */
+/** Properties of every codec for any input. Each check throws an assertion error. */
 
 import assert from 'node:assert/strict';
 import { Cancellation } from '../../src/core/cancellation.ts';

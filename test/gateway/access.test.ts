@@ -1,4 +1,4 @@
-/** What each kind of key may do on each route of the gateway, and what others learn who try. */
+/** Access: rights of each kind of key on each route of the gateway, and responses to others. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What the head of a request settles before its body is read. */
+/** Admission by the head of a request, before its body is read. */
 
 import assert from 'node:assert/strict';
 import { request as openRequest } from 'node:http';

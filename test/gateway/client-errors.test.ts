@@ -1,4 +1,4 @@
-/** What is no proper request is refused in the shape of the protocol that was meant, and nobody's rights are a matter of chance. */
+/** Malformed requests: refused in the format of the intended protocol, whatever follows on the connection. */
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

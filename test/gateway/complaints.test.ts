@@ -1,4 +1,4 @@
-/** What users of gateways complained about, where it takes a whole gateway to see it. */
+/** Known complaints of users of gateways, where it takes a whole gateway to see them. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** When a relayed stream is complete: servers put things after its end, or leave the end mark out. */
+/** End of a relayed stream: servers send more after it, or omit the end mark. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Which endpoint is chosen: by the request, by the configuration, by how endpoints did lately. */
+/** Choice of an endpoint: by the request, by the configuration, by recent results of endpoints. */
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';

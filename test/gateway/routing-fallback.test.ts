@@ -1,4 +1,4 @@
-/** When an endpoint fails the next one answers, as long as the client has seen nothing, and only where that can help. */
+/** Fallback: when an endpoint fails the next one is tried, while the client has seen nothing, and only where that can help. */
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';

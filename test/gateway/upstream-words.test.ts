@@ -1,4 +1,4 @@
-/** What an upstream says of itself: statuses that decide, failures inside answers, names of models, and ids. */
+/** Facts that an upstream reports: decisive statuses, failures inside answers, names of models, and ids. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

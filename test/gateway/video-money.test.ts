@@ -1,4 +1,4 @@
-/** What videos cost counts like everything else: in the sums of a key, in its budgets, and before it is spent. */
+/** Cost of videos: in the sums of a key, in its budgets, and reserved before it is spent. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

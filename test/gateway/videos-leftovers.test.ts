@@ -1,4 +1,4 @@
-/** What a broken download left behind is cleared away by a running gateway. */
+/** Remains of a broken download: removed by a running gateway. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** How often a key may look at its tasks. */
+/** Rate at which a key may look at its tasks. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

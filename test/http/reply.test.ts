@@ -1,4 +1,4 @@
-/** How a response is written to a socket. */
+/** Reply: writes a response to a socket. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

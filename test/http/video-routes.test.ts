@@ -1,4 +1,4 @@
-/** What the paths of videos mean. */
+/** Paths of the video routes. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

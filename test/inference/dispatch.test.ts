@@ -1,4 +1,4 @@
-/** What a dispatch reports of a call: the one record that logs and accounts are made of. */
+/** Report of a dispatch about a call: the one record that logs and accounts are made of. */
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What clients of chat completions meet besides the conversation: paths, keys, catalog, errors. */
+/** Chat completions beside the conversation: paths, keys, catalog, errors. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

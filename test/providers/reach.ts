@@ -1,4 +1,4 @@
-/** How a provider would be reached: the URL and the headers of a request, without sending it. */
+/** Reach of a provider: the URL and the headers of a request, without sending it. */
 
 import { customModel } from '../../src/catalog/bundled.ts';
 import type { CredentialValue } from '../../src/core/credential.ts';

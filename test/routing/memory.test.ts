@@ -1,4 +1,4 @@
-/** What is remembered of endpoints: health, speed, retries, conversations. */
+/** Memory about endpoints: health, speed, retries, conversations. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

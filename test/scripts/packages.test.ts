@@ -1,4 +1,4 @@
-/** What is installed: pinned by hash, from no place of its own, and without running scripts of packages. */
+/** Installed packages: pinned by hash, from the registry only, without install scripts. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What the grammars of all three streams have in common: blocks, strictly read, and how a stream came to its end. */
+/** Grammar common to all streams: blocks, strictly read, and the end of a stream. */
 
 import assert from 'node:assert/strict';
 import type { Json } from '../../src/core/json/json.ts';

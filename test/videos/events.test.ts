@@ -1,4 +1,4 @@
-/** What telemetry hears of tasks. */
+/** Telemetry events of tasks. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What tasks cost, in the usage records of their keys: once, whatever dies on the way. */
+/** Cost of tasks in the usage records of their keys: once, whatever dies on the way. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Which addresses may be given as `callback_url`. */
+/** Addresses allowed as `callback_url`. */
 
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';

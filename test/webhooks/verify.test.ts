@@ -1,4 +1,4 @@
-/** What receivers import. */
+/** Module that receivers import to verify webhooks. */
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';

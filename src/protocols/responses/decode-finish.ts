@@ -1,4 +1,4 @@
-/** How an answer ended. */
+/** Finish reasons of Responses: decoded to the hub. */
 
 import type { Finish } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** What Google refuses in a generateContent request, beyond what the gateway itself checks. */
+/** Rules of Google for generateContent requests, beyond those that the gateway checks. */
 
 import { isObject, type Json } from '../../../src/core/json/json.ts';
 

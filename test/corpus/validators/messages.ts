@@ -1,4 +1,4 @@
-/** What Anthropic refuses in a messages request, beyond what the gateway itself checks. */
+/** Rules of Anthropic for messages requests, beyond those that the gateway checks. */
 
 import { isObject, type Json } from '../../../src/core/json/json.ts';
 

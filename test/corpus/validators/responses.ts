@@ -1,4 +1,4 @@
-/** What OpenAI refuses in a Responses request, beyond what the gateway itself checks. */
+/** Rules of OpenAI for Responses requests, beyond those that the gateway checks. */
 
 import { isObject, type Json, read } from '../../../src/core/json/json.ts';
 

@@ -1,4 +1,4 @@
-/** What becomes of answers, from what the judge of recorded traffic holds the gateway to. */
+/** Answers in the fidelity page: the rules of the judge of recorded traffic. */
 
 import type { End } from '../../corpus/answer.ts';
 import { ADAPTED_ANSWERS, NEAREST } from '../../corpus/expectation.ts';

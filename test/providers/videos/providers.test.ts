@@ -1,4 +1,4 @@
-/** Where providers that make videos are asked, and with what in the headers. */
+/** URLs and headers of requests to providers that make videos. */
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';

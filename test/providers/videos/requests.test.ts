@@ -1,4 +1,4 @@
-/** What each adapter sends, to the byte of its JSON. */
+/** Requests of each video adapter, to the byte of their JSON. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

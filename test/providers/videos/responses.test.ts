@@ -1,4 +1,4 @@
-/** What each adapter reads out of responses: every status word, errors in every shape, and what no server should say. */
+/** Responses read by each video adapter: every status word, errors in every shape, and nonsense. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
