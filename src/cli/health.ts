@@ -5,6 +5,7 @@ import { readListenAddress } from '../config/listen-address.ts';
 import { findConfig } from '../config/location.ts';
 import { formatDuration } from '../config/units.ts';
 import { get } from '../core/node-http.ts';
+import { withoutEnd } from '../core/text.ts';
 import type { ConfigOptions } from './source.ts';
 
 export interface HealthOptions extends ConfigOptions {
@@ -20,7 +21,7 @@ const MAX_REASON_BYTES = 1000;
 /** Sets exit code 1 where the gateway is not ready. */
 export async function checkHealth({ config, port, url, timeout }: HealthOptions): Promise<void> {
   const base = url ?? ownUrl(config, port);
-  const problem = await askReadiness(`${base.replace(/\/+$/, '')}/readyz`, timeout);
+  const problem = await askReadiness(`${withoutEnd(base, '/')}/readyz`, timeout);
   if (problem === undefined) {
     process.stdout.write('ready\n');
     return;

@@ -1,6 +1,7 @@
 /** Deployments of a LiteLLM proxy (`model_list`) as providers, and as endpoints of models. */
 
 import { isObject, type Json } from '../core/json/json.ts';
+import { withoutEnd } from '../core/text.ts';
 
 /** Notes a setting that is not taken over, by its path in the file. */
 export type Note = (path: string, advice: string) => void;
@@ -138,7 +139,7 @@ function variableOf(type: string): string {
 function pricingOf(settings: Json): Record<string, string> | undefined {
   const prices = Object.entries(PRICES).flatMap(([theirs, ours]) => {
     const value = Number(settings[theirs] ?? Number.NaN);
-    return value >= 0 ? [[ours, value.toFixed(12).replace(/\.?0+$/, '')]] : [];
+    return value >= 0 ? [[ours, withoutEnd(withoutEnd(value.toFixed(12), '0'), '.')]] : [];
   });
   return prices.length > 0 ? Object.fromEntries(prices) : undefined;
 }

@@ -85,7 +85,7 @@ providers:
   b: { type: anthropic, base_url: "${upstream.url}", api_key: k, ${model} }
   c: { type: google, base_url: "${upstream.url}", api_key: k, ${model} }
   bills: { type: openrouter, ${chat}, ${model} }
-  ticks: { type: xai, ${chat}, ${model} }
+  ticks: { type: xai, ${chat}, ${model.replace('id: m,', 'id: m, rules: { protocols: [chat] },')} }
   free: { type: openai-compatible, ${chat}, models: [{ id: m }] }
 `);
 });

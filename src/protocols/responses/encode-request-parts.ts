@@ -85,10 +85,7 @@ function refuse({ kind }: MediaPart, why: string): never {
 }
 
 function audioFormat(mime = 'audio/wav'): string {
-  return /mpeg|mp3/.test(mime)
-    ? 'mp3'
-    : mime
-        .replace(/^audio\/(x-)?/, '')
-        .replace(/;.*$/, '')
-        .replace(/^wave$/, 'wav');
+  if (/mpeg|mp3/.test(mime)) return 'mp3';
+  const [type = ''] = mime.split(';', 1);
+  return type.replace(/^audio\/(x-)?/, '').replace(/^wave$/, 'wav');
 }

@@ -3,9 +3,9 @@
 import type { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 
-/** Words of servers that leave out the code, or have another one. */
-const UNREADABLE_STATE =
-  /encrypted[ _]content.*(verif|decrypt|invalid|match|pars)|(verif|decrypt|pars).*encrypted[ _]content/is;
+/** Words of servers that leave out the code, or have another one: both occur. */
+const STATE = /encrypted[ _]content/i;
+const UNREADABLE = /verif|decrypt|invalid|match|pars/i;
 /** Reasoning and what it led to must stand together. */
 const UNPAIRED = /without its required ('reasoning'|following) item/i;
 
@@ -14,14 +14,17 @@ const UNPAIRED = /without its required ('reasoning'|following) item/i;
  * gateway wrote the body.
  */
 export function repair(body: Json, error: GatewayError, isOwn: boolean): string | undefined {
-  if (error.upstreamCode === 'invalid_encrypted_content' || UNREADABLE_STATE.test(error.message))
-    return removeReasoning(body) ? 'reasoning' : undefined;
+  if (isUnreadableState(error)) return removeReasoning(body) ? 'reasoning' : undefined;
   if (!isOwn) return undefined;
   if (UNPAIRED.test(error.message)) return removeReasoning(body) ? 'reasoning' : undefined;
   // Accounts that are not verified may not see summaries.
   if (error.param !== 'reasoning.summary' || body.reasoning?.summary === undefined) return undefined;
   delete body.reasoning.summary;
   return 'reasoning.summary';
+}
+
+function isUnreadableState({ upstreamCode, message }: GatewayError): boolean {
+  return upstreamCode === 'invalid_encrypted_content' || (STATE.test(message) && UNREADABLE.test(message));
 }
 
 /** Items that were answered with the reasoning lose their ids, which servers pair with it. */
