@@ -1,0 +1,3 @@
+/** Modules that only the build knows. */
+
+/// <reference types="vite/client" />

@@ -1,0 +1,125 @@
+/** Frame of all pages: rail, title bar and what must be on every page. */
+
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import {
+  Activity,
+  Boxes,
+  ChartColumn,
+  HeartPulse,
+  KeyRound,
+  LogOut,
+  type LucideIcon,
+  MessagesSquare,
+  Moon,
+  PanelLeft,
+  Route,
+  Sun,
+} from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { LoginPage } from '../pages/login/page.tsx';
+import { IconButton } from '../parts/button.tsx';
+import { ErrorNotice } from '../parts/states.tsx';
+import { useSession } from '../session.ts';
+import { toggleTheme, useTheme } from '../theme.ts';
+import { Mark } from './mark.tsx';
+
+interface Entry {
+  to: '/explain' | '/health' | '/key' | '/keys' | '/models' | '/playground' | '/requests' | '/use';
+  label: string;
+  icon: LucideIcon;
+  for: 'everybody' | 'insiders' | 'key' | 'operator';
+}
+
+const ENTRIES: Entry[] = [
+  { to: '/requests', label: 'Requests', icon: Activity, for: 'insiders' },
+  { to: '/use', label: 'Use and cost', icon: ChartColumn, for: 'operator' },
+  { to: '/keys', label: 'Keys', icon: KeyRound, for: 'operator' },
+  { to: '/key', label: 'My key', icon: KeyRound, for: 'key' },
+  { to: '/playground', label: 'Playground', icon: MessagesSquare, for: 'insiders' },
+  { to: '/explain', label: 'Explain', icon: Route, for: 'operator' },
+  { to: '/health', label: 'Health', icon: HeartPulse, for: 'operator' },
+  { to: '/models', label: 'Models', icon: Boxes, for: 'everybody' },
+];
+
+export function Frame() {
+  const { asked, session } = useSession();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const isOpen = path.endsWith('/models');
+  if (isOpen && !asked.isPending) return <Shell />;
+  if (asked.isPending) return null;
+  if (!session)
+    return (
+      <main className="p-6">
+        <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />
+      </main>
+    );
+  return session.role === 'nobody' ? <LoginPage /> : <Shell />;
+}
+
+function Shell() {
+  const { session, isOperator, signOut } = useSession();
+  const isIn = session !== undefined && session.role !== 'nobody';
+  const [isNarrow, setNarrow] = useState(() => localStorage.getItem('polygate-rail') === 'narrow');
+  useEffect(() => localStorage.setItem('polygate-rail', isNarrow ? 'narrow' : 'wide'), [isNarrow]);
+  useTheme();
+  const isDark = document.documentElement.dataset.theme === 'dark';
+  return (
+    <div className="flex min-h-dvh flex-col md:flex-row">
+      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:button">
+        To the content
+      </a>
+      <nav
+        aria-label="Pages"
+        className={`flex shrink-0 flex-row items-center gap-1 overflow-x-auto border-b bg-rail px-2 py-2 md:sticky md:top-0 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 ${isNarrow ? 'md:w-14' : 'md:w-52'}`}
+      >
+        <div className={`flex items-center gap-2 px-2 py-1 md:mb-3 ${isNarrow ? 'md:justify-center md:px-0' : ''}`}>
+          <Mark />
+          <span className={`font-semibold tracking-tight max-md:sr-only ${isNarrow ? 'md:sr-only' : ''}`}>
+            Polygate
+          </span>
+        </div>
+        {ENTRIES.filter(
+          (entry) =>
+            entry.for === 'everybody' ||
+            (isIn && (entry.for === 'insiders' || (entry.for === 'operator') === isOperator)),
+        ).map(({ to, label, icon: Icon }) => (
+          <Link
+            key={to}
+            to={to}
+            title={label}
+            className={`flex min-h-8 shrink-0 items-center gap-2.5 whitespace-nowrap rounded-md px-2.5 text-dim hover:bg-hover hover:text-ink aria-[current=page]:bg-surface aria-[current=page]:font-medium aria-[current=page]:text-ink aria-[current=page]:shadow-xs ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
+          >
+            <Icon size={16} aria-hidden />
+            <span className={isNarrow ? 'md:sr-only' : ''}>{label}</span>
+          </Link>
+        ))}
+        <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
+          {isIn && (
+            <div className={`px-2.5 py-1 text-dim max-md:hidden ${isNarrow ? 'md:sr-only' : ''}`}>
+              <div className="truncate text-ink">{session.key?.name ?? session.role}</div>
+              <div className="truncate font-mono text-xs">{session.key?.label}</div>
+            </div>
+          )}
+          <div className={`flex gap-1 ${isNarrow ? 'md:flex-col md:items-center' : ''}`}>
+            <IconButton
+              label={isDark ? 'Light theme' : 'Dark theme'}
+              icon={isDark ? Sun : Moon}
+              onClick={toggleTheme}
+            />
+            <span className="max-md:hidden">
+              <IconButton
+                label={isNarrow ? 'Show the words of the rail' : 'Hide the words of the rail'}
+                icon={PanelLeft}
+                onClick={() => setNarrow(!isNarrow)}
+              />
+            </span>
+            {isIn && <IconButton label="Sign out" icon={LogOut} onClick={() => void signOut()} />}
+          </div>
+        </div>
+      </nav>
+      <main id="content" className="min-w-0 flex-1 px-4 py-5 md:px-8 md:py-6">
+        <Outlet />
+      </main>
+    </div>
+  );
+}

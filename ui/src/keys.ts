@@ -1,0 +1,52 @@
+/** Keys of the gateway, for operators. */
+
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { api, bodyOf } from './api.ts';
+
+export type Period = 'day' | 'week' | 'month' | 'total';
+
+export interface KeyView {
+  hash: string;
+  label: string;
+  name: string;
+  state: 'active' | 'disabled' | 'expired' | 'revoked';
+  origin: 'store' | 'configuration';
+  models: string[] | null;
+  surfaces: string[] | null;
+  read_only: boolean;
+  cidrs: string[] | null;
+  limits: { requests_per_minute?: number; tokens_per_minute?: number; concurrent_requests?: number };
+  budgets: Partial<Record<Period, string>>;
+  usage: number;
+  usage_daily: number;
+  usage_weekly: number;
+  usage_monthly: number;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  previous_until: string | null;
+}
+
+const PAGE_SIZE = 100;
+
+/** All of them, page by page. */
+export const keyList = queryOptions({
+  queryKey: ['keys'],
+  queryFn: async () => {
+    const keys: KeyView[] = [];
+    for (;;) {
+      const query = { limit: PAGE_SIZE, offset: keys.length, include_disabled: true };
+      const { data } = await bodyOf<{ data: KeyView[] }>(api.GET('/admin/v1/keys', { params: { query } }));
+      keys.push(...data);
+      if (data.length < PAGE_SIZE) return keys;
+    }
+  },
+});
+
+/** Name of a key by its hash. */
+export function useKeyNames(): (hash: string) => string {
+  const { data } = useQuery(keyList);
+  const names = new Map(data?.map(({ hash, name }) => [hash, name]));
+  return (hash) => names.get(hash) ?? hash;
+}

@@ -1,0 +1,158 @@
+/** Explain: where a request would go, in which order and why, without sending it. */
+
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { api, bodyOf } from '../../api.ts';
+import { Combobox } from '../../parts/combobox.tsx';
+import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Status } from '../../parts/status.tsx';
+import { modelList } from '../models/query.ts';
+
+const route = getRouteApi('/explain');
+const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
+const KNOWLEDGE = ['now', 'ideal'] as const;
+const KNOWLEDGE_NAMES = { now: 'As it is now', ideal: 'As if all were well' };
+const FIRST_MODEL = 'sandbox/echo';
+/** After the last key. */
+const PAUSE_MS = 400;
+
+interface Explanation {
+  requested: string;
+  model: string;
+  candidates: {
+    endpoint: string;
+    model: string;
+    credential?: number;
+    price?: number;
+    left_out?: string;
+    path?: string;
+    dropped?: string[];
+    unable?: string;
+  }[];
+  omitted?: number;
+}
+
+export function ExplainPage() {
+  const { protocol = 'chat', model = FIRST_MODEL, policy = '', ideal = false } = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const models = useQuery(modelList);
+  const [typed, setTyped] = useState(policy);
+  const parsed = parsedPolicy(policy);
+  useEffect(() => {
+    const timer = setTimeout(() => typed !== policy && change({ policy: typed || undefined }), PAUSE_MS);
+    return () => clearTimeout(timer);
+  });
+  const asked = useQuery({
+    queryKey: ['explain', protocol, model, policy, ideal],
+    enabled: !(parsed instanceof Error),
+    placeholderData: keepPreviousData,
+    retry: false,
+    queryFn: async () => {
+      const body = { protocol, model, ideal, ...(parsed && { policy: parsed }) };
+      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: body as never }))).data;
+    },
+  });
+  return (
+    <Page title="Explain" about="Where a request would go, in which order and why. Nothing is sent.">
+      <Card>
+        <div className="flex flex-col gap-3 p-4">
+          <div className="flex flex-wrap items-center gap-2">
+            <Segments
+              label="Protocol"
+              values={PROTOCOLS}
+              value={protocol}
+              onChange={(next) => change({ protocol: next })}
+            />
+            <Combobox
+              label="Model"
+              value={model}
+              options={models.data?.map(({ id }) => id) ?? []}
+              onChange={(next) => change({ model: next })}
+            />
+            <Segments
+              label="Knowledge"
+              values={KNOWLEDGE}
+              names={KNOWLEDGE_NAMES}
+              value={ideal ? 'ideal' : 'now'}
+              onChange={(next) => change({ ideal: next === 'ideal' ? true : undefined })}
+            />
+          </div>
+          <label className="flex flex-col gap-1">
+            <span className="font-medium">Policy, as the field provider of a request</span>
+            <textarea
+              className="input min-h-16 font-mono"
+              spellCheck={false}
+              placeholder='{"sort": "price", "max_price": {"prompt": 2}}'
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          </label>
+          {parsed instanceof Error && <ErrorNotice error={new Error(`The policy is not JSON: ${parsed.message}`)} />}
+        </div>
+      </Card>
+      <Card title="Endpoints in the order in which they would be tried">
+        <Loaded asked={asked}>{(explanation) => <Candidates explanation={explanation} />}</Loaded>
+      </Card>
+    </Page>
+  );
+}
+
+function parsedPolicy(text: string): object | Error | undefined {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function Candidates({ explanation }: { explanation: Explanation }) {
+  const tried = explanation.candidates.filter((candidate) => !candidate.left_out);
+  return (
+    <TableScroll label="Candidates">
+      <table className="data">
+        <thead>
+          <tr>
+            <th scope="col">Order</th>
+            <th scope="col">Endpoint</th>
+            <th scope="col" className="number">
+              Price, in + out
+            </th>
+            <th scope="col">Path</th>
+            <th scope="col">Dropped fields</th>
+            <th scope="col">Left out because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {explanation.candidates.map((candidate) => {
+            const place = tried.indexOf(candidate);
+            const reason = candidate.left_out ?? candidate.unable;
+            return (
+              <tr key={`${candidate.endpoint} ${candidate.credential ?? ''}`}>
+                <td>{place < 0 ? '—' : place + 1}</td>
+                <td className={reason ? 'text-dim' : 'font-medium'}>
+                  {candidate.endpoint}
+                  {candidate.credential !== undefined && (
+                    <span className="text-dim"> credential {candidate.credential}</span>
+                  )}
+                </td>
+                <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>
+                <td className="text-dim">{candidate.path ?? '—'}</td>
+                <td className="!whitespace-normal text-warn">{candidate.dropped?.join(', ') || '—'}</td>
+                <td className="!whitespace-normal">{reason ? <Status tone="quiet">{reason}</Status> : '—'}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {explanation.omitted !== undefined && (
+        <p className="border-t p-3 text-dim">{explanation.omitted} more are not shown.</p>
+      )}
+    </TableScroll>
+  );
+}

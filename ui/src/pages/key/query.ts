@@ -1,0 +1,25 @@
+/** What the page of a key asks the gateway. */
+
+import { queryOptions } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api.ts';
+
+export interface KeyFacts {
+  name: string;
+  label: string;
+  limit: number | null;
+  limit_remaining: number | null;
+  limit_reset: string | null;
+  usage: number;
+  usage_daily: number;
+  usage_weekly: number;
+  usage_monthly: number;
+  budgets: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
+  limits: { requestsPerMinute?: number; tokensPerMinute?: number; concurrentRequests?: number };
+  read_only: boolean;
+  expires_at: string | null;
+}
+
+export const keyFacts = queryOptions({
+  queryKey: ['key'],
+  queryFn: async () => (await bodyOf<{ data: KeyFacts }>(api.GET('/v1/key'))).data,
+});

@@ -1,0 +1,97 @@
+/** A new key, shown once: snippets with it, and a tick when its first request has come. */
+
+import { useQuery } from '@tanstack/react-query';
+import { CircleCheck, LoaderCircle } from 'lucide-react';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api.ts';
+import { CopyButton } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { Select } from '../../parts/select.tsx';
+import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
+import type { UsageReport } from '../../usage.ts';
+import { modelList } from '../models/query.ts';
+
+const ASK_EVERY_MS = 1500;
+const FIRST_MODEL = 'sandbox/echo';
+
+interface NewSecretProps {
+  secret: string;
+  hash: string;
+  models: string[] | null;
+  onDone(): void;
+}
+
+export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
+  const [program, setProgram] = useState<Program>('curl');
+  const offered = useQuery(modelList).data?.map(({ id }) => id) ?? [];
+  const allowed = offered.filter((id) => models === null || models.some((glob) => fits(id, glob)));
+  const [chosen, setChosen] = useState<string>();
+  const model = chosen ?? (allowed.includes(FIRST_MODEL) ? FIRST_MODEL : (allowed[0] ?? FIRST_MODEL));
+  return (
+    <div className="flex flex-col gap-5">
+      <div>
+        <p className="mb-2">Shown once and stored only as a hash. Copy it now.</p>
+        <div className="flex items-center gap-2 rounded-lg border bg-page py-1.5 pr-2 pl-3">
+          <code className="min-w-0 flex-1 break-all">{secret}</code>
+          <CopyButton text={secret} label="Copy the key" />
+        </div>
+      </div>
+      <div>
+        <div className="mb-2 flex flex-wrap items-center justify-between gap-2">
+          <Segments label="Program" values={PROGRAMS} value={program} onChange={setProgram} />
+          <Select
+            label="Model"
+            value={model}
+            options={allowed.slice(0, 200).map((id) => ({ value: id, label: id }))}
+            onChange={setChosen}
+          />
+        </div>
+        <div className="rounded-lg border bg-page">
+          <Code
+            text={snippetOf(program, { origin: location.origin, model, key: secret })}
+            language={LANGUAGE_OF[program]}
+          />
+        </div>
+      </div>
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <FirstRequest hash={hash} />
+        <button type="button" className="button button-primary" onClick={onDone}>
+          I have the key
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function FirstRequest({ hash }: { hash: string }) {
+  const asked = useQuery({
+    queryKey: ['key', hash, 'first-request'],
+    queryFn: async () => {
+      const params = { query: { key: hash } };
+      return (await bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params }))).total.requests;
+    },
+    refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
+  });
+  const isUsed = Boolean(asked.data);
+  return (
+    <p role="status" className={`flex items-center gap-2 ${isUsed ? 'text-good' : 'text-dim'}`}>
+      {isUsed ? <CircleCheck size={17} aria-hidden /> : <LoaderCircle size={17} aria-hidden className="animate-spin" />}
+      {isUsed ? 'Its first request has come.' : 'Waiting for its first request …'}
+    </p>
+  );
+}
+
+/** Whether a glob, in which * stands for any characters, fits. */
+function fits(id: string, glob: string): boolean {
+  const parts = glob.split('*');
+  const [first = '', ...rest] = parts;
+  if (!id.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = id.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return rest.length > 0 ? (rest.at(-1) === '' ? true : id.endsWith(rest.at(-1) ?? '')) : id === glob;
+}

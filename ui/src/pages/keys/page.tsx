@@ -1,0 +1,150 @@
+/** Keys: their state, budgets and last use; creation, rotation and revocation. */
+
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Plus, Search } from 'lucide-react';
+import { type KeyView, keyList } from '../../keys.ts';
+import { Budgets } from '../../parts/budgets.tsx';
+import { Money, Time } from '../../parts/numbers.tsx';
+import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { Status, type Tone } from '../../parts/status.tsx';
+import { useListKeys } from '../../parts/use-list-keys.ts';
+import { useSession } from '../../session.ts';
+import { CreateKey } from './create.tsx';
+import { KeyDetails } from './details.tsx';
+
+const route = getRouteApi('/keys');
+const STATES = ['active', 'all'] as const;
+
+export function KeysPage() {
+  const { create } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { isAdmin } = useSession();
+  const keys = useQuery(keyList);
+  const setCreating = (next: boolean) =>
+    navigate({ search: (search) => ({ ...search, create: next ? true : undefined }) });
+  return (
+    <Page
+      title="Keys"
+      about="Each program or person has one, with limits and budgets of its own."
+      actions={
+        isAdmin && (
+          <button type="button" className="button button-primary" onClick={() => setCreating(true)}>
+            <Plus size={15} aria-hidden />
+            Create a key
+          </button>
+        )
+      }
+    >
+      <Card>
+        <Loaded asked={keys}>{(all) => <KeyTable all={all} />}</Loaded>
+      </Card>
+      <CreateKey isOpen={isAdmin && create === true} onClose={() => setCreating(false)} />
+    </Page>
+  );
+}
+
+function KeyTable({ all }: { all: KeyView[] }) {
+  const { find = '', state = 'active', open } = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const wanted = find.toLowerCase();
+  const shown = all.filter(
+    (key) =>
+      (state === 'all' || key.state === 'active') &&
+      [key.name, key.hash, key.label].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  const rowProps = useListKeys(
+    shown.map(({ hash }) => hash),
+    { open, onOpen: (hash) => change({ open: hash }) },
+  );
+  const opened = all.find(({ hash }) => hash === open);
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2 border-b p-3">
+        <label className="relative min-w-48 flex-1">
+          <span className="sr-only">Search</span>
+          <Search size={15} aria-hidden className="absolute top-2.5 left-2.5 text-dim" />
+          <input
+            className="input pl-8"
+            type="search"
+            data-search
+            placeholder="Name or hash"
+            defaultValue={find}
+            onChange={(event) => change({ find: event.target.value || undefined })}
+          />
+        </label>
+        <Segments label="State" values={STATES} value={state} onChange={(next) => change({ state: next })} />
+        <span className="px-1 text-dim" role="status">
+          {shown.length} of {all.length}
+        </span>
+      </div>
+      {shown.length === 0 ? (
+        <Empty title={all.length === 0 ? 'No keys yet' : 'No key is like that'}>
+          <code>polygate keys create --name laptop</code>
+        </Empty>
+      ) : (
+        <TableScroll label="Keys">
+          <table className="data">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Models</th>
+                <th scope="col">Budget</th>
+                <th scope="col" className="number">
+                  This month
+                </th>
+                <th scope="col" className="number">
+                  In all
+                </th>
+                <th scope="col" className="number">
+                  Last used
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((key) => (
+                <tr key={key.hash} data-opens data-open={key.hash === open ? '' : undefined}>
+                  <td>
+                    <button type="button" className="text-left" {...rowProps(key.hash)}>
+                      <span className="font-medium">{key.name}</span>
+                      <span className="block font-mono text-xs text-dim">{key.label}</span>
+                    </button>
+                  </td>
+                  <td>
+                    <KeyState state={key.state} />
+                  </td>
+                  <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
+                  <td className="min-w-44">
+                    <Budgets view={key} short />
+                  </td>
+                  <td className="number">
+                    <Money usd={key.usage_monthly} />
+                  </td>
+                  <td className="number text-dim">
+                    <Money usd={key.usage} />
+                  </td>
+                  <td className="number text-dim">{key.last_used_at ? <Time at={key.last_used_at} /> : 'never'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </TableScroll>
+      )}
+      <Panel title={opened?.name ?? ''} isOpen={opened !== undefined} onClose={() => change({ open: undefined })}>
+        {opened && <KeyDetails view={opened} />}
+      </Panel>
+    </>
+  );
+}
+
+const TONES: Record<KeyView['state'], Tone> = { active: 'good', disabled: 'quiet', expired: 'warn', revoked: 'bad' };
+
+export function KeyState({ state }: { state: KeyView['state'] }) {
+  return <Status tone={TONES[state]}>{state}</Status>;
+}

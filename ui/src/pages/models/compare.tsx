@@ -1,0 +1,99 @@
+/** Models side by side. Lines in which they differ are marked. */
+
+import { X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { formatCount, PerMillion } from '../../parts/numbers.tsx';
+import { TableScroll } from '../../parts/page.tsx';
+import type { Model } from './query.ts';
+
+interface Line {
+  label: string;
+  /** What is compared. */
+  key(model: Model): string;
+  show?(model: Model): ReactNode;
+}
+
+const yesNo = (name: string) => (model: Model) => (model.supported_parameters.includes(name) ? 'yes' : 'no');
+const price = (name: string) => ({
+  key: (model: Model) => String(model.pricing[name]),
+  show: (model: Model) => (model.pricing[name] === undefined ? '—' : <PerMillion perToken={model.pricing[name]} />),
+});
+
+const LINES: Line[] = [
+  { label: 'Input', ...price('prompt') },
+  { label: 'Cached input', ...price('input_cache_read') },
+  { label: 'Output', ...price('completion') },
+  { label: 'Context', key: ({ context_length: tokens }) => (tokens === null ? 'unknown' : formatCount(tokens)) },
+  {
+    label: 'Longest answer',
+    key: ({ top_provider: { max_completion_tokens: tokens } }) => (tokens === null ? 'unknown' : formatCount(tokens)),
+  },
+  { label: 'Takes', key: ({ architecture }) => architecture.input_modalities.join(', ') },
+  { label: 'Gives', key: ({ architecture }) => architecture.output_modalities.join(', ') },
+  { label: 'Tools', key: yesNo('tools') },
+  { label: 'Reasoning', key: yesNo('reasoning') },
+  { label: 'Structured output', key: yesNo('structured_outputs') },
+];
+
+interface CompareProps {
+  models: Model[];
+  onRemove(id: string): void;
+  onClear(): void;
+}
+
+export function Compare({ models, onRemove, onClear }: CompareProps) {
+  return (
+    <section aria-label="Comparison" className="border-b bg-page">
+      <div className="flex items-center justify-between px-3 pt-2">
+        <h2>Compared</h2>
+        <button type="button" className="button button-quiet" onClick={onClear}>
+          Clear
+        </button>
+      </div>
+      <TableScroll label="Models side by side">
+        <table className="data">
+          <thead>
+            <tr>
+              <th scope="col" className="!bg-page">
+                <span className="sr-only">Property</span>
+              </th>
+              {models.map(({ id }) => (
+                <th key={id} scope="col" className="!bg-page !text-ink">
+                  <span className="flex items-center gap-1">
+                    {id}
+                    <button
+                      type="button"
+                      aria-label={`Leave out ${id}`}
+                      className="grid size-6 place-items-center rounded text-dim hover:bg-hover"
+                      onClick={() => onRemove(id)}
+                    >
+                      <X size={13} aria-hidden />
+                    </button>
+                  </span>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {LINES.map(({ label, key, show }) => {
+              const differs = new Set(models.map(key)).size > 1;
+              return (
+                <tr key={label}>
+                  <th scope="row" className="!static !bg-page">
+                    {label}{' '}
+                    {differs && (
+                      <span className="ml-1 rounded bg-warn-soft px-1.5 py-0.5 text-xs text-warn">differs</span>
+                    )}
+                  </th>
+                  {models.map((model) => (
+                    <td key={model.id}>{show ? show(model) : key(model)}</td>
+                  ))}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </TableScroll>
+    </section>
+  );
+}

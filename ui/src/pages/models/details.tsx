@@ -1,0 +1,73 @@
+/** One model in all details. */
+
+import { Code } from '../../parts/code.tsx';
+import { formatCount, PerMillion } from '../../parts/numbers.tsx';
+import { snippetOf } from '../../snippets.ts';
+import type { Model } from './query.ts';
+
+/** Names of the prices that are for a token. */
+const PRICES: [name: string, label: string][] = [
+  ['prompt', 'Input'],
+  ['input_cache_read', 'Cached input'],
+  ['input_cache_write', 'Written to the cache'],
+  ['completion', 'Output'],
+  ['internal_reasoning', 'Reasoning'],
+];
+
+export function ModelDetails({ model }: { model: Model }) {
+  const { context_length: context, top_provider: top, architecture } = model;
+  const rows: [string, string][] = [
+    ['Takes', architecture.input_modalities.join(', ')],
+    ['Gives', architecture.output_modalities.join(', ')],
+    ['Context', context === null ? 'unknown' : `${formatCount(context)} tokens`],
+    [
+      'Longest answer',
+      top.max_completion_tokens === null ? 'unknown' : `${formatCount(top.max_completion_tokens)} tokens`,
+    ],
+  ];
+  return (
+    <div className="flex flex-col gap-5">
+      <p>{model.description}</p>
+      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
+        {rows.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-dim">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div>
+        <h2 className="mb-1.5">Price of a million tokens</h2>
+        <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
+          {PRICES.filter(([name]) => model.pricing[name] !== undefined).map(([name, label]) => (
+            <div key={name} className="contents">
+              <dt className="text-dim">{label}</dt>
+              <dd>
+                <PerMillion perToken={model.pricing[name]} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+      <div>
+        <h2 className="mb-1.5">Parameters</h2>
+        <ul className="flex flex-wrap gap-1.5">
+          {model.supported_parameters.map((name) => (
+            <li key={name} className="rounded-md border px-1.5 py-0.5 font-mono text-xs">
+              {name}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div>
+        <h2 className="mb-1.5">Try it</h2>
+        <div className="rounded-lg border">
+          <Code
+            text={snippetOf('curl', { origin: location.origin, model: model.id, key: '$POLYGATE_KEY' })}
+            language="shell"
+          />
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,176 @@
+/** Catalog: all models with their prices and limits, and up to four of them side by side. */
+
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { GitCompare, Search } from 'lucide-react';
+import { useDeferredValue, useMemo } from 'react';
+import { formatShort, PerMillion } from '../../parts/numbers.tsx';
+import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Select } from '../../parts/select.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { useListKeys } from '../../parts/use-list-keys.ts';
+import { Compare } from './compare.tsx';
+import { ModelDetails } from './details.tsx';
+import { type Model, modelList, providerOf } from './query.ts';
+
+const route = getRouteApi('/models');
+const MAX_COMPARED = 4;
+/** More are in the list than anybody looks through; a search narrows it. */
+const MAX_SHOWN = 300;
+
+export function ModelsPage() {
+  const models = useQuery(modelList);
+  return (
+    <Page title="Models" about="Every model that this gateway offers. Prices are USD for a million tokens.">
+      <Card>
+        <Loaded asked={models}>{(all) => <Catalog all={all} />}</Loaded>
+      </Card>
+    </Page>
+  );
+}
+
+function Catalog({ all }: { all: Model[] }) {
+  const { find = '', provider, open, compare = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const wanted = useDeferredValue(find);
+  const compared = compare.split(',').filter((id) => all.some((model) => model.id === id));
+  const found = useMemo(() => matching(all, wanted, provider), [all, wanted, provider]);
+  const providers = useMemo(() => [...new Set(all.map(providerOf))].toSorted(), [all]);
+  const shown = found.slice(0, MAX_SHOWN);
+  const opened = all.find(({ id }) => id === open);
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const rowProps = useListKeys(
+    shown.map(({ id }) => id),
+    { open, onOpen: (id) => change({ open: id }) },
+  );
+
+  function toggle(id: string) {
+    const next = compared.includes(id) ? compared.filter((one) => one !== id) : [...compared, id];
+    change({ compare: next.slice(0, MAX_COMPARED).join(',') || undefined });
+  }
+
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2 border-b p-3">
+        <label className="relative min-w-48 flex-1">
+          <span className="sr-only">Search</span>
+          <Search size={15} aria-hidden className="absolute top-2.5 left-2.5 text-dim" />
+          <input
+            className="input pl-8"
+            type="search"
+            data-search
+            placeholder="Name, id, or what it takes: image, tools …"
+            defaultValue={find}
+            onChange={(event) => change({ find: event.target.value || undefined })}
+          />
+        </label>
+        <Select
+          label="Provider"
+          value={provider ?? ''}
+          options={[{ value: '', label: 'All providers' }, ...providers.map((id) => ({ value: id, label: id }))]}
+          onChange={(value) => change({ provider: value || undefined })}
+        />
+        <span className="px-1 text-dim" role="status">
+          {found.length} of {all.length}
+        </span>
+      </div>
+      {compared.length > 0 && (
+        <Compare
+          models={compared.flatMap((id) => all.find((model) => model.id === id) ?? [])}
+          onRemove={toggle}
+          onClear={() => change({ compare: undefined })}
+        />
+      )}
+      {shown.length === 0 ? (
+        <Empty title={all.length === 0 ? 'No models yet' : 'No model is like that'}>
+          {all.length === 0 ? 'Set the key of a provider, e.g. OPENAI_API_KEY, and start again.' : 'Try fewer words.'}
+        </Empty>
+      ) : (
+        <TableScroll label="Models">
+          <table className="data">
+            <thead>
+              <tr>
+                <th scope="col">Model</th>
+                <th scope="col">Takes</th>
+                <th scope="col" className="number">
+                  Context
+                </th>
+                <th scope="col" className="number">
+                  In
+                </th>
+                <th scope="col" className="number">
+                  Cached
+                </th>
+                <th scope="col" className="number">
+                  Out
+                </th>
+                <th scope="col">
+                  <span className="sr-only">Compare</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((model) => (
+                <tr key={model.id} data-opens data-open={model.id === open ? '' : undefined}>
+                  <td>
+                    <button type="button" className="text-left" {...rowProps(model.id)}>
+                      <span className="font-medium">{model.id}</span>
+                      <span className="block max-w-[26rem] truncate text-dim">{model.name}</span>
+                    </button>
+                  </td>
+                  <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>
+                  <td className="number">{model.context_length === null ? '—' : formatShort(model.context_length)}</td>
+                  <td className="number">
+                    <PerMillion perToken={model.pricing.prompt} />
+                  </td>
+                  <td className="number text-dim">
+                    {model.pricing.input_cache_read === undefined ? (
+                      '—'
+                    ) : (
+                      <PerMillion perToken={model.pricing.input_cache_read} />
+                    )}
+                  </td>
+                  <td className="number">
+                    <PerMillion perToken={model.pricing.completion} />
+                  </td>
+                  <td className="number">
+                    <button
+                      type="button"
+                      className="inline-grid size-7 place-items-center rounded-md text-dim hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent disabled:opacity-40"
+                      aria-pressed={compared.includes(model.id)}
+                      aria-label={`Compare ${model.id}`}
+                      disabled={compared.length >= MAX_COMPARED && !compared.includes(model.id)}
+                      onClick={() => toggle(model.id)}
+                    >
+                      <GitCompare size={15} aria-hidden />
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {found.length > shown.length && (
+            <p className="border-t p-3 text-center text-dim">
+              {found.length - shown.length} more; a search narrows them.
+            </p>
+          )}
+        </TableScroll>
+      )}
+      <Panel title={opened?.id ?? ''} isOpen={opened !== undefined} onClose={() => change({ open: undefined })}>
+        {opened && <ModelDetails model={opened} />}
+      </Panel>
+    </>
+  );
+}
+
+function matching(all: Model[], find: string, provider: string | undefined): Model[] {
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+  return all.filter((model) => {
+    if (provider && providerOf(model) !== provider) return false;
+    const { input_modalities: takes, output_modalities: gives } = model.architecture;
+    const text = [model.id, model.name, ...takes, ...gives, ...model.supported_parameters].join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}

@@ -1,0 +1,197 @@
+/** Playground: one conversation over any protocol to several models, side by side. */
+
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Plus, Send, Square, X } from 'lucide-react';
+import { useState } from 'react';
+import { request } from '../../api.ts';
+import { keyList } from '../../keys.ts';
+import { Combobox } from '../../parts/combobox.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { Select } from '../../parts/select.tsx';
+import { ErrorNotice } from '../../parts/states.tsx';
+import { useSession } from '../../session.ts';
+import { modelList } from '../models/query.ts';
+import { AnswerCard } from './answer.tsx';
+import { useRuns } from './run.ts';
+import { requestOf, type Turn, WIRES } from './wires.ts';
+
+const route = getRouteApi('/playground');
+const MAX_MODELS = 4;
+const FIRST_MODEL = 'sandbox/echo';
+
+/** The description of the API says where each protocol is. */
+const apiPaths = {
+  queryKey: ['paths'],
+  staleTime: Number.POSITIVE_INFINITY,
+  queryFn: async (): Promise<string[]> => Object.keys((await (await request('/openapi.json')).json()).paths),
+};
+
+export function PlaygroundPage() {
+  const { wire = 'chat', models: chosen = FIRST_MODEL, key: chosenKey } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { isOperator } = useSession();
+  const [turn, setTurn] = useState<Turn>({ system: '', user: '', maxTokens: undefined, temperature: undefined });
+  const offered = useQuery(modelList);
+  const paths = useQuery(apiPaths);
+  const keys = useQuery({ ...keyList, enabled: isOperator });
+  const { runs, start, stop } = useRuns();
+  const models = chosen.split(',').filter(Boolean);
+  const active = keys.data?.filter(({ state }) => state === 'active') ?? [];
+  const asKey = isOperator ? (chosenKey ?? active[0]?.hash) : undefined;
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const isRunning = runs.some(({ state }) => state === 'running');
+  const problem = offered.error ?? paths.error ?? keys.error;
+
+  /** Waits for what the page has just asked for; typing can be faster. */
+  async function send() {
+    if (turn.user.trim() === '') return;
+    const known = paths.data ?? (await paths.refetch()).data;
+    const key =
+      asKey ?? (isOperator ? (await keys.refetch()).data?.find(({ state }) => state === 'active')?.hash : undefined);
+    if (!known || (isOperator && !key)) return;
+    start(models.map((model) => ({ model, wire, key, sent: requestOf(wire, { model, turn, paths: known }) })));
+  }
+
+  return (
+    <Page title="Playground" about="The same words over any protocol to several models. Nothing of it is stored.">
+      {problem && <ErrorNotice error={problem} />}
+      <Card>
+        <form
+          className="flex flex-col gap-3 p-4"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void send();
+          }}
+        >
+          <div className="flex flex-wrap items-center gap-2">
+            <Segments label="Protocol" values={WIRES} value={wire} onChange={(next) => change({ wire: next })} />
+            {models.map((model, index) => (
+              <span key={model} className="flex items-center">
+                <Combobox
+                  label={`Model ${index + 1}`}
+                  value={model}
+                  options={offered.data?.map(({ id }) => id) ?? []}
+                  onChange={(next) => change({ models: [...new Set(models.with(index, next))].join(',') })}
+                />
+                {models.length > 1 && (
+                  <button
+                    type="button"
+                    aria-label={`Leave out ${model}`}
+                    className="grid size-7 place-items-center rounded-md text-dim hover:bg-hover"
+                    onClick={() => change({ models: models.filter((one) => one !== model).join(',') })}
+                  >
+                    <X size={14} aria-hidden />
+                  </button>
+                )}
+              </span>
+            ))}
+            {models.length < MAX_MODELS && (
+              <button
+                type="button"
+                className="button"
+                onClick={() => {
+                  const next = offered.data?.find(({ id }) => !models.includes(id))?.id;
+                  if (next) change({ models: [...models, next].join(',') });
+                }}
+              >
+                <Plus size={14} aria-hidden />
+                Model
+              </button>
+            )}
+            {isOperator && (
+              <span className="ml-auto">
+                <Select
+                  label="Key"
+                  value={asKey ?? ''}
+                  options={active.map(({ hash, name }) => ({ value: hash, label: `as ${name}` }))}
+                  onChange={(next) => change({ key: next })}
+                />
+              </span>
+            )}
+          </div>
+          <label>
+            <span className="sr-only">System</span>
+            <textarea
+              className="input min-h-10"
+              rows={1}
+              placeholder="System (optional)"
+              value={turn.system}
+              onChange={(event) => setTurn({ ...turn, system: event.target.value })}
+            />
+          </label>
+          <label>
+            <span className="sr-only">User</span>
+            <textarea
+              className="input min-h-20"
+              rows={3}
+              placeholder="Ask something. Ctrl-Enter sends it."
+              value={turn.user}
+              onChange={(event) => setTurn({ ...turn, user: event.target.value })}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void send();
+              }}
+            />
+          </label>
+          <div className="flex flex-wrap items-center gap-3">
+            <NumberInput
+              label="Most tokens"
+              value={turn.maxTokens}
+              onChange={(maxTokens) => setTurn({ ...turn, maxTokens })}
+            />
+            <NumberInput
+              label="Temperature"
+              value={turn.temperature}
+              step="0.1"
+              onChange={(temperature) => setTurn({ ...turn, temperature })}
+            />
+            <span className="ml-auto flex gap-2">
+              {isRunning && (
+                <button type="button" className="button" onClick={stop}>
+                  <Square size={13} aria-hidden />
+                  Stop
+                </button>
+              )}
+              <button type="submit" className="button button-primary" disabled={!paths.data || (isOperator && !asKey)}>
+                <Send size={14} aria-hidden />
+                Send
+              </button>
+            </span>
+          </div>
+        </form>
+      </Card>
+      {runs.length > 0 && (
+        <div className="grid gap-5 [grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr))]">
+          {runs.map((run) => (
+            <AnswerCard key={run.model} run={run} />
+          ))}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+interface NumberInputProps {
+  label: string;
+  value: number | undefined;
+  step?: string;
+  onChange(value: number | undefined): void;
+}
+
+function NumberInput({ label, value, step = '1', onChange }: NumberInputProps) {
+  return (
+    <label className="flex items-center gap-2 text-dim">
+      {label}
+      <input
+        type="number"
+        className="input !w-24"
+        min="0"
+        step={step}
+        value={value ?? ''}
+        onChange={(event) => onChange(event.target.value === '' ? undefined : Number(event.target.value))}
+      />
+    </label>
+  );
+}

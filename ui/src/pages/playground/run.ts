@@ -1,0 +1,96 @@
+/** One request of the playground to one model: its frames as they come. */
+
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { useRef, useState } from 'react';
+import { request } from '../../api.ts';
+import { readFrame, type Wire, type WireRequest } from './wires.ts';
+
+export interface Run {
+  model: string;
+  wire: Wire;
+  sent: WireRequest;
+  state: 'running' | 'done' | 'failed';
+  text: string;
+  frames: { ms: number; event: string | undefined; data: string }[];
+  firstMs?: number;
+  totalMs?: number;
+  inputTokens?: number;
+  outputTokens?: number;
+  requestId?: string;
+  endpoint?: string;
+  path?: string;
+  dropped?: string;
+  error?: unknown;
+}
+
+/** More frames are counted, not shown. */
+export const MAX_FRAMES = 400;
+
+interface Start {
+  model: string;
+  wire: Wire;
+  sent: WireRequest;
+  /** Hash of the key as which an operator asks. */
+  key: string | undefined;
+}
+
+export function useRuns() {
+  const [runs, setRuns] = useState<Run[]>([]);
+  const aborts = useRef<AbortController[]>([]);
+
+  function stop() {
+    for (const abort of aborts.current) abort.abort();
+  }
+
+  function start(starts: readonly Start[]) {
+    stop();
+    aborts.current = starts.map(() => new AbortController());
+    setRuns(starts.map(({ model, wire, sent }) => ({ model, wire, sent, state: 'running', text: '', frames: [] })));
+    starts.forEach((one, index) => {
+      const { signal } = aborts.current[index] as AbortController;
+      const update = (next: (run: Run) => Run) => {
+        if (!signal.aborted) setRuns((all) => all.map((run, place) => (place === index ? next(run) : run)));
+      };
+      ask(one, signal, update).catch((error) => update((run) => ({ ...run, state: 'failed', error })));
+    });
+  }
+
+  return { runs, start, stop };
+}
+
+async function ask({ sent, wire, key }: Start, signal: AbortSignal, update: (next: (run: Run) => Run) => void) {
+  const began = performance.now();
+  const elapsed = () => Math.round(performance.now() - began);
+  const headers = { 'anthropic-version': '2023-06-01', ...(key && { 'x-polygate-key': key }) };
+  const response = await request(new URL(sent.path, location.origin).href, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(sent.body),
+    signal,
+  });
+  const header = (name: string) => response.headers.get(`x-polygate-${name}`) ?? undefined;
+  update((run) => ({
+    ...run,
+    requestId: header('request-id'),
+    endpoint: header('endpoint'),
+    path: header('path'),
+    dropped: header('dropped'),
+  }));
+  const events = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  const reader = events?.getReader();
+  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    const { event, data } = next.value;
+    const ms = elapsed();
+    const { text = '', inputTokens, outputTokens, error } = readFrame(wire, data);
+    update((run) => ({
+      ...run,
+      text: run.text + text,
+      frames: run.frames.length < MAX_FRAMES ? [...run.frames, { ms, event, data }] : run.frames,
+      firstMs: run.firstMs ?? ms,
+      inputTokens: inputTokens ?? run.inputTokens,
+      outputTokens: outputTokens ?? run.outputTokens,
+      error: error ?? run.error,
+    }));
+  }
+  update((run) => ({ ...run, state: run.error ? 'failed' : 'done', totalMs: elapsed() }));
+}

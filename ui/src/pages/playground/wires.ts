@@ -1,0 +1,129 @@
+/** A conversation as a request of each protocol, and the text and tokens of its frames. */
+
+export const WIRES = ['chat', 'messages', 'generate', 'responses'] as const;
+export type Wire = (typeof WIRES)[number];
+
+export interface Turn {
+  system: string;
+  user: string;
+  maxTokens: number | undefined;
+  temperature: number | undefined;
+}
+
+export interface WireRequest {
+  path: string;
+  body: Record<string, unknown>;
+}
+
+/** What a frame adds to the answer. */
+export interface Frame {
+  text?: string;
+  inputTokens?: number;
+  outputTokens?: number;
+  /** Of a failure amid the stream. */
+  error?: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: Frames of four protocols, read with care.
+type Json = Record<string, any>;
+
+interface Protocol {
+  /** End of the template of its path; the start can be configured. */
+  template: string;
+  request(model: string, turn: Turn): Record<string, unknown>;
+  read(frame: Json): Frame;
+}
+
+const DEFAULT_MAX_TOKENS = 1024;
+
+const PROTOCOLS: Record<Wire, Protocol> = {
+  chat: {
+    template: '/v1/chat/completions',
+    request: (model, { system, user, maxTokens, temperature }) => ({
+      model,
+      messages: [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content: user }],
+      max_completion_tokens: maxTokens,
+      temperature,
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+    read: ({ choices, usage, error }) => ({
+      text: choices?.[0]?.delta?.content ?? undefined,
+      inputTokens: usage?.prompt_tokens,
+      outputTokens: usage?.completion_tokens,
+      error: error?.message,
+    }),
+  },
+  messages: {
+    template: '/v1/messages',
+    request: (model, { system, user, maxTokens, temperature }) => ({
+      model,
+      max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
+      system: system || undefined,
+      messages: [{ role: 'user', content: user }],
+      temperature,
+      stream: true,
+    }),
+    read: ({ delta, message, usage, error }) => ({
+      text: delta?.type === 'text_delta' ? delta.text : undefined,
+      inputTokens: usage?.input_tokens ?? message?.usage?.input_tokens,
+      outputTokens: usage?.output_tokens,
+      error: error?.message,
+    }),
+  },
+  generate: {
+    template: '/v1beta/models/{provider}/{model}:streamGenerateContent',
+    request: (_model, { system, user, maxTokens, temperature }) => ({
+      systemInstruction: system ? { parts: [{ text: system }] } : undefined,
+      contents: [{ role: 'user', parts: [{ text: user }] }],
+      generationConfig: { maxOutputTokens: maxTokens, temperature },
+    }),
+    read: ({ candidates, usageMetadata, error }) => ({
+      text: candidates?.[0]?.content?.parts?.map((part: Json) => (part.thought ? '' : (part.text ?? ''))).join(''),
+      inputTokens: usageMetadata?.promptTokenCount,
+      outputTokens: usageMetadata?.candidatesTokenCount,
+      error: error?.message,
+    }),
+  },
+  responses: {
+    template: '/v1/responses',
+    request: (model, { system, user, maxTokens, temperature }) => ({
+      model,
+      instructions: system || undefined,
+      input: user,
+      max_output_tokens: maxTokens,
+      temperature,
+      stream: true,
+      store: false,
+    }),
+    read: ({ type, delta, response, message }) => ({
+      text: type === 'response.output_text.delta' ? delta : undefined,
+      inputTokens: response?.usage?.input_tokens,
+      outputTokens: response?.usage?.output_tokens,
+      error: type === 'error' ? message : response?.error?.message,
+    }),
+  },
+};
+
+/** Paths are those of the description, because their starts can be configured. */
+export function requestOf(
+  wire: Wire,
+  { model, turn, paths }: { model: string; turn: Turn; paths: string[] },
+): WireRequest {
+  const { template, request } = PROTOCOLS[wire];
+  const path = paths.filter((one) => one.endsWith(template)).toSorted((one, other) => one.length - other.length)[0];
+  const filled = (path ?? template).replace('{provider}/{model}', model);
+  return {
+    path: wire === 'generate' ? `${filled}?alt=sse` : filled,
+    body: JSON.parse(JSON.stringify(request(model, turn))),
+  };
+}
+
+export function readFrame(wire: Wire, data: string): Frame {
+  if (data === '[DONE]') return {};
+  try {
+    return PROTOCOLS[wire].read(JSON.parse(data));
+  } catch {
+    return {};
+  }
+}

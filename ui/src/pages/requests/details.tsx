@@ -1,0 +1,154 @@
+/** One request: a sentence, its attempts in time, the candidates with reasons, and the sum of its cost. */
+
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { formatCount, Money, Time } from '../../parts/numbers.tsx';
+import { TableScroll } from '../../parts/page.tsx';
+import { Loaded } from '../../parts/states.tsx';
+import { useSession } from '../../session.ts';
+import { formatMs, RequestStatus } from './page.tsx';
+import { type Candidate, type RequestDetail, requestDetail } from './query.ts';
+import { Waterfall } from './waterfall.tsx';
+
+export function RequestDetails({ id }: { id: string }) {
+  const { isOperator } = useSession();
+  const asked = useQuery(requestDetail(isOperator, id));
+  return <Loaded asked={asked}>{(detail) => <Detail detail={detail} />}</Loaded>;
+}
+
+function Detail({ detail }: { detail: RequestDetail }) {
+  const { trace } = detail;
+  return (
+    <div className="flex flex-col gap-6">
+      <div>
+        <code className="block truncate text-dim">{detail.id}</code>
+        <p className="mt-2 flex flex-wrap items-center gap-2 text-[1.05rem]">
+          <RequestStatus view={detail} />
+          {sentenceOf(detail)}
+        </p>
+      </div>
+      {trace ? (
+        <>
+          <section>
+            <h2 className="mb-2">Attempts</h2>
+            <Waterfall attempts={trace.attempts} totalMs={detail.total_ms ?? 0} />
+          </section>
+          <section>
+            <h2 className="mb-2">Candidates</h2>
+            <Candidates candidates={trace.candidates} />
+          </section>
+        </>
+      ) : (
+        <p className="text-dim">
+          Its routing was not kept: usage.trace in the configuration says of which requests it is.
+        </p>
+      )}
+      <section>
+        <h2 className="mb-2">Use</h2>
+        <Facts
+          rows={[
+            ['Input', `${formatCount(detail.input_tokens)} tokens`],
+            ['of these from a cache', formatCount(detail.cached_tokens)],
+            ['written to a cache', formatCount(detail.cache_write_tokens)],
+            ['Output', `${formatCount(detail.output_tokens)} tokens`],
+            ['of these reasoning', formatCount(detail.reasoning_tokens)],
+            ['Counts are', detail.estimated ? 'estimates' : 'those of the provider'],
+            ['Cost', <Money key="cost" usd={detail.cost} />],
+          ]}
+        />
+      </section>
+      {detail.dropped.length > 0 && (
+        <section>
+          <h2 className="mb-2">Dropped, because the other protocol has no place for it</h2>
+          <ul className="flex flex-wrap gap-1.5">
+            {detail.dropped.map((field) => (
+              <li key={field} className="rounded-md bg-warn-soft px-1.5 py-0.5 font-mono text-xs text-warn">
+                {field}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h2 className="mb-2">Facts</h2>
+        <Facts
+          rows={[
+            [
+              'Key',
+              <Link
+                key="key"
+                to="/requests"
+                search={{ key: detail.key_hash }}
+                className="text-accent underline-offset-4 hover:underline"
+              >
+                {detail.key_name ?? detail.key_hash}
+              </Link>,
+            ],
+            ['Asked for', detail.requested_model],
+            ['Answered by', detail.model],
+            ['Wire', `${detail.protocol} → ${detail.upstream_protocol}${detail.path ? `, ${detail.path}` : ''}`],
+            ['Streamed', detail.streamed ? 'yes' : 'no'],
+            ['Ended because', detail.finish_reason ?? '—'],
+            ['Conversation', detail.session ?? '—'],
+            ['Begun', <Time key="begun" at={detail.started_at} />],
+            ['First byte', detail.first_byte_ms === null ? '—' : formatMs(detail.first_byte_ms)],
+            ['Whole answer', detail.total_ms === null ? '—' : formatMs(detail.total_ms)],
+            ['Id upstream', detail.upstream_id ?? '—'],
+          ]}
+        />
+      </section>
+    </div>
+  );
+}
+
+function sentenceOf({ model, attempts, status, trace, total_ms: totalMs }: RequestDetail): string {
+  const failed = trace?.attempts
+    .slice(0, -1)
+    .map(({ endpoint, error, status: code }) => `${error ?? code} of ${endpoint}`);
+  const after = attempts > 1 ? `, attempt ${attempts}${failed?.length ? ` after ${failed.join(' and ')}` : ''}` : '';
+  const time = totalMs === null ? '' : ` in ${formatMs(totalMs)}`;
+  return status === 'completed' ? `Answered by ${model}${time}${after}.` : `Ended at ${model}${time}${after}.`;
+}
+
+function Facts({ rows }: { rows: [string, React.ReactNode][] }) {
+  return (
+    <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1">
+      {rows.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-dim">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Candidates({ candidates }: { candidates: Candidate[] }) {
+  return (
+    <TableScroll label="Candidates" className="border">
+      <table className="data">
+        <thead>
+          <tr>
+            <th scope="col">Endpoint</th>
+            <th scope="col" className="number">
+              Price, in + out
+            </th>
+            <th scope="col">Left out because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {candidates.map(({ endpoint, credential, price, left_out: reason }) => (
+            <tr key={`${endpoint} ${credential ?? ''}`}>
+              <td className={reason ? 'text-dim' : 'font-medium'}>
+                {endpoint}
+                {credential === undefined ? '' : ` #${credential + 1}`}
+              </td>
+              <td className="number">{price === undefined ? '—' : `$${price}`}</td>
+              <td className="!whitespace-normal text-dim">{reason ?? '—'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}

@@ -1,0 +1,299 @@
+/** Requests as they come: filters, what runs, what ended, and one of them in all details. */
+
+import { getRouteApi } from '@tanstack/react-router';
+import { Pause, Play, X } from 'lucide-react';
+import { useEffect } from 'react';
+import { useKeyNames } from '../../keys.ts';
+import { CopyButton } from '../../parts/button.tsx';
+import { formatCount, Money, Time } from '../../parts/numbers.tsx';
+import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Select } from '../../parts/select.tsx';
+import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
+import { Status, type Tone } from '../../parts/status.tsx';
+import { isTyping, useListKeys } from '../../parts/use-list-keys.ts';
+import { useSession } from '../../session.ts';
+import { RequestDetails } from './details.tsx';
+import { type Filters, type RequestView, useRequests, useSummary } from './query.ts';
+
+const route = getRouteApi('/requests');
+
+export function RequestsPage() {
+  const { open, paused = false, ...filters } = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const { pages, rows, error, searchedTo } = useRequests(filters, paused);
+  const setPaused = (next: boolean) => change({ paused: next || undefined });
+
+  useEffect(() => {
+    function onKey(event: KeyboardEvent) {
+      if (event.key === 'p' && !isTyping(event)) setPaused(!paused);
+    }
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+
+  return (
+    <Page
+      title="Requests"
+      about="Each request as it ends, the last one first. Prompts and answers are not kept."
+      actions={
+        <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+          {paused ? 'Go on' : 'Pause'}
+        </button>
+      }
+    >
+      <Summary filters={filters} isPaused={paused} />
+      <Card>
+        <FilterBar filters={filters} onChange={change} />
+        {error && (
+          <div className="p-3">
+            <ErrorNotice error={error} />
+            <p className="mt-2 text-warn">Shown is what was there before.</p>
+          </div>
+        )}
+        {pages.error && rows.length === 0 ? (
+          <div className="p-3">
+            <ErrorNotice error={pages.error} onRetry={() => void pages.refetch()} />
+          </div>
+        ) : pages.isPending ? (
+          <LoadingRows rows={10} />
+        ) : rows.length === 0 && !pages.hasNextPage ? (
+          <Empty title="No request is like that">Requests appear here within a few seconds after their end.</Empty>
+        ) : (
+          <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
+        )}
+        {pages.hasNextPage && (
+          <div className="flex items-center justify-center gap-3 border-t p-3">
+            {searchedTo && (
+              <span className="text-dim" role="status">
+                searched back to <Time at={searchedTo} />
+              </span>
+            )}
+            <button
+              type="button"
+              className="button"
+              disabled={pages.isFetchingNextPage}
+              onClick={() => void pages.fetchNextPage()}
+            >
+              {pages.isFetchingNextPage ? 'Looking …' : 'Older'}
+            </button>
+          </div>
+        )}
+      </Card>
+      <Panel
+        title="Request"
+        isOpen={open !== undefined}
+        onClose={() => change({ open: undefined })}
+        actions={open && <CopyButton text={open} label="Copy the id" />}
+      >
+        {open && <RequestDetails id={open} />}
+      </Panel>
+    </Page>
+  );
+}
+
+function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean }) {
+  const { data, error } = useSummary(filters, isPaused);
+  if (!data) return error ? <ErrorNotice error={error} /> : <div className="card skeleton h-24" />;
+  const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
+  const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
+  return (
+    <Figures>
+      <Figure label="In flight" value={formatCount(data.running)} />
+      <Figure label="Last hour" value={formatCount(data.requests)} note={data.complete ? 'requests' : 'newest ones'} />
+      <Figure label="Cost" value={<Money usd={data.cost} />} note="in the last hour" />
+      <Figure label="First byte" value={time(data.first_byte_ms.p50)} note={`p95 ${time(data.first_byte_ms.p95)}`} />
+      <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}`} />
+      <Figure label="Failed" value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`} />
+    </Figures>
+  );
+}
+
+export function formatMs(ms: number): string {
+  return ms < 10_000 ? `${formatCount(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+const CHOICES = {
+  status: ['completed', 'partial', 'failed', 'cancelled', 'interrupted'],
+  protocol: ['chat', 'messages', 'generate', 'responses'],
+} as const;
+
+const FREE = ['model', 'provider', 'code', 'session'] as const;
+
+interface FilterBarProps {
+  filters: Filters;
+  onChange(next: Partial<Filters>): void;
+}
+
+function FilterBar({ filters, onChange }: FilterBarProps) {
+  const { isOperator } = useSession();
+  const chips = Object.entries(filters).filter(([name, value]) => value !== undefined && !(name in CHOICES));
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b p-3">
+      {(['status', 'protocol'] as const).map((name) => (
+        <Select
+          key={name}
+          label={name}
+          value={filters[name] ?? ''}
+          options={[{ value: '', label: `Any ${name}` }, ...CHOICES[name].map((value) => ({ value, label: value }))]}
+          onChange={(value) => onChange({ [name]: value || undefined })}
+        />
+      ))}
+      <form
+        className="flex min-w-56 flex-1"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = event.currentTarget;
+          const words = String(new FormData(form).get('filter')).trim();
+          onChange(filterOf(words));
+          form.reset();
+        }}
+      >
+        <label className="flex-1">
+          <span className="sr-only">Filter</span>
+          <input
+            className="input"
+            name="filter"
+            data-search
+            placeholder={`${FREE.join(':… ')}:… slower:2000 cost:0.05 dropped fellback`}
+          />
+        </label>
+      </form>
+      {chips.map(([name, value]) => (
+        <button
+          key={name}
+          type="button"
+          className="button !bg-accent-soft"
+          onClick={() => onChange({ [name]: undefined })}
+        >
+          {name === 'key' && isOperator ? (
+            <KeyChip hash={String(value)} />
+          ) : (
+            `${name}${value === true ? '' : `: ${value}`}`
+          )}
+          <X size={13} aria-label="Remove this filter" />
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function KeyChip({ hash }: { hash: string }) {
+  return `key: ${useKeyNames()(hash)}`;
+}
+
+/** Filters from words such as `model:openai/gpt-4o slower:2000 dropped`. A word without a name is a model. */
+function filterOf(words: string): Partial<Filters> {
+  const found: Partial<Filters> = {};
+  for (const word of words.split(/\s+/).filter(Boolean)) {
+    const mark = word.indexOf(':');
+    const [name, value] = mark < 0 ? ['', word] : [word.slice(0, mark), word.slice(mark + 1)];
+    const free = FREE.find((one) => one === name);
+    if (word === 'dropped') found.dropped = true;
+    else if (word === 'fellback') found.fell_back = true;
+    else if (name === 'slower' && /^\d{1,9}$/.test(value)) found.slower_than = Number(value);
+    else if (name === 'cost') found.cost_above = value;
+    else if (free) found[free] = value;
+    else found.model = word;
+  }
+  return found;
+}
+
+const TONES: Record<RequestView['status'], Tone> = {
+  completed: 'good',
+  partial: 'warn',
+  failed: 'bad',
+  cancelled: 'quiet',
+  interrupted: 'bad',
+  running: 'quiet',
+};
+
+export function RequestStatus({ view }: { view: Pick<RequestView, 'status' | 'error_code'> }) {
+  return <Status tone={TONES[view.status]}>{view.error_code ?? view.status}</Status>;
+}
+
+const WIRES: Record<string, string> = { chat: 'chat', messages: 'msg', generate: 'gen', responses: 'resp' };
+const wire = (name: string) => WIRES[name] ?? name;
+
+interface RequestTableProps {
+  rows: RequestView[];
+  open: string | undefined;
+  onOpen(id: string): void;
+}
+
+function RequestTable({ rows, open, onOpen }: RequestTableProps) {
+  const { isOperator } = useSession();
+  const rowProps = useListKeys(
+    rows.map(({ id }) => id),
+    { open, onOpen },
+  );
+  return (
+    <TableScroll label="Requests">
+      <table className="data">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {isOperator && <th scope="col">Key</th>}
+            <th scope="col">Model</th>
+            <th scope="col">Wire</th>
+            <th scope="col">State</th>
+            <th scope="col" className="number">
+              Tokens in / out
+            </th>
+            <th scope="col" className="number">
+              Cost
+            </th>
+            <th scope="col" className="number">
+              First / whole
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id} data-opens data-open={row.id === open ? '' : undefined}>
+              <td>
+                <button type="button" className="font-mono text-dim hover:text-ink" {...rowProps(row.id)}>
+                  <Time at={row.ended_at ?? row.started_at} withDate={false} />
+                </button>
+              </td>
+              {isOperator && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
+              <td className="max-w-64">
+                <span className="block truncate font-medium">{row.model}</span>
+                {row.requested_model !== row.model && (
+                  <span className="block truncate text-xs text-dim">asked for {row.requested_model}</span>
+                )}
+              </td>
+              <td className="text-dim">
+                {wire(row.protocol)} {row.protocol === row.upstream_protocol ? '=' : '→'} {wire(row.upstream_protocol)}
+              </td>
+              <td>
+                <span className="flex items-center gap-1.5">
+                  <RequestStatus view={row} />
+                  {row.attempts > 1 && <span className="text-warn">{row.attempts} attempts</span>}
+                  {row.dropped.length > 0 && <span className="text-warn">{row.dropped.length} dropped</span>}
+                </span>
+              </td>
+              <td className="number">
+                {row.status === 'running'
+                  ? '…'
+                  : `${formatCount(row.input_tokens)} / ${formatCount(row.output_tokens)}`}
+              </td>
+              <td className="number">
+                {row.status === 'running' ? '…' : <Money usd={row.cost} />}
+                {row.estimated && <span title="Token counts are estimates"> ~</span>}
+              </td>
+              <td className="number text-dim">
+                {row.total_ms === null
+                  ? '…'
+                  : `${row.first_byte_ms === null ? '—' : formatCount(row.first_byte_ms)} / ${formatMs(row.total_ms)}`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}

@@ -1,0 +1,187 @@
+/** Requests: pages of those that ended, what ended since, those that run, and one in all details. */
+
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { api } from '../../api.ts';
+import { useSession } from '../../session.ts';
+
+export interface RequestView {
+  id: string;
+  started_at: string;
+  ended_at: string | null;
+  key_hash: string;
+  key_name: string | null;
+  requested_model: string;
+  model: string;
+  provider: string;
+  protocol: string;
+  upstream_protocol: string;
+  streamed: boolean;
+  status: 'completed' | 'partial' | 'failed' | 'cancelled' | 'interrupted' | 'running';
+  error_code: string | null;
+  finish_reason: string | null;
+  attempts: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  estimated: boolean;
+  cost: string;
+  first_byte_ms: number | null;
+  total_ms: number | null;
+  upstream_id: string | null;
+  session: string | null;
+  dropped: string[];
+  path: string | null;
+}
+
+export interface Attempt {
+  endpoint: string;
+  credential: number | null;
+  path: string;
+  started_ms: number;
+  first_byte_ms: number | null;
+  total_ms: number;
+  status: number | null;
+  error: string | null;
+  dropped: string[];
+  note: string | null;
+}
+
+export interface Candidate {
+  endpoint: string;
+  model: string;
+  credential?: number;
+  price?: number;
+  left_out?: string;
+}
+
+export interface RequestDetail extends RequestView {
+  trace: {
+    session: string | null;
+    policy: Record<string, unknown> | null;
+    candidates: Candidate[];
+    attempts: Attempt[];
+    dropped: string[];
+  } | null;
+}
+
+export interface Filters {
+  key?: string;
+  model?: string;
+  provider?: string;
+  protocol?: string;
+  status?: string;
+  code?: string;
+  session?: string;
+  cost_above?: string;
+  slower_than?: number;
+  dropped?: true;
+  fell_back?: true;
+}
+
+interface RequestPage {
+  data: RequestView[];
+  next: string | null;
+  live: string | null;
+  searched_to: string | null;
+}
+
+type ListQuery = Filters & { after?: string; live?: string; open?: true; limit?: number };
+
+const LIVE_EVERY_MS = 1000;
+const SUMMARY_EVERY_MS = 5000;
+/** More are on the pages below. */
+const MAX_LIVE = 500;
+const LIVE_LIMIT = 200;
+
+/** Both lists take the same parameters; that of a key has no `key`. */
+async function list(isOperator: boolean, { key, ...query }: ListQuery): Promise<RequestPage> {
+  const { data } = isOperator
+    ? await api.GET('/admin/v1/requests', { params: { query: { ...query, key } as never } })
+    : await api.GET('/v1/self/requests', { params: { query: query as never } });
+  return data as unknown as RequestPage;
+}
+
+/** Newest first. What ended since the first page is put before it once a second, each request once. */
+export function useRequests(filters: Filters, isPaused: boolean) {
+  const { isOperator } = useSession();
+  const queries = useQueryClient();
+  const queryKey = ['requests', isOperator, filters];
+  const pages = useInfiniteQuery({
+    queryKey,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => list(isOperator, { ...filters, after: pageParam }),
+    getNextPageParam: ({ next }) => next ?? undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const first = pages.data?.pages[0]?.live;
+  const liveKey = ['requests-live', isOperator, filters, first];
+  const live = useQuery({
+    queryKey: liveKey,
+    enabled: typeof first === 'string' && !isPaused,
+    refetchInterval: LIVE_EVERY_MS,
+    queryFn: async (): Promise<RequestPage> => {
+      const before = queries.getQueryData<RequestPage>(liveKey);
+      const page = await list(isOperator, { ...filters, live: before?.live ?? first ?? undefined, limit: LIVE_LIMIT });
+      const seen = new Set(before?.data.map(({ id }) => id));
+      const fresh = page.data.filter(({ id }) => !seen.has(id));
+      return { ...page, data: [...fresh, ...(before?.data ?? [])].slice(0, MAX_LIVE) };
+    },
+  });
+  const hasFilters = Object.values(filters).some((value) => value !== undefined);
+  const running = useQuery({
+    queryKey: ['requests-running', isOperator],
+    enabled: !hasFilters && !isPaused,
+    refetchInterval: LIVE_EVERY_MS,
+    queryFn: async () => (await list(isOperator, { open: true })).data,
+  });
+  const rows = useMemo(() => {
+    const known = new Map<string, RequestView>();
+    const older = pages.data?.pages.flatMap(({ data }) => data) ?? [];
+    for (const row of [...(live.data?.data ?? []), ...older]) if (!known.has(row.id)) known.set(row.id, row);
+    const open = hasFilters || isPaused ? [] : (running.data ?? []).filter(({ id }) => !known.has(id));
+    return [...open, ...known.values()];
+  }, [pages.data, live.data, running.data, hasFilters, isPaused]);
+  return { pages, rows, error: live.error ?? running.error, searchedTo: pages.data?.pages.at(-1)?.searched_to };
+}
+
+export interface RequestSummary {
+  requests: number;
+  failures: number;
+  cost: string;
+  running: number;
+  first_byte_ms: { p50: number | null; p95: number | null };
+  total_ms: { p50: number | null; p95: number | null };
+  complete: boolean;
+}
+
+/** Sums of the last hour. */
+export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
+  const { isOperator } = useSession();
+  return useQuery({
+    queryKey: ['requests-summary', isOperator, key, filters],
+    refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
+    placeholderData: keepPreviousData,
+    queryFn: async () => {
+      const { data } = isOperator
+        ? await api.GET('/admin/v1/requests/summary', { params: { query: { ...filters, key } as never } })
+        : await api.GET('/v1/self/requests/summary', { params: { query: filters as never } });
+      return (data as unknown as { data: RequestSummary }).data;
+    },
+  });
+}
+
+export function requestDetail(isOperator: boolean, id: string) {
+  return queryOptions({
+    queryKey: ['request', isOperator, id],
+    queryFn: async () => {
+      const params = { path: { id } };
+      const { data } = isOperator
+        ? await api.GET('/admin/v1/requests/{id}', { params })
+        : await api.GET('/v1/self/requests/{id}', { params });
+      return (data as unknown as { data: RequestDetail }).data;
+    },
+  });
+}

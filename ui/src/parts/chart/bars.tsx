@@ -1,0 +1,230 @@
+/** Stacked bars over time, with a table of the same figures. */
+
+import { scaleBand, scaleLinear } from 'd3-scale';
+import { type PointerEvent, useId, useLayoutEffect, useRef, useState } from 'react';
+import { seriesColor } from './colors.ts';
+
+export interface Bucket {
+  /** Start of the time that the bar stands for. */
+  at: string;
+  /** By the id of the series. */
+  values: Readonly<Record<string, number>>;
+}
+
+export interface Series {
+  id: string;
+  label: string;
+}
+
+interface BarsProps {
+  /** A sentence for those who do not see the bars. */
+  label: string;
+  buckets: readonly Bucket[];
+  series: readonly Series[];
+  format(value: number): string;
+  formatTime(at: string): string;
+  /** Called with the first and the last bucket of a span that was drawn with the pointer. */
+  onZoom?(from: Bucket, to: Bucket): void;
+}
+
+/** Until it is measured. */
+const WIDTH = 960;
+const LABEL_WIDTH = 110;
+const HEIGHT = 220;
+const MARGIN = { top: 8, right: 4, bottom: 22, left: 56 };
+const TICKS = 4;
+
+export function StackedBars(props: BarsProps) {
+  const [isTable, setTable] = useState(false);
+  return (
+    <figure>
+      <div className="mb-1 flex items-center justify-between gap-3">
+        <ul className="flex flex-wrap gap-x-4 gap-y-1">
+          {props.series.map(({ id, label }, index) => (
+            <li key={id} className="flex items-center gap-1.5 text-dim">
+              <svg width="9" height="9" aria-hidden="true">
+                <rect width="9" height="9" rx="2" fill={seriesColor(index, id)} />
+              </svg>
+              {label}
+            </li>
+          ))}
+        </ul>
+        <button type="button" className="button button-quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
+          {isTable ? 'As chart' : 'As table'}
+        </button>
+      </div>
+      {isTable ? <Twin {...props} /> : <Drawing {...props} />}
+    </figure>
+  );
+}
+
+function Drawing({ label, buckets, series, format, formatTime, onZoom }: BarsProps) {
+  const [shown, setShown] = useState<number>();
+  const [start, setStart] = useState<number>();
+  const titleId = useId();
+  const place = useRef<HTMLDivElement>(null);
+  const width = useWidth(place);
+  const totals = buckets.map(({ values }) => series.reduce((sum, { id }) => sum + (values[id] ?? 0), 0));
+  const x = scaleBand<number>()
+    .domain(buckets.map((_, index) => index))
+    .range([MARGIN.left, width - MARGIN.right])
+    .paddingInner(buckets.length > 60 ? 0.15 : 0.28);
+  const y = scaleLinear()
+    .domain([0, Math.max(...totals, 0) || 1])
+    .nice(TICKS)
+    .range([HEIGHT - MARGIN.bottom, MARGIN.top]);
+  const every = Math.max(1, Math.ceil(buckets.length / (width / LABEL_WIDTH)));
+  const bucketAt = (event: PointerEvent<SVGSVGElement>): number => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const x0 = ((event.clientX - box.left) / box.width) * width - MARGIN.left;
+    return Math.min(buckets.length - 1, Math.max(0, Math.floor(x0 / x.step())));
+  };
+  const bucket = shown === undefined ? undefined : buckets[shown];
+  return (
+    <div className="relative" ref={place}>
+      <svg
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        className="w-full touch-pan-y select-none"
+        role="img"
+        aria-labelledby={titleId}
+        onPointerMove={(event) => setShown(bucketAt(event))}
+        onPointerLeave={() => {
+          setShown(undefined);
+          setStart(undefined);
+        }}
+        onPointerDown={(event) => onZoom && setStart(bucketAt(event))}
+        onPointerUp={(event) => {
+          const end = bucketAt(event);
+          if (start !== undefined && start !== end && onZoom) {
+            const [from, to] = [buckets[Math.min(start, end)], buckets[Math.max(start, end)]];
+            if (from && to) onZoom(from, to);
+          }
+          setStart(undefined);
+        }}
+      >
+        <title id={titleId}>{label}</title>
+        {y.ticks(TICKS).map((tick) => (
+          <g key={tick}>
+            <line x1={MARGIN.left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} className="stroke-line" />
+            <text x={MARGIN.left - 8} y={y(tick) + 4} textAnchor="end" className="fill-dim text-[11px]">
+              {format(tick)}
+            </text>
+          </g>
+        ))}
+        {start !== undefined && shown !== undefined && (
+          <rect
+            x={x(Math.min(start, shown))}
+            width={x.step() * (Math.abs(start - shown) + 1)}
+            y={MARGIN.top}
+            height={HEIGHT - MARGIN.top - MARGIN.bottom}
+            className="fill-accent-soft"
+          />
+        )}
+        {buckets.map(({ at, values }, index) => {
+          let base = 0;
+          return (
+            <g key={at} opacity={shown === undefined || shown === index ? 1 : 0.45}>
+              {series.map(({ id }, order) => {
+                const value = values[id] ?? 0;
+                const [from, to] = [y(base), y(base + value)];
+                base += value;
+                return (
+                  value > 0 && (
+                    <rect
+                      key={id}
+                      x={x(index)}
+                      width={x.bandwidth()}
+                      y={to}
+                      height={Math.max(from - to, 0.5)}
+                      rx={Math.min(1.5, x.bandwidth() / 4)}
+                      fill={seriesColor(order, id)}
+                    />
+                  )
+                );
+              })}
+              {index % every === 0 && (
+                <text
+                  x={(x(index) ?? 0) + x.bandwidth() / 2}
+                  y={HEIGHT - 6}
+                  textAnchor={index === 0 ? 'start' : 'middle'}
+                  className="fill-dim text-[11px]"
+                >
+                  {formatTime(at)}
+                </text>
+              )}
+            </g>
+          );
+        })}
+      </svg>
+      {bucket && shown !== undefined && (
+        <div
+          className="pointer-events-none absolute top-1 z-10 min-w-40 rounded-lg border bg-raised px-3 py-2 shadow-lg"
+          style={shown > buckets.length / 2 ? { left: '4.5rem' } : { right: '0.5rem' }}
+        >
+          <div className="mb-1 font-medium">{formatTime(bucket.at)}</div>
+          {series
+            .map(({ id, label }, index) => ({ id, label, index, value: bucket.values[id] ?? 0 }))
+            .filter(({ value }) => value > 0)
+            .map(({ id, label, index, value }) => (
+              <div key={id} className="flex items-center gap-2">
+                <svg width="8" height="8" aria-hidden="true">
+                  <rect width="8" height="8" rx="2" fill={seriesColor(index, id)} />
+                </svg>
+                <span className="text-dim">{label}</span>
+                <span className="ml-auto pl-4 tabular-nums">{format(value)}</span>
+              </div>
+            ))}
+          <div className="mt-1 flex border-t pt-1">
+            <span className="text-dim">Total</span>
+            <span className="ml-auto tabular-nums">{format(totals[shown] ?? 0)}</span>
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Width of an element in pixels, so that text in a drawing keeps its size. */
+function useWidth(element: React.RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(WIDTH);
+  useLayoutEffect(() => {
+    if (!element.current) return;
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(240, entry.contentRect.width)));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}
+
+function Twin({ label, buckets, series, format, formatTime }: BarsProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reached by keyboard.
+    <section className="max-h-72 overflow-auto" tabIndex={0} aria-label="Figures of the chart">
+      <table className="data">
+        <caption className="sr-only">{label}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ id, label: name }) => (
+              <th key={id} scope="col" className="number">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {buckets.map(({ at, values }) => (
+            <tr key={at}>
+              <td>{formatTime(at)}</td>
+              {series.map(({ id }) => (
+                <td key={id} className="number">
+                  {format(values[id] ?? 0)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,9 @@
+/** Colours of series, in the order of their size. */
+
+/** Id of the series that stands for the rest. */
+export const OTHER = 'other';
+const COLORS = 8;
+
+export function seriesColor(index: number, id?: string): string {
+  return id === OTHER ? 'var(--series-other)' : `var(--series-${(index % COLORS) + 1})`;
+}

@@ -1,0 +1,36 @@
+/** Dialog in the middle of the page. */
+
+import { Dialog as AriaDialog, DialogDismiss, DialogHeading } from '@ariakit/react';
+import { X } from 'lucide-react';
+import type { ReactNode } from 'react';
+
+interface DialogProps {
+  title: string;
+  isOpen: boolean;
+  onClose(): void;
+  /** What is in it must not be lost by a click beside it. */
+  isKept?: boolean;
+  wide?: boolean;
+  children: ReactNode;
+}
+
+export function Dialog({ title, isOpen, onClose, isKept = false, wide = false, children }: DialogProps) {
+  return (
+    <AriaDialog
+      open={isOpen}
+      onClose={onClose}
+      hideOnInteractOutside={!isKept}
+      unmountOnHide
+      backdrop={<div className="bg-black/40" />}
+      className={`fixed inset-x-3 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col overflow-hidden rounded-xl border bg-raised shadow-2xl ${wide ? 'max-w-4xl' : 'max-w-lg'}`}
+    >
+      <header className="flex min-h-13 items-center gap-2 border-b px-5">
+        <DialogHeading className="flex-1 text-[1.05rem]">{title}</DialogHeading>
+        <DialogDismiss aria-label="Close" className="grid size-8 place-items-center rounded-md text-dim hover:bg-hover">
+          <X size={17} aria-hidden />
+        </DialogDismiss>
+      </header>
+      <div className="min-h-0 overflow-y-auto p-5">{children}</div>
+    </AriaDialog>
+  );
+}

@@ -1,0 +1,56 @@
+/** Numbers, money and times in one form everywhere. */
+
+const whole = new Intl.NumberFormat('en-US');
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+export const formatCount = (count: number): string => whole.format(count);
+export const formatShort = (count: number): string => (count < 100_000 ? whole.format(count) : short.format(count));
+
+/** Digits behind the point that are always shown. */
+const CENTS = 2;
+
+/** USD, exact to the last digit; digits behind the cents are dimmed. */
+export function Money({ usd }: { usd: string | number | null | undefined }) {
+  if (usd === null || usd === undefined) return <span className="text-dim">unknown</span>;
+  const [dollars = '0', digits = ''] = plainDecimal(usd).split('.');
+  const fraction = digits.padEnd(CENTS, '0');
+  return (
+    <span className="tabular-nums">
+      ${whole.format(BigInt(dollars))}.{fraction.slice(0, CENTS)}
+      {fraction.length > CENTS && <span className="text-faint">{fraction.slice(CENTS)}</span>}
+    </span>
+  );
+}
+
+/** A decimal without an exponent. */
+export function plainDecimal(value: string | number): string {
+  if (typeof value === 'string') return value;
+  const text = String(value);
+  return text.includes('e') ? value.toFixed(12).replace(/0+$/, '').replace(/\.$/, '') : text;
+}
+
+/** Price of a token as that of a million. */
+export function PerMillion({ perToken }: { perToken: string | undefined }) {
+  if (perToken === undefined) return <span className="text-dim">unknown</span>;
+  const price = Number(perToken) * 1e6;
+  if (price < 0) return <span className="text-dim">varies</span>;
+  return <span>${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}</span>;
+}
+
+export function Time({ at, withDate = true }: { at: string; withDate?: boolean }) {
+  const date = new Date(at);
+  const text = withDate
+    ? date.toLocaleString(undefined, {
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        hour12: false,
+      })
+    : date.toLocaleTimeString(undefined, { hour12: false });
+  return (
+    <time dateTime={at} title={date.toISOString()}>
+      {text}
+    </time>
+  );
+}

@@ -1,0 +1,85 @@
+/** Head of a page, its cards and its figures. */
+
+import { type ReactNode, useEffect } from 'react';
+
+interface PageProps {
+  title: string;
+  about?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+export function Page({ title, about, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Polygate`;
+  }, [title]);
+  return (
+    <div className="mx-auto max-w-[88rem]">
+      <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <h1>{title}</h1>
+          {about && <p className="mt-0.5 text-dim">{about}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      <div className="flex flex-col gap-5">{children}</div>
+    </div>
+  );
+}
+
+interface CardProps {
+  title?: string;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}
+
+export function Card({ title, actions, children, className = '' }: CardProps) {
+  return (
+    <section className={`card min-w-0 ${className}`} aria-label={title}>
+      {title && (
+        <div className="flex min-h-12 flex-wrap items-center justify-between gap-3 border-b px-4 py-2">
+          <h2>{title}</h2>
+          {actions}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A table that scrolls by itself where it is too wide. */
+export function TableScroll({
+  label,
+  children,
+  className = '',
+}: {
+  label: string;
+  children: ReactNode;
+  className?: string;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reached by keyboard.
+    <section aria-label={label} tabIndex={0} className={`overflow-auto rounded-[10px] ${className}`}>
+      {children}
+    </section>
+  );
+}
+
+export function Figure({ label, value, note }: { label: string; value: ReactNode; note?: ReactNode }) {
+  return (
+    <div className="min-w-0 px-4 py-3.5">
+      <dt className="text-dim">{label}</dt>
+      <dd className="mt-0.5 truncate text-[1.35rem] font-medium tracking-tight tabular-nums">{value}</dd>
+      {note && <dd className="text-dim">{note}</dd>}
+    </div>
+  );
+}
+
+export function Figures({ children }: { children: ReactNode }) {
+  return (
+    <dl className="card grid grid-cols-2 divide-line max-sm:divide-y sm:grid-cols-3 sm:divide-x lg:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]">
+      {children}
+    </dl>
+  );
+}

@@ -1,0 +1,85 @@
+/** States of a page: loading, empty, failed, and stale. */
+
+import { CircleAlert, RotateCw } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { ApiError } from '../api.ts';
+
+/** Shape of a table that is to come. */
+export function LoadingRows({ rows = 6 }: { rows?: number }) {
+  return (
+    <div role="status" className="flex flex-col gap-3 p-4">
+      <span className="sr-only">Loading</span>
+      {Array.from({ length: rows }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: They are all alike.
+        <div key={index} className="skeleton h-5" />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="px-6 py-12 text-center">
+      <p className="font-medium">{title}</p>
+      {children && <div className="mx-auto mt-2 max-w-2xl text-dim">{children}</div>}
+    </div>
+  );
+}
+
+export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?(): void }) {
+  const message = error instanceof Error ? error.message : String(error);
+  const requestId = error instanceof ApiError ? error.requestId : undefined;
+  return (
+    <div role="alert" className="flex flex-wrap items-start gap-3 rounded-lg bg-bad-soft px-4 py-3">
+      <CircleAlert size={17} className="mt-0.5 shrink-0 text-bad" aria-hidden />
+      <div className="min-w-0 flex-1">
+        <p className="break-words">{message}</p>
+        {requestId && <p className="mt-0.5 font-mono text-xs break-all text-dim">{requestId}</p>}
+      </div>
+      {onRetry && (
+        <button type="button" className="button" onClick={onRetry}>
+          <RotateCw size={14} aria-hidden />
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface Asked<Data> {
+  data: Data | undefined;
+  error: unknown;
+  dataUpdatedAt: number;
+  refetch(): unknown;
+}
+
+interface LoadedProps<Data> {
+  asked: Asked<Data>;
+  loading?: ReactNode;
+  children(data: Data): ReactNode;
+}
+
+/** What was asked for, in the state that it is in; older data stay visible and are marked. */
+export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: LoadedProps<Data>) {
+  const { data, error, refetch, dataUpdatedAt } = asked;
+  if (data === undefined) {
+    return error ? (
+      <div className="p-3">
+        <ErrorNotice error={error} onRetry={() => void refetch()} />
+      </div>
+    ) : (
+      loading
+    );
+  }
+  if (!error) return children(data);
+  const time = new Date(dataUpdatedAt).toLocaleTimeString();
+  return (
+    <>
+      <div className="p-3">
+        <ErrorNotice error={error} onRetry={() => void refetch()} />
+        <p className="mt-2 text-warn">Shown is what was there at {time}.</p>
+      </div>
+      <div className="opacity-60">{children(data)}</div>
+    </>
+  );
+}

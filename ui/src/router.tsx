@@ -1,0 +1,171 @@
+/** Addresses of the pages. What a page shows is in its address. */
+
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Frame } from './frame/frame.tsx';
+import { Home } from './frame/home.tsx';
+import { NotFound } from './frame/not-found.tsx';
+import type { Wire } from './pages/playground/wires.ts';
+import type { Filters } from './pages/requests/query.ts';
+import { type Dimension, RANGES, type Range } from './usage.ts';
+
+type Search = Record<string, unknown>;
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const oneOf = <Value extends string>(values: readonly Value[], value: unknown): Value | undefined =>
+  values.find((one) => one === value);
+
+interface ModelsSearch {
+  find?: string;
+  provider?: string;
+  open?: string;
+  compare?: string;
+}
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
+
+const index = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: Home,
+});
+
+const key = createRoute({
+  getParentRoute: () => root,
+  path: '/key',
+  validateSearch: (search: Search): { range?: Range } => ({ range: oneOf(RANGES, search.range) }),
+  component: lazyRouteComponent(() => import('./pages/key/page.tsx'), 'KeyPage'),
+});
+
+const models = createRoute({
+  getParentRoute: () => root,
+  path: '/models',
+  validateSearch: (search: Search): ModelsSearch => ({
+    find: text(search.find),
+    provider: text(search.provider),
+    open: text(search.open),
+    compare: text(search.compare),
+  }),
+  component: lazyRouteComponent(() => import('./pages/models/page.tsx'), 'ModelsPage'),
+});
+
+interface KeysSearch {
+  find?: string;
+  state?: 'active' | 'all';
+  open?: string;
+  create?: true;
+}
+
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  validateSearch: (search: Search): KeysSearch => ({
+    find: text(search.find),
+    state: oneOf(['active', 'all'], search.state),
+    open: text(search.open),
+    create: search.create === true ? true : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./pages/keys/page.tsx'), 'KeysPage'),
+});
+
+interface UseSearch {
+  range?: Range;
+  by?: Dimension;
+  metric?: 'cost' | 'requests' | 'tokens' | 'failures';
+  key?: string;
+  model?: string;
+  provider?: string;
+}
+
+const use = createRoute({
+  getParentRoute: () => root,
+  path: '/use',
+  validateSearch: (search: Search): UseSearch => ({
+    range: oneOf(RANGES, search.range),
+    by: oneOf(['key', 'model', 'provider'], search.by),
+    metric: oneOf(['cost', 'requests', 'tokens', 'failures'], search.metric),
+    key: text(search.key),
+    model: text(search.model),
+    provider: text(search.provider),
+  }),
+  component: lazyRouteComponent(() => import('./pages/use/page.tsx'), 'UsePage'),
+});
+
+interface RequestsSearch extends Filters {
+  open?: string;
+  paused?: boolean;
+}
+
+const requests = createRoute({
+  getParentRoute: () => root,
+  path: '/requests',
+  validateSearch: (search: Search): RequestsSearch => ({
+    key: text(search.key),
+    model: text(search.model),
+    provider: text(search.provider),
+    protocol: text(search.protocol),
+    status: text(search.status),
+    code: text(search.code),
+    session: text(search.session),
+    cost_above: search.cost_above === undefined ? undefined : String(search.cost_above),
+    slower_than: typeof search.slower_than === 'number' ? search.slower_than : undefined,
+    dropped: search.dropped === true ? true : undefined,
+    fell_back: search.fell_back === true ? true : undefined,
+    open: text(search.open),
+    paused: search.paused === true ? true : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./pages/requests/page.tsx'), 'RequestsPage'),
+});
+
+interface PlaygroundSearch {
+  wire?: Wire;
+  models?: string;
+  key?: string;
+}
+
+const playground = createRoute({
+  getParentRoute: () => root,
+  path: '/playground',
+  validateSearch: (search: Search): PlaygroundSearch => ({
+    wire: oneOf(['chat', 'messages', 'generate', 'responses'], search.wire),
+    models: text(search.models),
+    key: text(search.key),
+  }),
+  component: lazyRouteComponent(() => import('./pages/playground/page.tsx'), 'PlaygroundPage'),
+});
+
+interface ExplainSearch {
+  protocol?: Wire;
+  model?: string;
+  policy?: string;
+  ideal?: true;
+}
+
+const explain = createRoute({
+  getParentRoute: () => root,
+  path: '/explain',
+  validateSearch: (search: Search): ExplainSearch => ({
+    protocol: oneOf(['chat', 'messages', 'generate', 'responses'], search.protocol),
+    model: text(search.model),
+    policy: typeof search.policy === 'object' ? JSON.stringify(search.policy) : text(search.policy),
+    ideal: search.ideal === true ? true : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./pages/explain/page.tsx'), 'ExplainPage'),
+});
+
+const health = createRoute({
+  getParentRoute: () => root,
+  path: '/health',
+  component: lazyRouteComponent(() => import('./pages/health/page.tsx'), 'HealthPage'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([index, explain, health, key, keys, models, playground, requests, use]),
+  basepath: '/ui',
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,58 @@
+/** Session: who looks at the pages. Its cookie is out of reach for scripts. */
+
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { api } from './api.ts';
+
+export interface Session {
+  role: 'admin' | 'viewer' | 'key' | 'nobody';
+  id: string | null;
+  key: { hash: string; name: string; label: string } | null;
+  ends_at: string | null;
+  /** Whether this address has the admin API, too. */
+  serves_operators: boolean;
+}
+
+/** A text that opens a session. */
+export type Login = { code: string } | { token: string } | { key: string };
+
+const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  staleTime: 60_000,
+  refetchOnWindowFocus: true,
+  queryFn: async () => (await api.GET('/ui/session')).data?.data as Session,
+});
+
+export function useSession() {
+  const queries = useQueryClient();
+  const asked = useQuery(sessionQuery);
+
+  /** What another session was shown is forgotten. */
+  function enter(session: Session): void {
+    queries.setQueryData(sessionQuery.queryKey, session);
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+  }
+
+  return {
+    asked,
+    session: asked.data,
+    isOperator: asked.data?.role === 'admin' || asked.data?.role === 'viewer',
+    isAdmin: asked.data?.role === 'admin',
+    async signIn(login: Login) {
+      const { data } = await api.POST('/ui/session', { body: login });
+      enter(data?.data as Session);
+    },
+    async signOut() {
+      await api.DELETE('/ui/session');
+      enter({ role: 'nobody', id: null, key: null, ends_at: null, serves_operators: true });
+    },
+  };
+}
+
+/** Code of a one-time link, which stands in the fragment and is removed at once. */
+export const linkCode = takeLinkCode();
+
+function takeLinkCode(): string | undefined {
+  const code = /^#code=([\w-]{20,200})$/.exec(location.hash)?.[1];
+  if (code !== undefined) history.replaceState(history.state, '', location.pathname + location.search);
+  return code;
+}

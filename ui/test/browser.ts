@@ -1,0 +1,116 @@
+/** A gateway with its pages, and a real Chromium that looks at them and reports every fault. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { createPages } from '../../src/http/ui/pages.ts';
+import { KEY, startTestGateway, type TestGateway, type TestGatewayOptions } from '../../test/gateway/harness.ts';
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Runs in the page. */
+const POLICY_REPORTER = `document.addEventListener('securitypolicyviolation', (event) => {
+  console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample);
+});`;
+
+export type Theme = 'light' | 'dark';
+
+export interface Visit {
+  page: Page;
+  /** Errors on the console, reports of the policy, requests to other origins, and exceptions. */
+  faults: string[];
+}
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+}
+
+export function startGatewayWithPages(yaml = '', options: TestGatewayOptions = {}): Promise<TestGateway> {
+  return startTestGateway(yaml, { ...options, pages: createPages() });
+}
+
+export const TOKEN = 'an-admin-token-of-32-characters-0';
+
+/** With an admin token, and some requests of its key. */
+export async function startGatewayForOperators(yaml = ''): Promise<TestGateway> {
+  const gateway = await startGatewayWithPages(`admin: { token: ${TOKEN}, port: 0 }\n${yaml}`);
+  for (const model of ['sandbox/echo', 'sandbox/echo', 'sandbox/tools']) await ask(gateway, KEY, model);
+  return gateway;
+}
+
+export function ask({ url }: TestGateway, key: string, model = 'sandbox/echo'): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+}
+
+/** The first wrong text is a refusal that the browser itself writes to the console. */
+export async function signInAsAdmin(
+  browser: Browser,
+  { url }: TestGateway,
+  path = '/ui',
+  options: VisitOptions = {},
+): Promise<Visit> {
+  const visitor = await visit(browser, url + path, options);
+  await visitor.page.getByLabel(/admin token/).fill(TOKEN);
+  await visitor.page.keyboard.press('Enter');
+  await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor();
+  visitor.faults.length = 0;
+  return visitor;
+}
+
+interface VisitOptions {
+  theme?: Theme;
+  width?: number;
+}
+
+/** A window of its own, without cookies. */
+export async function visit(
+  browser: Browser,
+  address: string,
+  { theme = 'light', width = 1280 }: VisitOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    viewport: { width, height: 900 },
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const faults: string[] = [];
+  const { origin } = new URL(address);
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => faults.push(`exception: ${error.message}`));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith('http') && url.origin !== origin) faults.push(`other origin: ${url.href}`);
+  });
+  await page.addInitScript(POLICY_REPORTER);
+  await page.goto(address);
+  return { page, faults };
+}
+
+/** The page must have no fault, and no violation of the rules of accessibility. */
+export async function assertSound({ page, faults }: Visit): Promise<void> {
+  const found = await page.evaluate<Violation[]>(`(async () => {
+    if (!window.axe) { ${axe} }
+    return (await window.axe.run(document)).violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html) }));
+  })()`);
+  const violations = found.map(({ id, html }) => `${id}: ${html.join(' ')}`.slice(0, 600));
+  assert.deepEqual(violations, []);
+  assert.deepEqual(faults, []);
+}
+
+interface Violation {
+  id: string;
+  html: string[];
+}

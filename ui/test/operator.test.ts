@@ -1,0 +1,128 @@
+/** Pages of operators: a link opens a session; keys are made, used, rotated and revoked; use is shown by key and model. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { TestGateway } from '../../test/gateway/harness.ts';
+import {
+  ask,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayForOperators,
+  type Theme,
+  visit,
+} from './browser.ts';
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+test('a one-time link opens a session once, and its code is gone from the address', async () => {
+  const admin = await signInAsAdmin(browser, gateway);
+  const url = await admin.page.evaluate<string>(`(async () => {
+    const headers = { 'content-type': 'application/json', 'x-polygate-ui': '1' };
+    const response = await fetch('/ui/session/links', { method: 'POST', headers, body: '{"role":"viewer"}' });
+    return (await response.json()).data.url;
+  })()`);
+  const visitor = await visit(browser, url);
+  await visitor.page.getByRole('heading', { name: 'Use and cost' }).waitFor();
+  assert.equal(new URL(visitor.page.url()).hash, '');
+  await visitor.page.getByRole('link', { name: 'Keys' }).click();
+  await visitor.page.getByRole('cell', { name: /test/ }).first().waitFor();
+  assert.equal(await visitor.page.getByRole('button', { name: 'Create a key' }).count(), 0, 'a viewer changes nothing');
+  assert.deepEqual(visitor.faults, []);
+  const second = await visit(browser, url);
+  await second.page.getByRole('alert').getByText('wrong, or no longer valid').waitFor();
+});
+
+test('a key is made beside the equal command, used, and its first request is seen', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/keys');
+  const { page } = visitor;
+  const secret = await createKey(page, 'laptop');
+  await assertSound(visitor);
+  await page.getByText('Waiting for its first request').waitFor();
+  assert.equal((await ask(gateway, secret)).status, 200);
+  await page.getByText('Its first request has come.').waitFor();
+  await page.getByRole('button', { name: 'I have the key' }).click();
+  await page.getByRole('cell', { name: /laptop/ }).waitFor();
+  await page.getByText('$25.00').first().waitFor();
+  await assertSound(visitor);
+});
+
+test('what the gateway refuses is said at the field', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/keys?create=true');
+  const { page } = visitor;
+  await page.getByLabel('Name').fill('wrong');
+  await page.getByLabel('Budget of a month').fill('much');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByText('must be USD as a decimal string').first().waitFor();
+});
+
+test('a key is rotated, disabled and revoked by its name, and the old secret ends', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/keys');
+  const { page } = visitor;
+  const secret = await createKey(page, 'short-lived');
+  await page.getByRole('button', { name: 'I have the key' }).click();
+  await page.getByRole('button', { name: /short-lived/ }).click();
+  await page.getByRole('button', { name: /Rotate/ }).click();
+  await page.getByRole('dialog', { name: /new secret/ }).waitFor();
+  await page.getByRole('button', { name: 'I have the key' }).click();
+  await assertSound(visitor);
+  await page.getByRole('button', { name: 'Revoke …' }).click();
+  const revoke = page.getByRole('button', { name: 'Revoke the key' });
+  assert.equal(await revoke.isDisabled(), true);
+  await page.getByLabel('Type short-lived').fill('short-lived');
+  await revoke.click();
+  await page.getByText('revoked', { exact: true }).first().waitFor();
+  assert.equal((await ask(gateway, secret)).status, 401);
+});
+
+for (const theme of ['light', 'dark'] satisfies Theme[]) {
+  test(`use is drilled into, and its file has the sums that are shown, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/use?by=key&metric=requests', { theme });
+    const { page } = visitor;
+    await page.getByRole('row', { name: /^test / }).waitFor();
+    await assertSound(visitor);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV' }).click(),
+    ]);
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\r\n');
+    const total = lines.slice(1).reduce((sum, line) => sum + Number(line.split(',')[2]), 0);
+    const shown = await page
+      .getByRole('row', { name: /^Total/ })
+      .getByRole('cell')
+      .nth(1)
+      .textContent();
+    assert.equal(String(total), shown);
+    await page.getByRole('button', { name: 'test', exact: true }).click();
+    await page.getByRole('row', { name: /^sandbox.echo/ }).waitFor();
+    assert.match(page.url(), /by=model/);
+    await page.getByRole('button', { name: 'As table' }).click();
+    await assertSound(visitor);
+  });
+}
+
+async function createKey(page: Page, name: string): Promise<string> {
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Budget of a month').fill('25.00');
+  await page.getByText(`--name ${name}`).waitFor();
+  await page.getByText('--budget month=25.00').waitFor();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  return (
+    (await page
+      .getByRole('dialog')
+      .getByText(/^sk-pg-\S+$/)
+      .first()
+      .textContent()) ?? ''
+  );
+}

@@ -1,0 +1,92 @@
+/**
+ * `node ui/test/screenshots.ts FOLDER`: pictures of all pages with a day of made-up use, in both themes, wide and narrow, to
+ * be looked at. Needs what `npm run test:ui` installs and builds.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { createPages } from '../../src/http/ui/pages.ts';
+import { answerJson, startTestGateway, startUpstream } from '../../test/gateway/harness.ts';
+import { createManualClock } from '../../test/jobs/manual-clock.ts';
+import { openBrowser, signInAsAdmin, TOKEN } from './browser.ts';
+
+const HOUR_MS = 3_600_000;
+const HOURS = 23;
+const PAGES = {
+  requests: '/ui/requests',
+  use: '/ui/use?by=model',
+  'use-by-key': '/ui/use?by=key&metric=tokens',
+  keys: '/ui/keys',
+  'create-key': '/ui/keys?create=true',
+  playground: '/ui/playground?wire=messages&models=sandbox/echo,sandbox/reasoner',
+  explain: '/ui/explain?model=openai/gpt-4o-mini',
+  health: '/ui/health',
+  models: '/ui/models',
+};
+const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4.1-mini', 'deepseek/deepseek-chat', 'mistral/mistral-small-latest'];
+const KEYS = ['ci', 'laptop', 'search-team', 'support-bot'];
+const VIEWS = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 390],
+  ['dark', 390],
+] as const;
+
+const [folder = 'screenshots'] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+const upstream = await startUpstream((call, response) => {
+  const size = 400 + ((upstream.calls.length * 7919) % 9000);
+  const usage = { prompt_tokens: size, completion_tokens: Math.floor(size / 4), total_tokens: size + size / 4 };
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
+  answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: call.body.model, choices, usage });
+});
+const clock = createManualClock(Date.now() - HOURS * HOUR_MS);
+const secretOf = (name: string) => `sk-made-up-key-of-${name}-0123456789`;
+const providers = ['openai', 'deepseek', 'mistral'].map((id) => `${id}: { base_url: "${upstream.url}", api_key: x }`);
+const gateway = await startTestGateway(`admin: { token: ${TOKEN}, port: 0 }\nproviders: { ${providers.join(', ')} }`, {
+  clock,
+  pages: createPages(),
+  keys: KEYS.map((name, index) => `{ name: ${name}, key: ${secretOf(name)}, budgets: { month: "${index + 1}.00" } }`),
+});
+const browser = await openBrowser();
+try {
+  for (let hour = 0; hour <= HOURS; hour++) {
+    const count = 2 + Math.round(4 * Math.sin((hour / HOURS) * Math.PI) + ((hour * 5) % 3));
+    for (let index = 0; index < count; index++) await ask(hour + index);
+    if (hour < HOURS) clock.advance(HOUR_MS);
+  }
+  clock.advance(1000);
+  for (const [theme, width] of VIEWS) {
+    const { page } = await signInAsAdmin(browser, gateway, '/ui', { theme, width });
+    for (const [name, path] of Object.entries(PAGES)) {
+      await page.goto(gateway.url + path);
+      await page.waitForLoadState('networkidle');
+      if (name === 'playground') await send(page);
+      await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
+    }
+    await page.context().close();
+  }
+} finally {
+  await Promise.all([browser.close(), gateway.close(), upstream.close()]);
+}
+
+async function send(page: Page): Promise<void> {
+  await page.getByLabel('User').fill('Name three rivers that cross a border.');
+  await page.keyboard.press('Control+Enter');
+  await page
+    .getByText(/\d out/)
+    .nth(1)
+    .waitFor();
+}
+
+async function ask(turn: number): Promise<void> {
+  const key = secretOf(KEYS[(turn * 3) % KEYS.length] ?? '');
+  const model = MODELS[(turn * 7) % MODELS.length];
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Is this a picture?' }] }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+}
