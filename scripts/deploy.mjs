@@ -1,0 +1,139 @@
+/**
+ * `npm run test:deploy`: checks the files of `deploy` with the programs that they are for, and the image by building and
+ * starting it. Installs what it can, and names what it lacks, which is a failure in CI. `npm run test:deploy -- WORD` runs
+ * the checks with a word in their name.
+ */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkImage } from './deploy-image.mjs';
+import { checkPrometheus } from './deploy-prometheus.mjs';
+import { findTools, run, runOrThrow } from './deploy-tools.mjs';
+import { installPackages, nodeProgram, root, say } from './install.mjs';
+
+const KUBERNETES = '1.34.0';
+const CHART = join(root, 'deploy/helm/polygate');
+const UNIT = join(root, 'deploy/systemd/polygate.service');
+/** Ten times the exposure that systemd reckons. */
+const MAX_EXPOSURE = 15;
+/** Of other projects, without a schema here. */
+const FOREIGN_KINDS = ['ServiceMonitor', 'PrometheusRule', 'HTTPRoute'];
+const SHARED = ['database', 'encryption', 'admin', 'firstKey', 'providers'].map((name) => `${name}.existingSecret=s`);
+const EVERYTHING = [
+  ...SHARED,
+  'networkPolicy.enabled=true,networkPolicy.fromNamespaces[0]=apps',
+  'metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboards.enabled=true',
+  'autoscaling.enabled=true,autoscaling.requestsInFlight=100',
+  'ingress.enabled=true,ingress.hosts[0]=gateway.example.com,ingress.className=nginx',
+  'gateway.enabled=true,gateway.parentRefs[0].name=public',
+  'config.server.workers=2',
+];
+
+/** By name: the programs that a check needs, and the check, which may return a word about itself. */
+const CHECKS = {
+  rules: { needs: ['promtool'], check: checkRules },
+  chart: { needs: ['helm', 'kubernetes-validate'], check: checkChart },
+  unit: { needs: ['systemd-analyze'], check: checkUnit },
+  containerfile: {
+    needs: ['hadolint'],
+    check: ({ tools }) => void runOrThrow(tools.hadolint, ['deploy/Containerfile'], { cwd: root }),
+  },
+  workflows: {
+    needs: ['actionlint'],
+    check: ({ tools }) => void runOrThrow(tools.actionlint, ['-color=false'], { cwd: root }),
+  },
+  prometheus: { needs: ['promtool', 'prometheus'], check: checkPrometheus },
+  image: { needs: ['buildah', 'mmdebstrap'], root: true, check: checkImage },
+};
+
+const words = process.argv.slice(2);
+process.exitCode = await main();
+
+async function main() {
+  await installPackages(root, 'all', 'all packages');
+  const tools = findTools();
+  const node = realpathSync(await nodeProgram());
+  const npmFolder = join(run('npm', ['root', '--global']).stdout.trim(), 'npm');
+  const chosen = Object.entries(CHECKS).filter(
+    ([name]) => words.length === 0 || words.some((word) => name.includes(word)),
+  );
+  let isFailed = chosen.length === 0;
+  for (const [name, { needs, root: needsRoot, check }] of chosen) {
+    const lacks = needs.filter((program) => !tools[program]);
+    if (needsRoot && process.getuid?.() !== 0) lacks.push('root');
+    if (lacks.length > 0) {
+      say(`LACKS   ${name}: ${lacks.join(', ')}`);
+      isFailed ||= process.env.CI !== undefined;
+      continue;
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'polygate-deploy-'));
+    const begin = performance.now();
+    try {
+      const word = await check({ tools, node, npmFolder, folder });
+      say(`ok      ${name}  ${((performance.now() - begin) / 1000).toFixed(1)} s${word ? `  ${word}` : ''}`);
+    } catch (error) {
+      isFailed = true;
+      say(`FAILED  ${name}: ${error.message}`);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  return isFailed ? 1 : 0;
+}
+
+function checkRules({ tools }) {
+  runOrThrow(tools.promtool, ['check', 'rules', join(root, 'deploy/prometheus/rules.yaml')]);
+  runOrThrow(tools.promtool, ['test', 'rules', join(root, 'deploy/prometheus/rules.test.yaml')]);
+}
+
+/** Renders the chart for several values, validates the objects against the schemas of Kubernetes, and tries values that it must refuse. */
+function checkChart({ tools, folder }) {
+  const template = (...sets) => {
+    const values = sets.flatMap((set) => ['--set', set]);
+    return run(tools.helm, ['template', 'test', CHART, '--kube-version', KUBERNETES, ...values]);
+  };
+  runOrThrow(tools.helm, ['lint', '--strict', '--kube-version', KUBERNETES, CHART]);
+  let count = 0;
+  for (const [name, sets] of Object.entries({ sqlite: [], postgres: SHARED, everything: EVERYTHING })) {
+    const { code, output, stdout } = template(...sets);
+    assert.equal(code, 0, output);
+    const objects = stdout.split(/^---$/m).filter((object) => /^kind:/m.test(object));
+    count += objects.length;
+    const own = objects.filter((object) => !FOREIGN_KINDS.includes(/^kind: (\w+)/m.exec(object)?.[1] ?? ''));
+    const file = join(folder, `${name}.yaml`);
+    writeFileSync(file, own.join('---'));
+    runOrThrow(tools['kubernetes-validate'], ['--strict', '--kubernetes-version', KUBERNETES, file]);
+  }
+  const refused = {
+    'config.sever.port=1': /sever/,
+    'replicas=2': /PostgreSQL/,
+    'database.existingSecret=s': /encryption\.existingSecret/,
+    'metrics.serviceMonitor.enabled=true': /admin\.existingSecret/,
+  };
+  for (const [set, reason] of Object.entries(refused)) {
+    const { code, output } = template(set);
+    assert.notEqual(code, 0, `${set} is accepted`);
+    assert.match(output, reason);
+  }
+  runOrThrow(tools.helm, ['package', CHART, '--destination', folder]);
+  assert.ok(readdirSync(folder).some((file) => file.endsWith('.tgz')));
+  return `${count} objects`;
+}
+
+function checkUnit({ tools }) {
+  const { output } = run(tools['systemd-analyze'], ['verify', UNIT]);
+  // The program is not installed here.
+  const problems = output.split('\n').filter((line) => line !== '' && !/is not executable: No such file/.test(line));
+  assert.deepEqual(problems, []);
+  const threshold = `--threshold=${MAX_EXPOSURE}`;
+  const { output: report } = runOrThrow(tools['systemd-analyze'], [
+    'security',
+    '--offline=true',
+    threshold,
+    '--no-pager',
+    UNIT,
+  ]);
+  return /exposure level for \S+: ([\d.]+)/.exec(report)?.[1];
+}

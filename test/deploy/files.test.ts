@@ -1,0 +1,134 @@
+/** Files of `deploy` as far as text can tell: configurations are valid, and secrets, variables and versions fit together. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { readFirstKey } from '../../src/cli/first-key.ts';
+import { startWarnings } from '../../src/cli/start-warnings.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { version } from '../../src/core/version.ts';
+import { providerTypes } from '../../src/providers/index.ts';
+import { DEPLOY, deployText, deployYaml } from './deploy-files.ts';
+
+const VALUES_SCHEMA = 'helm/polygate/values.schema.json';
+
+describe('compose', () => {
+  let folder = '';
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'polygate-compose-'));
+    cpSync(join(DEPLOY, 'compose/init.sh'), join(folder, 'init.sh'));
+    init();
+  });
+  after(() => rmSync(folder, { recursive: true }));
+  const init = () => execFileSync('sh', [join(folder, 'init.sh')], { encoding: 'utf8' });
+  const secret = (name: string) => join(folder, 'secrets', name);
+
+  test('secrets are made once, in a private folder; they are all that the files ask for', () => {
+    const names = readdirSync(join(folder, 'secrets')).sort();
+    assert.equal(statSync(join(folder, 'secrets')).mode & 0o777, 0o700);
+    const before = names.map((name) => readFileSync(secret(name), 'utf8'));
+    assert.equal(new Set(before).size, names.length);
+    init();
+    assert.deepEqual(
+      names.map((name) => readFileSync(secret(name), 'utf8')),
+      before,
+    );
+    assert.deepEqual(names, Object.keys(deployYaml('compose/compose.yaml').secrets).sort());
+    for (const file of ['compose/compose.yaml', 'compose/compose.sqlite.yaml']) {
+      const { secrets, services } = deployYaml(file);
+      for (const [name, { file: path }] of Object.entries<Json>(secrets)) assert.equal(path, `./secrets/${name}`);
+      for (const service of Object.values<Json>(services)) {
+        for (const name of service.secrets ?? []) assert.ok(name in secrets, name);
+        for (const [variable, path] of Object.entries<string>(service.environment ?? {})) {
+          if (!/_FILE$/.test(variable)) continue;
+          assert.ok(service.secrets.includes(path.replace('/run/secrets/', '')), variable);
+        }
+      }
+    }
+  });
+
+  test('the configuration is valid with these secrets, and nothing is missing', () => {
+    const { environment } = deployYaml('compose/compose.yaml').services.polygate;
+    const local = Object.fromEntries(
+      Object.entries<string>(environment).map(([name, value]) => [
+        name,
+        value.replace('/run/secrets', join(folder, 'secrets')),
+      ]),
+    );
+    const text = deployText('compose/config/polygate.yaml');
+    const config = parseConfig(text, { environment: local, known: providerTypes });
+    const url = new URL(config.postgres?.reveal() ?? '');
+    assert.deepEqual([url.hostname, url.password], ['postgres', readFileSync(secret('database_password'), 'utf8')]);
+    assert.ok('postgres' in deployYaml('compose/compose.yaml').services);
+    assert.ok((readFirstKey(local)?.length ?? 0) >= 32);
+    assert.equal(config.server.host, '0.0.0.0');
+  });
+
+  test('every service is bound: a read-only root, no capabilities but those of the database, ports of this machine alone', () => {
+    for (const file of ['compose/compose.yaml', 'compose/compose.sqlite.yaml']) {
+      for (const [name, service] of Object.entries<Json>(deployYaml(file).services)) {
+        assert.equal(service.read_only, true, name);
+        assert.deepEqual(service.cap_drop, ['ALL'], name);
+        assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+        assert.equal(service.cap_add === undefined, name !== 'postgres', name);
+        for (const port of service.ports ?? []) assert.match(port, /^127\.0\.0\.1:/);
+        if (name === 'polygate') assert.equal(service.stop_grace_period, '45s');
+      }
+    }
+  });
+});
+
+describe('the chart', () => {
+  test('its schema has the values that there are', () => {
+    const { global: _, ...properties } = JSON.parse(deployText(VALUES_SCHEMA)).properties;
+    const values = deployYaml('helm/polygate/values.yaml');
+    assert.deepEqual(Object.keys(properties).sort(), Object.keys(values).sort());
+    for (const [name, { properties: members }] of Object.entries<Json>(properties)) {
+      if (members && name !== 'config')
+        assert.deepEqual(Object.keys(members).sort(), Object.keys(values[name]).sort(), name);
+    }
+  });
+
+  test('it is of the version of the gateway', () => {
+    assert.equal(deployYaml('helm/polygate/Chart.yaml').appVersion, version);
+  });
+});
+
+describe('systemd', () => {
+  test('the configuration is valid with the credential of the unit', () => {
+    const unit = deployText('systemd/polygate.service');
+    const variables = [...unit.matchAll(/^Environment=(\w+)_FILE=%d\/(\w+)$/gm)];
+    assert.deepEqual(
+      variables.map(([, , credential]) => credential),
+      [...unit.matchAll(/^LoadCredential=(\w+):/gm)].map(([, credential]) => credential),
+    );
+    const environment = Object.fromEntries(
+      variables.map(([, name = '']) => [name, Buffer.alloc(32, 1).toString('base64')]),
+    );
+    const config = parseConfig(deployText('systemd/polygate.yaml'), { environment, known: providerTypes });
+    assert.equal(config.data, '/var/lib/polygate');
+    assert.match(unit, /^StateDirectory=polygate$/m);
+    for (const warning of startWarnings(config)) assert.match(warning, /root/);
+  });
+
+  test('the gateway gets more time than a graceful shutdown takes', () => {
+    assert.match(deployText('systemd/polygate.service'), /^TimeoutStopSec=45s$/m);
+  });
+});
+
+test('the image runs the program as no known user, and every way gives the same time for a stop', () => {
+  const text = deployText('Containerfile');
+  for (const line of [
+    'USER 65532:65532',
+    'STOPSIGNAL SIGTERM',
+    'ENTRYPOINT ["/usr/local/bin/node", "/app/dist/main.js"]',
+    'VOLUME /var/lib/polygate',
+  ]) {
+    assert.ok(text.split('\n').includes(line), line);
+  }
+  assert.equal(deployYaml('helm/polygate/values.yaml').terminationGracePeriodSeconds, 45);
+});

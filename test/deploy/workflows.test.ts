@@ -1,0 +1,55 @@
+/** Workflows of the repository: few permissions, pinned actions, no cache and no stored secrets in the release. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import type { Json } from '../../src/core/json/json.ts';
+import { ROOT } from '../docs/markdown.ts';
+
+const FOLDER = join(ROOT, '.github/workflows');
+const scripts: Record<string, string> = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts;
+
+for (const file of readdirSync(FOLDER)) {
+  describe(file, () => {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const workflow: Json = parse(text);
+    const jobs = Object.entries<Json>(workflow.jobs);
+    const steps = jobs.flatMap(([, job]) => job.steps as Json[]);
+
+    test('each job says what it may do, and how long it may take', () => {
+      assert.deepEqual(workflow.permissions, {});
+      for (const [name, job] of jobs) {
+        assert.ok(job.permissions, name);
+        assert.ok(job['timeout-minutes'] <= 120, name);
+      }
+    });
+
+    test('actions are pinned by commit, and leave no credentials behind', () => {
+      for (const { uses, with: options } of steps.filter((step) => step.uses)) {
+        assert.match(uses, /@[0-9a-f]{40}$/);
+        if (uses.startsWith('actions/checkout@')) assert.equal(options['persist-credentials'], false);
+        if (uses.startsWith('actions/setup-node@')) assert.equal(options['package-manager-cache'], false);
+      }
+      assert.doesNotMatch(text, /actions\/cache|secrets\./);
+    });
+
+    test('the scripts that it runs exist', () => {
+      for (const { run = '' } of steps) {
+        for (const [, name = ''] of run.matchAll(/npm run ([\w:]+)/g)) assert.ok(name in scripts, name);
+      }
+    });
+  });
+}
+
+test('only what is checked is published, and only with approval', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const isAfterChecks = (name: string): boolean =>
+    name === 'checks' || [jobs[name].needs ?? []].flat().some((needed: string) => isAfterChecks(needed));
+  for (const [name, { environment, permissions }] of Object.entries<Json>(jobs)) {
+    assert.ok(isAfterChecks(name), name);
+    if (permissions.packages === 'write' || permissions['id-token'] === 'write')
+      assert.equal(environment, 'release', name);
+  }
+});
