@@ -4,7 +4,7 @@ import type { Transaction } from './operation.ts';
 
 /** Author of a change. */
 export interface Author {
-  actor: 'admin' | 'command line' | 'gateway';
+  actor: 'admin' | 'command line' | 'gateway' | 'key';
   requestId?: string;
 }
 

@@ -27,7 +27,8 @@ export async function insertRequests(transaction: Transaction, rows: readonly Us
 }
 
 export function requestRow(row: UsageRow): Row {
-  return { at: requestTimeOf(row), ...row };
+  const { ended_at = null, trace = null } = row;
+  return { at: requestTimeOf(row), ...row, ended_at, trace };
 }
 
 /** A request is found by the id of the upstream's answer, and by its own where that does not tell its time. */
@@ -42,20 +43,24 @@ function hashOf(name: string): number {
   return Number.parseInt(hash('sha1', name, 'hex').slice(0, HASH_DIGITS), 16);
 }
 
-const BY_KEY = 'SELECT *, CAST(cost AS text) AS cost FROM usage_request WHERE at = :at';
+/** Costs exceed what a number holds. */
+export const REQUEST_COLUMNS = '*, CAST(cost AS text) AS cost';
+const BY_TIME = `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE at = :at`;
 
-/** The latest request of a key with this id, or with this id of the upstream's answer. */
+/** The latest request with this id, or with this id of the upstream's answer; of a key, if one is given. */
 export async function findRequest(
   transaction: Transaction,
-  { id, keyId }: { id: string; keyId: string },
+  { id, keyId }: { id: string; keyId?: string },
 ): Promise<Row | undefined> {
   const at = timeOfRequestId(id);
-  const sql = `${BY_KEY} AND id = :id AND key_id = :keyId`;
-  const [found] = at === undefined ? [] : await transaction.all(sql, { at, id, keyId });
+  const ofKey = keyId === undefined ? '' : 'AND key_id = :keyId';
+  const values = { id, ...(keyId !== undefined && { keyId }) };
+  const sql = `${BY_TIME} AND id = :id ${ofKey}`;
+  const [found] = at === undefined ? [] : await transaction.all(sql, { at, ...values });
   if (found) return found;
   for (const time of await timesOfName(transaction, id)) {
-    const named = `${BY_KEY} AND (id = :id OR upstream_id = :id) AND key_id = :keyId`;
-    const [row] = await transaction.all(named, { at: time, id, keyId });
+    const named = `${BY_TIME} AND (id = :id OR upstream_id = :id) ${ofKey}`;
+    const [row] = await transaction.all(named, { at: time, ...values });
     if (row) return row;
   }
   return undefined;

@@ -16,6 +16,15 @@ export interface NewStoredResponse {
   parts: readonly StoredPart[];
 }
 
+/** Consecutive events of a background stream. */
+export interface EventBatch {
+  /** Numbers of the first and the last of them. */
+  first: number;
+  last: number;
+  /** Encrypted. */
+  content: Uint8Array;
+}
+
 export interface StoredTotal {
   responses: number;
   bytes: number;
@@ -119,6 +128,23 @@ export async function addNamesAndParts(
   return bytes;
 }
 
+/** Adds events to a stream that has those before them. */
+export async function addEvents(transaction: Transaction, row: string, batch: EventBatch): Promise<void> {
+  const { first, last, content } = batch;
+  await transaction.insert('stored_event', [{ row_id: row, first, last, content }]);
+  await transaction.run('UPDATE stored_stream SET next = :next, bytes = bytes + :bytes WHERE row_id = :row', {
+    row,
+    next: last + 1,
+    bytes: content.length,
+  });
+}
+
+/** Sets when the events of a response that has ended are deleted. */
+export async function expireStream(transaction: Transaction, row: string, expiresAt: number): Promise<void> {
+  const sql = 'UPDATE stored_stream SET expires_at = :expires WHERE row_id = :row';
+  await transaction.run(sql, { row, expires: expiresAt });
+}
+
 /** Deletes responses of one owner with everything that only they need; returns the bytes that they took. */
 export async function removeStored(transaction: Transaction, owner: string, rows: readonly string[]): Promise<number> {
   let bytes = 0;
@@ -129,6 +155,8 @@ export async function removeStored(transaction: Transaction, owner: string, rows
       values,
     );
     await transaction.run(`DELETE FROM stored_name WHERE row_id IN (${list})`, values);
+    await transaction.run(`DELETE FROM stored_event WHERE row_id IN (${list})`, values);
+    await transaction.run(`DELETE FROM stored_stream WHERE row_id IN (${list})`, values);
     bytes += sumOf(removed) + (await removeUses(transaction, owner, some));
   }
   return bytes;
@@ -174,6 +202,24 @@ export async function makeRoom(
     responses -= 1;
   }
   return { responses, bytes };
+}
+
+/** Parts of the contents of responses. */
+export async function partsOf(transaction: Transaction, owner: string, rows: readonly string[]): Promise<StoredPart[]> {
+  const parts: Row[] = [];
+  for (const { list, values } of listsOf(rows)) {
+    const found = await transaction.all(
+      `SELECT digest, content FROM stored_part WHERE owner = :owner AND digest IN (
+         SELECT digest FROM stored_part_use WHERE row_id IN (${list}))`,
+      { ...values, owner },
+    );
+    parts.push(...found);
+  }
+  return parts.map(partOf);
+}
+
+export function partOf({ digest, content }: Row): StoredPart {
+  return { digest: String(digest), content: content as Uint8Array };
 }
 
 function sumOf(rows: readonly Row[]): number {

@@ -27,6 +27,10 @@ export interface UsageRow {
   first_byte_ms: number | null;
   total_ms: number;
   upstream_id: string | null;
+  /** Absent in records of earlier versions. */
+  ended_at?: number | null;
+  /** See `routing/stored-trace.ts`. */
+  trace?: string | null;
 }
 
 /**
@@ -66,5 +70,7 @@ export function usageRowOf(record: EncodedUsage): UsageRow {
     first_byte_ms: record[22],
     total_ms: record[23],
     upstream_id: record[24],
+    ended_at: record[25] ?? null,
+    trace: record[26] ?? null,
   } as UsageRow;
 }

@@ -1,5 +1,13 @@
 /** Webhook deliveries: attempts, their results, and replays. */
 
+import {
+  DELIVERY_SELECT,
+  type DeliveryOutcome,
+  type DeliveryRow,
+  type DeliveryState,
+  type DeliveryTrigger,
+  deliveryRows,
+} from '../delivery-log-rows.ts';
 import { laneOf, replayJobRef, WEBHOOK_JOB_KIND } from '../delivery-rows.ts';
 import {
   addJob,
@@ -11,11 +19,7 @@ import {
   removeJob,
   rescheduleJob,
 } from '../job-rows.ts';
-import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
-
-export type DeliveryState = 'pending' | 'delivered' | 'exhausted';
-export type DeliveryOutcome = 'ack' | 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'protocol' | 'blocked';
-export type DeliveryTrigger = 'schedule' | 'replay';
+import { reading, scanning, type Transaction, writing } from '../operation.ts';
 
 export interface AttemptStart extends Lease {
   deliveryId: string;
@@ -25,10 +29,10 @@ export interface AttemptStart extends Lease {
   now: number;
 }
 
-/** `over`: nothing is left to send and the job is deleted. `lost`: the lease is lost. */
+/** `over`: nothing is left to send and the job is deleted; the delivery is given up now if `isExhausted`. `lost`: the lease is lost. */
 export type BegunDelivery =
   | { state: 'send'; owner: string; url: string; body: Uint8Array }
-  | { state: 'over' }
+  | { state: 'over'; isExhausted: boolean }
   | { state: 'lost' };
 
 /** Counts an attempt before it is made, so that a crash during the attempt counts too. */
@@ -40,8 +44,9 @@ export const beginAttempt = writing<AttemptStart, BegunDelivery>('state', async 
   const isExhausted = isAutomatic && (row?.state !== 'pending' || Number(row.begun) >= maxAttempts);
   if (!(row?.body instanceof Uint8Array) || isExhausted) {
     await finishJob(transaction, begin);
-    if (row?.state === 'pending') await settleDelivery(transaction, { id, state: 'exhausted', now });
-    return { state: 'over' };
+    const isPending = row?.state === 'pending';
+    if (isPending) await settleDelivery(transaction, { id, state: 'exhausted', now });
+    return { state: 'over', isExhausted: isPending };
   }
   if (isAutomatic) await transaction.run('UPDATE delivery SET begun = begun + 1 WHERE id = :id', { id });
   return { state: 'send', owner: String(row.owner), url: String(row.url), body: row.body };
@@ -167,37 +172,31 @@ export const startReplay = writing<ReplayRequest, ReplayStart>(
   },
 );
 
-export interface DeliveryRow {
-  id: string;
-  taskId: string;
+export interface DeliveryFeed {
   owner: string;
-  url: string;
-  state: DeliveryState;
-  createdAt: number;
-  settledAt: number | null;
-  /** Due time of the next automatic attempt. */
-  nextDueAt: number | null;
-  attempts: AttemptRow[];
+  /** Place of the last one that was read. */
+  after: { at: number; id: string };
+  /** Unix milliseconds; later ones may still get company of an earlier time. */
+  until: number;
+  limit: number;
 }
 
-export interface AttemptRow {
-  n: number;
-  trigger: DeliveryTrigger;
-  scheduledAt: number;
-  startedAt: number;
-  endedAt: number;
-  outcome: DeliveryOutcome;
-  status: number | null;
-  address: string | null;
-  retryAfter: number | null;
-  nextDueAt: number | null;
-}
-
-/** One statement, so that state and attempts are consistent. */
-const DELIVERY_SELECT = `SELECT d.id, d.task_id, d.owner, d.url, d.state, d.created_at, d.settled_at, j.due_at, a.n,
-    a.trigger_kind, a.scheduled_at, a.started_at, a.ended_at, a.outcome, a.status, a.address, a.retry_after, a.next_due_at
-  FROM delivery d LEFT JOIN job j ON j.kind = '${WEBHOOK_JOB_KIND}' AND j.ref = d.id
-    LEFT JOIN delivery_attempt a ON a.delivery_id = d.id`;
+/** Webhooks of an owner in the order of their time, those without a body left out. */
+export const deliveriesAfter = reading<
+  DeliveryFeed,
+  { id: string; url: string; body: Uint8Array; createdAt: number }[]
+>('state', async (transaction, { owner, after, until, limit }) => {
+  const sql = `SELECT id, url, body, created_at FROM delivery WHERE owner = :owner AND created_at <= :until
+      AND (created_at, id) > (CAST(:at AS bigint), CAST(:id AS text)) AND created_at >= :at AND body IS NOT NULL
+      ORDER BY created_at, id LIMIT :limit`;
+  const rows = await transaction.all(sql, { owner, until, limit, ...after });
+  return rows.map(({ id, url, body, created_at: createdAt }) => ({
+    id: String(id),
+    url: String(url),
+    createdAt: Number(createdAt),
+    body: body as Uint8Array,
+  }));
+});
 
 export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>(
   'state',
@@ -217,47 +216,3 @@ export const listDeliveries = scanning<{ owner: string; before: number; limit: n
     return deliveryRows(await transaction.all(sql, values));
   },
 );
-
-/** Groups joined rows: one row per attempt, or one row without an attempt. */
-function deliveryRows(rows: Row[]): DeliveryRow[] {
-  const deliveries = new Map<string, DeliveryRow>();
-  for (const row of rows) {
-    const delivery = deliveries.get(String(row.id)) ?? deliveryRow(row);
-    deliveries.set(delivery.id, delivery);
-    if (row.n !== null) delivery.attempts.push(attemptRow(row));
-  }
-  return [...deliveries.values()];
-}
-
-function deliveryRow(row: Row): DeliveryRow {
-  return {
-    id: String(row.id),
-    taskId: String(row.task_id),
-    owner: String(row.owner),
-    url: String(row.url),
-    state: row.state as DeliveryState,
-    createdAt: Number(row.created_at),
-    settledAt: optionalNumber(row.settled_at),
-    nextDueAt: optionalNumber(row.due_at),
-    attempts: [],
-  };
-}
-
-function attemptRow(row: Row): AttemptRow {
-  return {
-    n: Number(row.n),
-    trigger: row.trigger_kind as DeliveryTrigger,
-    scheduledAt: Number(row.scheduled_at),
-    startedAt: Number(row.started_at),
-    endedAt: Number(row.ended_at),
-    outcome: row.outcome as DeliveryOutcome,
-    status: optionalNumber(row.status),
-    address: row.address as string | null,
-    retryAfter: optionalNumber(row.retry_after),
-    nextDueAt: optionalNumber(row.next_due_at),
-  };
-}
-
-function optionalNumber(value: Row[string] | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value);
-}

@@ -1,15 +1,22 @@
 /** All store operations by name. */
 
 import * as audit from './audit.ts';
+import * as backgroundResponses from './background-responses.ts';
 import * as deliveries from './deliveries.ts';
+import * as deliveryLists from './delivery-lists.ts';
 import * as engine from './engine.ts';
+import * as figures from './figures.ts';
 import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
+import * as requests from './requests.ts';
+import * as sessions from './sessions.ts';
 import * as storedEncryption from './stored-encryption.ts';
 import * as storedResponses from './stored-responses.ts';
 import * as storedRetention from './stored-retention.ts';
+import * as storedStreams from './stored-streams.ts';
 import * as usage from './usage.ts';
+import * as usageExport from './usage-export.ts';
 import * as usageJournal from './usage-journal.ts';
 import * as usageRetention from './usage-retention.ts';
 import * as videoRetention from './video-retention.ts';
@@ -21,16 +28,23 @@ export const operations = {
   ...engine,
   ...keys,
   ...audit,
+  ...backgroundResponses,
   ...jobs,
   ...videos,
   ...videoRetention,
   ...videoUse,
   ...deliveries,
+  ...deliveryLists,
+  ...figures,
   ...instances,
+  ...requests,
+  ...sessions,
   ...storedEncryption,
   ...storedResponses,
   ...storedRetention,
+  ...storedStreams,
   ...usage,
+  ...usageExport,
   ...usageJournal,
   ...usageRetention,
   ...webhookSecrets,

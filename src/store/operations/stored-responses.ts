@@ -6,10 +6,13 @@ import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import {
   addNamesAndParts,
   addStored,
+  expireStream,
   listsOf,
   lockTotal,
   makeRoom,
   type NewStoredResponse,
+  partOf,
+  partsOf,
   removeStored,
   removeUses,
   STORED_COLUMNS,
@@ -32,13 +35,21 @@ export const putStoredResponse = writing<NewStoredResponse & { limits: StoredLim
   },
 );
 
+export interface ChangedResponse extends NewStoredResponse {
+  limits: StoredLimits;
+  /** The job that is finished with the response. */
+  finishes?: Lease;
+  /** When the events of its stream are deleted. */
+  streamExpiresAt?: number;
+}
+
 /**
  * Replaces a response that is `queued` or `in_progress`; false, with nothing changed, if it is finished or deleted, or if
  * the lease of the job that is to be finished with it is lost.
  */
-export const changeStoredResponse = writing<NewStoredResponse & { limits: StoredLimits; finishes?: Lease }, boolean>(
+export const changeStoredResponse = writing<ChangedResponse, boolean>(
   'state',
-  async (transaction, { limits, finishes, ...changed }) => {
+  async (transaction, { limits, finishes, streamExpiresAt, ...changed }) => {
     const { response } = changed;
     const { owner, row } = response;
     const before = await lockTotal(transaction, owner);
@@ -56,6 +67,7 @@ export const changeStoredResponse = writing<NewStoredResponse & { limits: Stored
       ...columns,
       row,
     });
+    if (streamExpiresAt !== undefined) await expireStream(transaction, row, streamExpiresAt);
     const added = Number(columns.bytes) + (await addNamesAndParts(transaction, changed));
     const total = { responses: before.responses, bytes: before.bytes - Number(known.bytes) - freed + added };
     await setTotal(transaction, owner, await makeRoom(transaction, owner, { total, limits, but: row }));
@@ -223,23 +235,6 @@ export const findStoredItems = reading<
     parts: await partsOf(transaction, owner, [...known]),
   };
 });
-
-async function partsOf(transaction: Transaction, owner: string, rows: readonly string[]): Promise<StoredPart[]> {
-  const parts: Row[] = [];
-  for (const { list, values } of listsOf(rows)) {
-    const found = await transaction.all(
-      `SELECT digest, content FROM stored_part WHERE owner = :owner AND digest IN (
-         SELECT digest FROM stored_part_use WHERE row_id IN (${list}))`,
-      { ...values, owner },
-    );
-    parts.push(...found);
-  }
-  return parts.map(partOf);
-}
-
-function partOf({ digest, content }: Row): StoredPart {
-  return { digest: String(digest), content: content as Uint8Array };
-}
 
 function columnsOf(table: string): string {
   return STORED_COLUMNS.split(/,\s*/)

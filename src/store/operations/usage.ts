@@ -131,26 +131,50 @@ export const usageRecord = reading<{ id: string; keyId: string }, Row | undefine
   },
 );
 
+/** Conditions on sums; absent ones hold for all. */
+export interface UsageFilter {
+  keyId?: string;
+  /** `<provider>/<model>` of the endpoint. */
+  model?: string;
+  provider?: string;
+}
+
 export interface UsageSumsQuery {
   /** Absent means every key. */
   keyId?: string;
+  filter?: UsageFilter;
+  /** Minutes by which days begin before those of UTC, each from an hour on, in order; those of UTC if absent. */
+  offsets?: readonly { fromHour: number; minutes: number }[];
   /** Hours since 1970; `to` is exclusive. */
   from: number;
   to: number;
   by: Grouping[];
 }
 
+const FILTER_COLUMNS: Record<keyof UsageFilter, string> = { keyId: 'key_id', model: 'model', provider: 'provider' };
+const DAY_MINUTES = 1440;
+
+/** Day of an hour by its beginning, in a zone. */
+function dayIn(offsets: Required<UsageSumsQuery>['offsets']): string {
+  const cases = offsets.toReversed().map(({ fromHour, minutes }) => `WHEN hour >= ${fromHour} THEN ${minutes}`);
+  return `(hour * 60 + CASE ${cases.join(' ')} ELSE 0 END) / ${DAY_MINUTES}`;
+}
+
 const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
 
 /** Sums over hours; `cost` is exact and therefore text, counts are numbers. */
-export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, { keyId, from, to, by }) => {
-  const groups = by.map((name) => `${GROUPINGS[name]} AS "${name}"`);
+export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, query) => {
+  const { from, to, by, offsets } = query;
+  const filter = { ...query.filter, ...(query.keyId !== undefined && { keyId: query.keyId }) };
+  const conditions = Object.keys(filter).map((name) => `AND ${FILTER_COLUMNS[name as keyof UsageFilter]} = :${name}`);
+  const expression = (name: Grouping) => (name === 'day' && offsets ? dayIn(offsets) : GROUPINGS[name]);
+  const groups = by.map((name) => `${expression(name)} AS "${name}"`);
   const places = by.map((_, index) => index + 1).join(', ');
   const counts = [...COUNT_COLUMNS, 'reasoning_tokens'];
   const sql = `SELECT ${[...groups, ...[...counts, 'cost'].map((name) => sumColumns(name))].join(', ')} FROM usage_hour
-    WHERE hour >= :from AND hour < :to ${keyId === undefined ? '' : 'AND key_id = :keyId'}
+    WHERE hour >= :from AND hour < :to ${conditions.join(' ')}
     ${by.length > 0 ? `GROUP BY ${places} ORDER BY ${places}` : 'HAVING COUNT(*) > 0'}`;
-  const rows = await transaction.all(sql, keyId === undefined ? { from, to } : { from, to, keyId });
+  const rows = await transaction.all(sql, { from, to, ...filter });
   return rows.map((row) => {
     const named = by.map((name) => [name, row[name] ?? null] as const);
     const counted = counts.map((name) => [name, Number(sumOf(row, name))] as const);
@@ -237,7 +261,9 @@ function idBatches(ids: readonly string[]): [Row, string][] {
 
 function interruptedRow(record: string, age: number): UsageRow {
   const { cost, ...row } = JSON.parse(record);
-  return { ...row, cost: BigInt(cost), status: 'interrupted', estimated: 1, total_ms: Math.max(0, age) };
+  const total = Math.max(0, age);
+  const ended = { total_ms: total, ended_at: row.started_at + total };
+  return { ...row, ...ended, cost: BigInt(cost), status: 'interrupted', estimated: 1 };
 }
 
 function intentRow({ id, instance, started_at, record }: InflightRow): Row {

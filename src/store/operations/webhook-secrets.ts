@@ -6,6 +6,9 @@ import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
 export type { StoredSecret } from '../secret-rows.ts';
 
+/** Time in which several reads of a key's secrets are one entry. */
+const READ_INTERVAL_MS = 3_600_000;
+
 /** Secrets of an owner, oldest first. */
 export const listSecrets = reading<{ owner: string }, StoredSecret[]>('state', async (transaction, values) => {
   const sql = 'SELECT * FROM webhook_secret WHERE owner = :owner ORDER BY active_at, id';
@@ -34,6 +37,18 @@ export const rotateSecret = writing<StoredSecret & { now: number; author: Author
     if (activeAt <= now) await transaction.run(others, { owner });
     else await transaction.run(`${others} AND id NOT IN (${active})`, { owner, now });
     await addSecret(transaction, secret);
+  },
+);
+
+/** Notes that a key reads its own secrets; once in a while, so that a key cannot fill the audit log. */
+export const noteSecretRead = writing<{ owner: string; now: number; requestId: string }, void>(
+  'state',
+  async (transaction, { owner, now, requestId }) => {
+    const sql = 'SELECT action, at FROM audit WHERE subject = :owner ORDER BY id DESC LIMIT 1';
+    const [last] = await transaction.all(sql, { owner });
+    const action = 'webhook-secret.read';
+    if (last?.action === action && Number(last.at) > now - READ_INTERVAL_MS) return;
+    await addAudit(transaction, { author: { actor: 'key', requestId }, at: now, action, subject: owner });
   },
 );
 

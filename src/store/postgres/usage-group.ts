@@ -50,6 +50,8 @@ const REQUEST_COLUMNS: Columns = [
   ['first_byte_ms', 'bigint'],
   ['total_ms', 'bigint'],
   ['upstream_id', 'text'],
+  ['ended_at', 'bigint'],
+  ['trace', 'text'],
 ];
 
 const NAME_COLUMNS: Columns = [

@@ -1,0 +1,84 @@
+/** Webhook deliveries of all owners in pages, by a search that looks at a bounded number of rows. */
+
+import { DELIVERY_SELECT, type DeliveryRow, type DeliveryState, deliveryRows } from '../delivery-log-rows.ts';
+import { type Row, reading, scanning, type Transaction } from '../operation.ts';
+
+export interface DeliverySearch {
+  limit: number;
+  /** Number of rows to look at. */
+  depth: number;
+  /** Only those after this one, in the order of the list. */
+  after?: DeliveryPosition;
+  owner?: string;
+  state?: DeliveryState;
+  /** Host of the URL, with its port if it has one. */
+  host?: string;
+}
+
+export interface DeliveryPosition {
+  createdAt: number;
+  id: string;
+}
+
+export interface FoundDeliveries {
+  rows: DeliveryRow[];
+  /** Where the search goes on; absent if it has seen all. */
+  next?: DeliveryPosition;
+}
+
+/** Newest first. */
+export const findDeliveries = scanning<DeliverySearch, FoundDeliveries>('state', async (transaction, search) => {
+  const { limit, depth, after, owner } = search;
+  const conditions = ['TRUE'];
+  const values: Row = { depth };
+  if (owner !== undefined) {
+    conditions.push('owner = :owner');
+    values.owner = owner;
+  }
+  if (after) {
+    conditions.push('(created_at, id) < (:createdAt, :after)');
+    values.createdAt = after.createdAt;
+    values.after = after.id;
+  }
+  const seen = await transaction.all(
+    `SELECT id, url, state, created_at FROM delivery WHERE ${conditions.join(' AND ')}
+     ORDER BY created_at DESC, id DESC LIMIT :depth`,
+    values,
+  );
+  const found: Row[] = [];
+  let looked = 0;
+  for (const row of seen) {
+    if (found.length === limit) break;
+    looked++;
+    if (matches(row, search)) found.push(row);
+  }
+  const last = seen[looked - 1];
+  const isOver = looked === seen.length && seen.length < depth;
+  return {
+    rows: found.length === 0 ? [] : await readRows(transaction, found),
+    ...(!isOver && last && { next: { createdAt: Number(last.created_at), id: String(last.id) } }),
+  };
+});
+
+async function readRows(transaction: Transaction, found: readonly Row[]): Promise<DeliveryRow[]> {
+  const ids: Row = Object.fromEntries(found.map(({ id = null }, index) => [`id${index}`, id]));
+  const sql = `${DELIVERY_SELECT} WHERE d.id IN (${Object.keys(ids)
+    .map((name) => `:${name}`)
+    .join(', ')})
+    ORDER BY d.created_at DESC, d.id DESC, a.n`;
+  return deliveryRows(await transaction.all(sql, ids));
+}
+
+function matches(row: Row, { state, host }: DeliverySearch): boolean {
+  if (state !== undefined && row.state !== state) return false;
+  return host === undefined || new URL(String(row.url)).host === host;
+}
+
+/** The bytes that are sent; undefined once they are erased. */
+export const readDeliveryBody = reading<{ taskId: string }, { id: string; body: Uint8Array } | undefined>(
+  'state',
+  async (transaction, values) => {
+    const [row] = await transaction.all('SELECT id, body FROM delivery WHERE task_id = :taskId', values);
+    return row?.body instanceof Uint8Array ? { id: String(row.id), body: row.body } : undefined;
+  },
+);

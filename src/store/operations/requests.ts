@@ -1,0 +1,158 @@
+/** Lists of the records of requests, in the order in which they ended. */
+
+import { type Row, scanning } from '../operation.ts';
+import { findRequest, REQUEST_COLUMNS } from '../request-rows.ts';
+
+/** Conditions on records; absent ones hold for all. Money is in 1e-12 USD. */
+export interface RequestFilter {
+  keyId?: string;
+  /** `<provider>/<model>` of the endpoint. */
+  model?: string;
+  /** As the client named it. */
+  requested?: string;
+  provider?: string;
+  protocol?: string;
+  status?: string;
+  code?: string;
+  costAbove?: bigint;
+  /** Milliseconds. */
+  slowerThan?: number;
+  hasDropped?: boolean;
+  fellBack?: boolean;
+  /** Ended neither well nor by the client. */
+  hasFailed?: boolean;
+  /** As the client named the conversation. */
+  session?: string;
+}
+
+/** Place in the order: records of the same millisecond by their ids. */
+export interface RequestPlace {
+  endedAt: number;
+  id: string;
+}
+
+export interface RequestPiece {
+  filter: RequestFilter;
+  /** Records before this place, newest first. */
+  before: RequestPlace;
+  /** Unix milliseconds; the first that is looked at. */
+  from: number;
+  limit: number;
+  /** Records that are looked at. */
+  most: number;
+}
+
+export interface FoundRequests {
+  rows: Row[];
+  /** Last record that was looked at; absent if there are no more from `from` on. */
+  searchedTo?: RequestPlace;
+}
+
+const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
+  keyId: 'key_id = :keyId',
+  model: "endpoint_provider || '/' || endpoint_model = :model",
+  requested: 'model = :requested',
+  provider: 'endpoint_provider = :provider',
+  protocol: 'protocol_in = :protocol',
+  status: 'status = :status',
+  code: 'error_code = :code',
+  costAbove: 'cost > :costAbove',
+  slowerThan: 'total_ms > :slowerThan',
+  // Quotes in texts of a trace are escaped.
+  hasDropped: `trace LIKE '%"dropped":[%'`,
+  fellBack: 'attempts > 1',
+  hasFailed: "status NOT IN ('completed', 'cancelled')",
+  session: 'substr(trace, 1, length(:session)) = :session',
+};
+
+/** One piece of a search, of bounded work. */
+export const searchRequests = scanning<RequestPiece, FoundRequests>('usage', async (transaction, piece) => {
+  const { filter, before, from, limit, most } = piece;
+  const place = { from, endedAt: before.endedAt, id: before.id };
+  const order = 'ORDER BY ended_at DESC, id DESC';
+  const range = 'ended_at >= :from AND (ended_at, id) < (CAST(:endedAt AS bigint), CAST(:id AS text))';
+  const { conditions, values } = conditionsOf(filter);
+  const [last] =
+    conditions.length === 0
+      ? []
+      : await transaction.all(
+          `SELECT ended_at, id FROM usage_request WHERE ${range} ${order} LIMIT 1 OFFSET :skipped`,
+          { ...place, skipped: most - 1 },
+        );
+  const start = last ? 'AND (ended_at, id) >= (CAST(:lastEndedAt AS bigint), CAST(:lastId AS text))' : '';
+  const rows = await transaction.all(
+    `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE ${[range, ...conditions].join(' AND ')} ${start} ${order} LIMIT :limit`,
+    { ...place, ...values, limit, ...(last && { lastEndedAt: last.ended_at ?? 0, lastId: last.id ?? '' }) },
+  );
+  const end = rows.length === limit ? rows.at(-1) : last;
+  return { rows, ...(end && { searchedTo: { endedAt: Number(end.ended_at), id: String(end.id) } }) };
+});
+
+/** Records that ended since a time, oldest first. */
+export const requestsSince = scanning<{ filter: RequestFilter; since: number; limit: number }, Row[]>(
+  'usage',
+  async (transaction, { filter, since, limit }) => {
+    const { conditions, values } = conditionsOf(filter);
+    const where = ['ended_at >= :since', ...conditions].join(' AND ');
+    const sql = `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE ${where} ORDER BY ended_at, id LIMIT :limit`;
+    return transaction.all(sql, { ...values, since, limit });
+  },
+);
+
+export interface HourSearch extends Pick<RequestFilter, 'keyId' | 'model' | 'provider'> {
+  /** Hours since 1970, inclusive. */
+  until: number;
+}
+
+/** Latest hour in which requests of these names began; undefined if there is none. */
+export const latestUsageHour = scanning<HourSearch, number | undefined>('usage', async (transaction, search) => {
+  const { until, keyId, model, provider } = search;
+  const conditions = ['hour <= :until'];
+  if (keyId !== undefined) conditions.push('key_id = :keyId');
+  if (model !== undefined) conditions.push('model = :model');
+  if (provider !== undefined) conditions.push('provider = :provider');
+  const sql = `SELECT max(hour) AS hour FROM usage_hour WHERE ${conditions.join(' AND ')}`;
+  const [row] = await transaction.all(sql, {
+    until,
+    ...(keyId !== undefined && { keyId }),
+    ...(model !== undefined && { model }),
+    ...(provider !== undefined && { provider }),
+  });
+  return row?.hour == null ? undefined : Number(row.hour);
+});
+
+/** Record of a request by its id, or by the id of the upstream's answer; of a key, if one is given. */
+export const requestRecord = scanning<{ id: string; keyId?: string }, Row | undefined>('usage', (transaction, values) =>
+  findRequest(transaction, values),
+);
+
+/** Intents of requests that run, of all gateways that write them into the store. */
+export const openIntents = scanning<{ limit: number }, { id: string; record: string }[]>(
+  'usage',
+  async (transaction, values) => {
+    const rows = await transaction.all(
+      'SELECT id, record FROM inflight ORDER BY started_at DESC, id LIMIT :limit',
+      values,
+    );
+    return rows.map(({ id, record }) => ({ id: String(id), record: String(record) }));
+  },
+);
+
+function conditionsOf({ costAbove, session, ...filter }: RequestFilter): { conditions: string[]; values: Row } {
+  const conditions: string[] = [];
+  const values: Row = {};
+  for (const [name, value] of Object.entries(filter)) {
+    if (value === undefined || value === false) continue;
+    conditions.push(CONDITIONS[name as keyof RequestFilter]);
+    if (value !== true) values[name] = value;
+  }
+  if (costAbove !== undefined) {
+    conditions.push(CONDITIONS.costAbove);
+    values.costAbove = costAbove;
+  }
+  if (session !== undefined) {
+    conditions.push(CONDITIONS.session);
+    values.session = `{"s":${JSON.stringify(session)}`;
+  }
+  return { conditions, values };
+}
