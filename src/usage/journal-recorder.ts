@@ -10,7 +10,7 @@ import { type JournalDisk, nodeDisk } from './journal/disk.ts';
 import { type JournalFolder, takeAbandonedFolders, takeJournalFolder } from './journal/folder.ts';
 import { createJournal } from './journal/journal.ts';
 import { createRecord, type RecorderRecord, release } from './journal/recorder-record.ts';
-import { encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
+import { decodeBegin, encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
 import { createStoreWriter } from './journal/store-writer.ts';
 import { removeUseless, replayJournal, surveyJournal } from './journal/survey.ts';
 import type { Completion, Intent } from './record.ts';
@@ -253,6 +253,8 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
       onChange?.();
       if (strict) append(createRecord('withdrawn', intent.id, encodeWithdrawn(intent.id), onBeginDurable));
     },
+    open: () =>
+      [...open.values()].flatMap(({ payload, ended }) => (ended || payload === '' ? [] : [decodeBegin(payload)])),
     flushed,
     async close(timeoutMs) {
       const late = new AbortController();

@@ -28,7 +28,7 @@ export interface Consumption {
 /** Outcome of a request. */
 export interface RequestEnding
   extends Consumption,
-    Pick<Completion, 'status' | 'errorCode' | 'firstByte' | 'upstreamId'> {
+    Pick<Completion, 'status' | 'errorCode' | 'firstByte' | 'upstreamId' | 'trace'> {
   /** Endpoint of the last attempt; by default that of the first. */
   served?: ServingEndpoint;
   attempts: number;

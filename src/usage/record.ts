@@ -39,6 +39,8 @@ export interface Completion {
   /** Milliseconds from the request to the end. */
   total: number;
   upstreamId?: string;
+  /** How the request was routed, encoded; absent if that is not kept. */
+  trace?: string | undefined;
 }
 
 const MAX_NAME_CHARACTERS = 300;
@@ -79,6 +81,8 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     first_byte_ms: completion.firstByte === undefined ? null : Math.round(completion.firstByte),
     total_ms: Math.round(completion.total),
     upstream_id: storableText(completion.upstreamId),
+    ended_at: intent.startedAt + Math.round(completion.total),
+    trace: completion.trace ?? null,
   };
 }
 

@@ -48,6 +48,8 @@ export interface Recorder {
   finish(intent: Intent, completion: Completion): Promise<void>;
   /** Resolves when all records finished so far are written, or the store is unavailable. */
   flushed(): Promise<void>;
+  /** Intents of requests that have begun and not ended, where this process alone knows them. */
+  open(): Intent[];
   /** Number of pending records. */
   readonly waiting: number;
   /** Number of lost records. */
@@ -217,6 +219,8 @@ export function createRecorder({
     get refused() {
       return refused;
     },
+    // The store has them.
+    open: () => [],
     begin,
     finish,
     beginThen: (intent, onDurable) => void begin(intent).then(onDurable),

@@ -118,7 +118,7 @@ function countsOf(row: Row): Counts {
   };
 }
 
-function parseMoment(param: string, text: string): number {
+export function parseMoment(param: string, text: string): number {
   const [matches, , , , zone] = ISO_MOMENT.exec(text) ?? [];
   const zoned = zone === undefined && text.length > DATE_CHARACTERS ? `${text}Z` : text;
   const value = matches === undefined ? Number.NaN : Date.parse(zoned);

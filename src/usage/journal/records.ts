@@ -42,7 +42,7 @@ export function decodeBegin(payload: string): Intent {
 /** The columns of a usage row in their order. */
 export function encodeEnd(intent: Intent, completion: Completion): string {
   const row = completedRow(intent, completion);
-  return `[${quoted(row.id)},${numeral(row.started_at)},${quoted(row.key_id)},${quoted(row.model)},${quoted(row.endpoint_provider)},${quoted(row.endpoint_model)},${quoted(row.protocol_in)},${quoted(row.protocol_out)},${row.stream},${quoted(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)}]`;
+  return `[${quoted(row.id)},${numeral(row.started_at)},${quoted(row.key_id)},${quoted(row.model)},${quoted(row.endpoint_provider)},${quoted(row.endpoint_model)},${quoted(row.protocol_in)},${quoted(row.protocol_out)},${row.stream},${quoted(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}]`;
 }
 
 /** The end of a request that no process will end: what its begin says, and no output. */

@@ -1,0 +1,89 @@
+/** Request object of lists: a usage record, or the intent of a request that runs. */
+
+import type { Json } from '../../core/json/json.ts';
+import { decimalOf } from '../../core/money.ts';
+import { decodeStoredTrace } from '../../routing/stored-trace.ts';
+import type { OpenRequest } from '../../usage/open-requests.ts';
+import type { RequestPage } from '../../usage/request-search.ts';
+
+type Row = RequestPage['rows'][number];
+
+/** Names of keys by their ids. */
+export type KeyNames = ReadonlyMap<string, string>;
+
+export function encodeRequest(row: Row, names: KeyNames): Json {
+  const trace = traceOf(row);
+  return {
+    ...identity(row, names),
+    status: row.status,
+    error_code: row.error_code,
+    finish_reason: row.finish,
+    attempts: Number(row.attempts),
+    input_tokens: Number(row.input_tokens),
+    output_tokens: Number(row.output_tokens),
+    cached_tokens: Number(row.cached_tokens),
+    cache_write_tokens: Number(row.cache_write_tokens),
+    reasoning_tokens: Number(row.reasoning_tokens),
+    estimated: Number(row.estimated) === 1,
+    cost: decimalOf(BigInt(String(row.cost))),
+    first_byte_ms: numberOr(row.first_byte_ms),
+    total_ms: Number(row.total_ms),
+    upstream_id: row.upstream_id,
+    session: trace?.session ?? null,
+    dropped: trace?.dropped ?? [],
+    path: trace?.attempts.at(-1)?.path ?? null,
+  };
+}
+
+export function encodeDetail(row: Row, names: KeyNames): Json {
+  return { ...encodeRequest(row, names), trace: traceOf(row) ?? null };
+}
+
+/** Counts are zero until it ends. */
+export function encodeOpenRequest(row: OpenRequest, names: KeyNames): Json {
+  return {
+    ...identity(row as Row, names),
+    status: 'running',
+    error_code: null,
+    finish_reason: null,
+    attempts: 1,
+    input_tokens: 0,
+    output_tokens: 0,
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+    estimated: false,
+    cost: '0',
+    first_byte_ms: null,
+    total_ms: null,
+    upstream_id: null,
+    session: null,
+    dropped: [],
+    path: null,
+  };
+}
+
+function identity(row: Row, names: KeyNames): Json {
+  const keyId = String(row.key_id);
+  return {
+    id: row.id,
+    started_at: new Date(Number(row.started_at)).toISOString(),
+    ended_at: row.status === undefined || row.ended_at == null ? null : new Date(Number(row.ended_at)).toISOString(),
+    key_hash: keyId,
+    key_name: names.get(keyId) ?? null,
+    requested_model: row.model,
+    model: `${row.endpoint_provider}/${row.endpoint_model}`,
+    provider: row.endpoint_provider,
+    protocol: row.protocol_in,
+    upstream_protocol: row.protocol_out,
+    streamed: Number(row.stream) === 1,
+  };
+}
+
+function traceOf({ trace }: Row) {
+  return typeof trace === 'string' ? decodeStoredTrace(trace) : undefined;
+}
+
+function numberOr(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}

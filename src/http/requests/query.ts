@@ -1,0 +1,124 @@
+/** Query parameters of lists of requests. */
+
+import { type TSchema, Type } from 'typebox';
+import { GatewayError } from '../../core/errors.ts';
+import { moneyOf } from '../../core/money.ts';
+import type { RequestFilter } from '../../store/operations/requests.ts';
+import { parseMoment } from '../../usage/report.ts';
+import type { RequestSearch } from '../../usage/request-search.ts';
+import { flag, whole } from '../admin/query.ts';
+import type { Parameter } from '../openapi/operation.ts';
+
+const STATUSES = ['completed', 'partial', 'failed', 'cancelled', 'interrupted'];
+const MAX_LIMIT = 200;
+const PAGE_SIZE = 50;
+const MAX_TEXT_CHARACTERS = 300;
+const MAX_CURSOR_CHARACTERS = 8000;
+const MAX_MS = 1e9;
+const DECIMAL = /^\d{1,6}(\.\d{1,12})?$/;
+
+/** Texts that a column must equal, by their parameters. */
+const TEXTS = {
+  model: 'Model that answered, as <provider>/<model>.',
+  requested: 'Model as the client named it.',
+  provider: 'Id of a provider.',
+  protocol: 'Protocol of the client, e.g. chat.',
+  code: 'Error code.',
+  session: 'Name of a conversation, from the header x-session-id.',
+} as const;
+
+const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+const text = Type.String({ maxLength: MAX_TEXT_CHARACTERS });
+
+export const FILTER_PARAMETERS: readonly Parameter[] = [
+  ...Object.entries(TEXTS).map(([name, description]) => parameter(name, text, description)),
+  parameter('status', Type.Unsafe<string>({ type: 'string', enum: STATUSES }), 'How it ended.'),
+  parameter('cost_above', Type.String(), 'USD that it cost more than.'),
+  parameter('slower_than', Type.Integer({ minimum: 0 }), 'Milliseconds that it took more than.'),
+  parameter('dropped', Type.Boolean(), 'Those that lost fields in a translation.'),
+  parameter('fell_back', Type.Boolean(), 'Those with more than one attempt.'),
+];
+
+const SPAN_PARAMETERS: readonly Parameter[] = [
+  parameter('from', Type.String(), 'ISO time from which on they ended.'),
+  parameter('to', Type.String(), 'ISO time before which they ended.'),
+];
+
+export const LIST_PARAMETERS: readonly Parameter[] = [
+  ...FILTER_PARAMETERS,
+  ...SPAN_PARAMETERS,
+  parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
+  parameter('after', Type.String(), 'Cursor `next` of the page before.'),
+  parameter('live', Type.String(), 'Cursor `live` of an earlier response: what ended since, each request once.'),
+  parameter('open', Type.Boolean(), 'Those that run, without other filters.'),
+];
+
+export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...SPAN_PARAMETERS];
+
+export interface ListQuery extends RequestSearch {
+  live?: string | undefined;
+  open: boolean;
+}
+
+/** Throws `invalid_request` that names the parameter. `keyId` is that of the caller, or the one asked for. */
+export function readListQuery(query: URLSearchParams, keyId: string | undefined): ListQuery {
+  const [after, live] = [cursor(query, 'after'), cursor(query, 'live')];
+  if (after !== undefined && live !== undefined) throw invalid('live', 'must not come with after');
+  return {
+    filter: readFilter(query, keyId),
+    ...readSpan(query),
+    limit: whole(query, 'limit', { least: 1, most: MAX_LIMIT, byDefault: PAGE_SIZE }),
+    after,
+    live,
+    open: flag(query, 'open'),
+  };
+}
+
+export function readSpan(query: URLSearchParams): Pick<RequestSearch, 'from' | 'to'> {
+  const [from, to] = [query.get('from'), query.get('to')];
+  const span = {
+    from: from === null ? 0 : parseMoment('from', from),
+    to: to === null ? Number.MAX_SAFE_INTEGER : parseMoment('to', to),
+  };
+  if (span.from >= span.to) throw invalid('from', 'must be before to');
+  return span;
+}
+
+export function readFilter(query: URLSearchParams, keyId: string | undefined): RequestFilter {
+  const texts = Object.keys(TEXTS).flatMap((name) => {
+    const value = readText(query, name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  const status = query.get('status');
+  if (status !== null && !STATUSES.includes(status)) throw invalid('status', `must be one of ${STATUSES.join(', ')}`);
+  const cost = query.get('cost_above');
+  if (cost !== null && !DECIMAL.test(cost)) throw invalid('cost_above', 'must be USD such as 0.05');
+  const slowerThan = whole(query, 'slower_than', { least: 0, most: MAX_MS, byDefault: undefined });
+  return {
+    ...Object.fromEntries(texts),
+    ...(keyId !== undefined && { keyId }),
+    ...(status !== null && { status }),
+    ...(cost !== null && { costAbove: moneyOf(cost) }),
+    ...(slowerThan !== undefined && { slowerThan }),
+    ...(flag(query, 'dropped') && { hasDropped: true }),
+    ...(flag(query, 'fell_back') && { fellBack: true }),
+  };
+}
+
+/** Throws for text that no record has and PostgreSQL cannot compare. */
+export function readText(query: URLSearchParams, name: string): string | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  if (value !== '' && value.length <= MAX_TEXT_CHARACTERS && !value.includes('\0')) return value;
+  throw invalid(name, `must have 1 to ${MAX_TEXT_CHARACTERS} characters, none of them NUL`);
+}
+
+function cursor(query: URLSearchParams, name: string): string | undefined {
+  const value = query.get(name);
+  if (value === null || value.length <= MAX_CURSOR_CHARACTERS) return value ?? undefined;
+  throw invalid(name, 'must be a cursor of an earlier response');
+}
+
+function invalid(param: string, words: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${words}.`, { param });
+}

@@ -1,0 +1,97 @@
+/** Reader of requests: lists, single ones and summaries, of all keys or of one. */
+
+import type { Clock } from '../../core/clock.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json/json.ts';
+import { decimalOf } from '../../core/money.ts';
+import type { Store } from '../../store/store.ts';
+import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
+import type { Recorder } from '../../usage/recorder.ts';
+import { newestRequests, requestsSince, searchRequests } from '../../usage/request-search.ts';
+import { summarize } from '../../usage/request-summary.ts';
+import { encodeDetail, encodeOpenRequest, encodeRequest, type KeyNames } from './object.ts';
+import { readFilter, readListQuery, readSpan } from './query.ts';
+
+export interface RequestReaderOptions {
+  store: Pick<Store, 'call'>;
+  recorder: Pick<Recorder, 'open'> | undefined;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+}
+
+/** Whose requests are read. */
+export interface RequestScope {
+  /** All keys if absent. */
+  keyId?: string | undefined;
+  names: KeyNames;
+}
+
+export interface RequestReader {
+  list(query: URLSearchParams, scope: RequestScope): Promise<Json>;
+  /** Throws `not_found`. */
+  get(id: string, scope: RequestScope): Promise<Json>;
+  summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
+}
+
+const HOUR_MS = 3_600_000;
+const MAX_OPEN = 200;
+/** Newest records of which a summary is made. */
+const MAX_SUMMARIZED = 5000;
+
+export function createRequestReader(options: RequestReaderOptions): RequestReader {
+  const { store, clock } = options;
+
+  async function list(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json> {
+    const { open, live, ...search } = readListQuery(query, keyId);
+    if (open) {
+      const rows = await openRequests(options, { keyId, limit: search.limit });
+      return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
+    }
+    if (live !== undefined) {
+      const page = await requestsSince({ filter: search.filter, live }, options);
+      return { data: page.rows.toReversed().map((row) => encodeRequest(row, names)), ...NO_CURSORS, live: page.live };
+    }
+    const page = await (search.after === undefined ? newestRequests : searchRequests)(search, options);
+    return {
+      data: page.rows.map((row) => encodeRequest(row, names)),
+      next: page.next ?? null,
+      live: page.live ?? null,
+      searched_to: page.searchedTo === undefined ? null : new Date(page.searchedTo).toISOString(),
+    };
+  }
+
+  async function get(id: string, { keyId, names }: RequestScope): Promise<Json> {
+    const found = id.includes('\0')
+      ? undefined
+      : await store.call('requestRecord', { id, ...(keyId !== undefined && { keyId }) });
+    if (found) return { data: encodeDetail(found, names) };
+    throw new GatewayError('not_found', 'There is no request with this id, or its record is no longer kept.', {
+      param: 'id',
+    });
+  }
+
+  async function summary(query: URLSearchParams, { keyId }: RequestScope): Promise<Json> {
+    const now = clock.now();
+    const span = readSpan(query);
+    const from = query.has('from') ? span.from : now - HOUR_MS;
+    const to = Math.min(span.to, now + 1);
+    const search = { filter: readFilter(query, keyId), from, to, limit: MAX_SUMMARIZED };
+    const [page, running] = await Promise.all([
+      searchRequests(search, options),
+      openRequests(options, { keyId, limit: MAX_OPEN }),
+    ]);
+    const { cost, ...sums } = summarize(page.rows);
+    const data = {
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      ...sums,
+      cost: decimalOf(cost),
+      complete: page.next === undefined,
+      running: running.length,
+    };
+    return { data };
+  }
+
+  return { list, get, summary };
+}
+
+const NO_CURSORS = { next: null, live: null, searched_to: null };

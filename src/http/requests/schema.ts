@@ -1,0 +1,106 @@
+/** Schemas of responses about requests. */
+
+import { type TSchema, Type } from 'typebox';
+
+const count = Type.Integer({ minimum: 0 });
+const moment = Type.String({ format: 'date-time' });
+const text = Type.String();
+const money = Type.String({ description: 'USD, exact.' });
+
+function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+const request = {
+  id: text,
+  started_at: moment,
+  ended_at: nullable(moment),
+  key_hash: text,
+  key_name: nullable(text),
+  requested_model: Type.String({ description: 'As the client named it.' }),
+  model: Type.String({ description: '<provider>/<model> that answered.' }),
+  provider: text,
+  protocol: Type.String({ description: 'Of the client.' }),
+  upstream_protocol: text,
+  streamed: Type.Boolean(),
+};
+
+const ended = {
+  ...request,
+  status: Type.Unsafe<string>({
+    type: 'string',
+    enum: ['completed', 'partial', 'failed', 'cancelled', 'interrupted', 'running'],
+  }),
+  error_code: nullable(text),
+  finish_reason: nullable(text),
+  attempts: count,
+  input_tokens: count,
+  output_tokens: count,
+  cached_tokens: count,
+  cache_write_tokens: count,
+  reasoning_tokens: count,
+  estimated: Type.Boolean({ description: 'Whether a token count is an estimate.' }),
+  cost: money,
+  first_byte_ms: nullable(count),
+  total_ms: nullable(count),
+  upstream_id: nullable(text),
+  session: nullable(text),
+  dropped: Type.Array(text, { description: 'Fields that were dropped.' }),
+  path: nullable(text),
+};
+
+export const requestList = Type.Object({
+  data: Type.Array(Type.Object(ended)),
+  next: nullable(text),
+  live: nullable(text),
+  searched_to: nullable(moment),
+});
+
+const candidate = Type.Object({
+  endpoint: text,
+  model: text,
+  credential: Type.Optional(count),
+  price: Type.Optional(Type.Number({ description: 'USD for a million input and a million output tokens.' })),
+  left_out: Type.Optional(Type.String({ description: 'Reason; absent if it could be tried.' })),
+});
+
+const attempt = Type.Object({
+  endpoint: text,
+  credential: nullable(count),
+  path: text,
+  started_ms: count,
+  first_byte_ms: nullable(count),
+  total_ms: count,
+  status: nullable(count),
+  error: nullable(text),
+  dropped: Type.Array(text),
+  note: nullable(text),
+});
+
+const trace = Type.Object({
+  session: nullable(text),
+  policy: nullable(Type.Object({})),
+  candidates: Type.Array(candidate),
+  attempts: Type.Array(attempt),
+  dropped: Type.Array(text),
+});
+
+export const requestDetail = Type.Object({ data: Type.Object({ ...ended, trace: nullable(trace) }) });
+
+const percentiles = Type.Object({ p50: nullable(count), p95: nullable(count) });
+
+export const requestSummary = Type.Object({
+  data: Type.Object({
+    from: nullable(moment),
+    to: moment,
+    requests: count,
+    failures: count,
+    input_tokens: count,
+    output_tokens: count,
+    cost: money,
+    first_byte_ms: percentiles,
+    total_ms: percentiles,
+    complete: Type.Boolean({ description: 'Whether every request of the span is counted; else the newest ones are.' }),
+    running: count,
+  }),
+});

@@ -1,0 +1,37 @@
+/** Requests that run: those of this process, and those that gateways have written into the store. */
+
+import type { Store } from '../store/store.ts';
+import type { UsageRow } from '../store/usage-row.ts';
+import { intentRow } from './record.ts';
+import type { Recorder } from './recorder.ts';
+
+export type OpenRequest = Pick<
+  UsageRow,
+  | 'id'
+  | 'started_at'
+  | 'key_id'
+  | 'model'
+  | 'endpoint_provider'
+  | 'endpoint_model'
+  | 'protocol_in'
+  | 'protocol_out'
+  | 'stream'
+>;
+
+/** Newest first; of one key, if it is given. */
+export async function openRequests(
+  { store, recorder }: { store: Pick<Store, 'call'>; recorder: Pick<Recorder, 'open'> | undefined },
+  { keyId, limit }: { keyId?: string | undefined; limit: number },
+): Promise<OpenRequest[]> {
+  const stored = (await store.call('openIntents', { limit: MAX_INTENTS })).map(
+    ({ record }): OpenRequest => JSON.parse(record),
+  );
+  const own = (recorder?.open() ?? []).map(intentRow);
+  const known = new Map([...stored, ...own].map((row) => [row.id, row]));
+  return [...known.values()]
+    .filter((row) => keyId === undefined || row.key_id === keyId)
+    .sort((one, other) => other.started_at - one.started_at || (one.id < other.id ? 1 : -1))
+    .slice(0, limit);
+}
+
+const MAX_INTENTS = 1000;

@@ -1,0 +1,154 @@
+/** Search of records of requests: newest first, in pieces within a bounded time, and of those that ended since a look. */
+
+import { createHash } from 'node:crypto';
+import type { Clock } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { FoundRequests, RequestFilter, RequestPiece, RequestPlace } from '../store/operations/requests.ts';
+import type { Store } from '../store/store.ts';
+
+type Row = Record<string, unknown>;
+
+export interface RequestSearch {
+  filter: RequestFilter;
+  /** Unix milliseconds; `to` is exclusive. */
+  from: number;
+  to: number;
+  limit: number;
+  /** Cursor of the page before. */
+  after?: string | undefined;
+}
+
+export interface RequestPage {
+  rows: Row[];
+  /** Cursor of the next page; absent at the end. */
+  next?: string;
+  /** Unix milliseconds to which was searched, where the time was over before the page was full. */
+  searchedTo?: number;
+  /** Cursor of what ends from now on; of the first page. */
+  live?: string;
+}
+
+export interface SearchOptions {
+  store: Pick<Store, 'call'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+}
+
+const HOUR_MS = 3_600_000;
+/** Hours after its beginning in which a request may end. */
+const MAX_REQUEST_HOURS = 4;
+/** Time that one search takes at most, beside that of its last piece. */
+const MAX_SEARCH_MS = 200;
+const PIECE_ROWS = 4000;
+/** Time by which commits may be out of order: of gateways that share a store, and of batches. */
+const LIVE_OVERLAP_MS = 5000;
+const MAX_LIVE_ROWS = 1000;
+/** Ids that a live cursor remembers. */
+const MAX_LIVE_IDS = 400;
+const ID_CHARACTERS = 8;
+
+/** Throws `invalid_request` for a wrong cursor. */
+export async function searchRequests(
+  { filter, from, to, limit, after }: RequestSearch,
+  { store, clock }: SearchOptions,
+): Promise<RequestPage> {
+  const { keyId, model, provider } = filter;
+  const named = {
+    ...(keyId !== undefined && { keyId }),
+    ...(model !== undefined && { model }),
+    ...(provider !== undefined && { provider }),
+  };
+  const hasNames = Object.keys(named).length > 0;
+  const deadline = clock.monotonic() + MAX_SEARCH_MS;
+  const rows: Row[] = [];
+  let before: RequestPlace | undefined = after === undefined ? { endedAt: to, id: '' } : decodePlace(after);
+  while (before) {
+    let start = from;
+    if (hasNames) {
+      const until = Math.floor((before.id === '' ? before.endedAt - 1 : before.endedAt) / HOUR_MS);
+      const hour: number | undefined = await store.call('latestUsageHour', { ...named, until });
+      if (hour === undefined || (hour + MAX_REQUEST_HOURS) * HOUR_MS < from) return { rows };
+      start = Math.max(from, hour * HOUR_MS);
+      const end = (hour + MAX_REQUEST_HOURS) * HOUR_MS;
+      if (before.endedAt > end) before = { endedAt: end, id: '' };
+    }
+    const piece: RequestPiece = { filter, before, from: start, limit: limit - rows.length, most: PIECE_ROWS };
+    const found: FoundRequests = await store.call('searchRequests', piece);
+    rows.push(...found.rows);
+    before = found.searchedTo ?? (start > from ? { endedAt: start, id: '' } : undefined);
+    if (!before) return { rows };
+    if (rows.length >= limit) return { rows, next: encodePlace(before) };
+    if (clock.monotonic() >= deadline) return { rows, next: encodePlace(before), searchedTo: before.endedAt };
+  }
+  return { rows };
+}
+
+/** The first page, with a cursor for what ends after it. */
+export async function newestRequests(search: RequestSearch, options: SearchOptions): Promise<RequestPage> {
+  const page = await searchRequests(search, options);
+  const isFull = page.next !== undefined;
+  return { ...page, live: liveCursor(page.rows.toReversed(), options.clock.now() - LIVE_OVERLAP_MS, isFull) };
+}
+
+/** Records that ended and were stored since the look that gave the cursor, oldest first, each once. */
+export async function requestsSince(
+  { filter, live, limit }: Pick<RequestSearch, 'filter'> & { live: string; limit?: number },
+  { store }: SearchOptions,
+): Promise<Required<Pick<RequestPage, 'rows' | 'live'>>> {
+  const { since, ids } = decodeLive(live);
+  const found = await store.call('requestsSince', { filter, since, limit: limit ?? MAX_LIVE_ROWS });
+  const seen = new Set(ids);
+  const rows = found.filter(({ id }) => !seen.has(shortId(id)));
+  // What was seen may still be within the overlap of the next look.
+  return { rows, live: liveCursor(found, since, false) };
+}
+
+/** `rows` are in the order of their end; what ended before `least` is not asked for again. */
+function liveCursor(rows: readonly Row[], least: number, isCut: boolean): string {
+  const newest = Number(rows.at(-1)?.ended_at ?? 0);
+  const kept = rows.slice(-MAX_LIVE_IDS);
+  const first = kept.length < rows.length || isCut ? Number(kept[0]?.ended_at ?? 0) : 0;
+  const since = Math.max(rows.length > 0 ? newest - LIVE_OVERLAP_MS : least, first);
+  const ids = kept.filter((row) => Number(row.ended_at) >= since).map(({ id }) => shortId(id));
+  return encodeCursor([since, ids.join('')]);
+}
+
+function decodeLive(cursor: string): { since: number; ids: string[] } {
+  const [since, text] = decodeCursor(cursor, 'live');
+  if (typeof since !== 'number' || typeof text !== 'string') throw wrongCursor('live');
+  const ids = Array.from({ length: Math.floor(text.length / ID_CHARACTERS) }, (_, index) =>
+    text.slice(index * ID_CHARACTERS, (index + 1) * ID_CHARACTERS),
+  );
+  return { since, ids };
+}
+
+function shortId(id: unknown): string {
+  return createHash('sha256').update(String(id)).digest('base64url').slice(0, ID_CHARACTERS);
+}
+
+function encodePlace({ endedAt, id }: RequestPlace): string {
+  return encodeCursor([endedAt, id]);
+}
+
+function decodePlace(cursor: string): RequestPlace {
+  const [endedAt, id] = decodeCursor(cursor, 'after');
+  if (typeof endedAt !== 'number' || typeof id !== 'string' || id.includes('\0')) throw wrongCursor('after');
+  return { endedAt, id };
+}
+
+function encodeCursor(value: readonly [number, string]): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function decodeCursor(cursor: string, param: string): unknown[] {
+  try {
+    const value = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(value) && value.length === 2 && Number.isSafeInteger(value[0])) return value;
+  } catch {
+    // Refused below.
+  }
+  throw wrongCursor(param);
+}
+
+function wrongCursor(param: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} must be a cursor of an earlier response.`, { param });
+}

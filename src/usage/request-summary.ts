@@ -1,0 +1,42 @@
+/** Summary of recent requests: rates, failures, cost and percentiles of times, from the newest records of a span. */
+
+import type { RequestPage } from './request-search.ts';
+
+export interface Percentiles {
+  p50: number | null;
+  p95: number | null;
+}
+
+export interface RequestSummary {
+  requests: number;
+  failures: number;
+  input_tokens: number;
+  output_tokens: number;
+  /** In 1e-12 USD. */
+  cost: bigint;
+  first_byte_ms: Percentiles;
+  total_ms: Percentiles;
+}
+
+type Row = RequestPage['rows'][number];
+
+export function summarize(rows: readonly Row[]): RequestSummary {
+  const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
+  const times = (name: string) => percentiles(rows.flatMap((row) => (row[name] === null ? [] : [Number(row[name])])));
+  return {
+    requests: rows.length,
+    failures: rows.filter(({ status }) => status !== 'completed' && status !== 'cancelled').length,
+    input_tokens: sum('input_tokens'),
+    output_tokens: sum('output_tokens'),
+    cost: rows.reduce((total, { cost }) => total + BigInt(String(cost)), 0n),
+    first_byte_ms: times('first_byte_ms'),
+    total_ms: times('total_ms'),
+  };
+}
+
+/** By nearest rank. */
+function percentiles(values: number[]): Percentiles {
+  const sorted = values.sort((one, other) => one - other);
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
+  return { p50: at(0.5), p95: at(0.95) };
+}

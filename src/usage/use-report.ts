@@ -1,0 +1,257 @@
+/** Use and cost for the dashboard: sums by time in a zone, key, model and provider, compared with the period before. */
+
+import { GatewayError } from '../core/errors.ts';
+import { decimalOf } from '../core/money.ts';
+import type { UsageFilter } from '../store/operations/usage.ts';
+import type { Store } from '../store/store.ts';
+import type { Grouping } from '../store/usage-rows.ts';
+import { parseMoment } from './report.ts';
+import { readZone, zoneOffsets } from './zone.ts';
+
+/** Dimensions: at most one of time. */
+export const USE_DIMENSIONS = ['hour', 'day', 'week', 'month', 'model', 'provider', 'key'] as const;
+export type UseDimension = (typeof USE_DIMENSIONS)[number];
+
+export interface UseQuery {
+  /** Unix milliseconds of whole hours; `to` is exclusive. */
+  from: number;
+  to: number;
+  zone: string;
+  by: UseDimension[];
+  filter: UsageFilter;
+  /** Values of the first dimension that is none of time; the others are one. */
+  top: number | undefined;
+  compare: boolean;
+}
+
+export interface UseCounts {
+  requests: number;
+  failures: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  /** USD, exact. */
+  cost: string;
+}
+
+/** A group; `other` stands for those that are not among the first. */
+export type UseRow = UseCounts &
+  Partial<Record<UseDimension, string | null>> & { key_name?: string | null; other?: true };
+
+export interface UseReport {
+  object: 'usage';
+  from: string;
+  to: string;
+  zone: string;
+  by: UseDimension[];
+  data: UseRow[];
+  total: UseCounts;
+  /** Models that were used without a cost: they are free, or their price is not known. */
+  models_without_cost: string[];
+  /** Of the period before, without its times. */
+  before: { from: string; to: string; data: UseRow[]; total: UseCounts } | null;
+}
+
+type SumRow = Record<string, unknown>;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DEFAULT_SPAN_MS = 30 * DAY_MS;
+const MAX_HOURLY_SPAN_MS = 366 * DAY_MS;
+const MAX_SPAN_MS = 20 * 366 * DAY_MS;
+const MAX_TOP = 1000;
+const TIMES: readonly UseDimension[] = ['hour', 'day', 'week', 'month'];
+const COUNTS = [
+  'requests',
+  'failures',
+  'input_tokens',
+  'output_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+] as const;
+const FILTERS = { key: 'keyId', model: 'model', provider: 'provider' } as const;
+const MAX_TEXT_CHARACTERS = 300;
+
+/** Throws `invalid_request` naming the parameter. */
+export function readUseQuery(query: URLSearchParams, now: number, allowed: readonly UseDimension[]): UseQuery {
+  const given = (name: string) => query.get(name);
+  const until = given('to');
+  const since = given('from');
+  const to = Math.ceil((until === null ? now + 1 : parseMoment('to', until)) / HOUR_MS) * HOUR_MS;
+  const start = since === null ? Math.floor((to - DEFAULT_SPAN_MS) / DAY_MS) * DAY_MS : parseMoment('from', since);
+  const from = Math.floor(start / HOUR_MS) * HOUR_MS;
+  if (from >= to) throw invalid('from', 'must be before to');
+  if (to - from > MAX_SPAN_MS) throw invalid('from', 'must be within twenty years');
+  const by = [...new Set((given('by') ?? 'day').split(',').filter((name) => name !== ''))].map((name) => {
+    const found = allowed.find((one) => one === name);
+    if (found === undefined)
+      throw invalid('by', `must be a list of ${allowed.join(', ')}, not "${name.slice(0, 100)}"`);
+    return found;
+  });
+  if (by.filter(isTime).length > 1) throw invalid('by', `must have one of ${TIMES.join(', ')} at most`);
+  if (by.includes('hour') && to - from > MAX_HOURLY_SPAN_MS) throw invalid('from', 'must be within a year by the hour');
+  const compare = given('compare') ?? 'false';
+  if (compare !== 'true' && compare !== 'false') throw invalid('compare', 'must be true or false');
+  return {
+    from,
+    to,
+    zone: readZone(given('zone')),
+    by,
+    filter: readFilter(query),
+    top: readTop(given('top')),
+    compare: compare === 'true',
+  };
+}
+
+function readFilter(query: URLSearchParams): UsageFilter {
+  const entries = Object.entries(FILTERS).flatMap(([name, member]) => {
+    const value = query.get(name);
+    if (value === null) return [];
+    if (value !== '' && value.length <= MAX_TEXT_CHARACTERS && !value.includes('\0')) return [[member, value]];
+    throw invalid(name, `must have 1 to ${MAX_TEXT_CHARACTERS} characters, none of them NUL`);
+  });
+  return Object.fromEntries(entries);
+}
+
+function readTop(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_TOP) return Number(text);
+  throw invalid('top', `must be a whole number between 1 and ${MAX_TOP}`);
+}
+
+/** `names` are those of keys by their ids. */
+export async function reportUse(
+  store: Pick<Store, 'call'>,
+  query: UseQuery,
+  names: ReadonlyMap<string, string>,
+): Promise<UseReport> {
+  const { from, to, zone, by, filter, top, compare } = query;
+  const span = { from: from / HOUR_MS, to: to / HOUR_MS, filter };
+  const earlier = { from: span.from - (span.to - span.from), to: span.from, filter };
+  const plain = by.filter((name) => !isTime(name));
+  const [rows, byModel, earlierRows] = await Promise.all([
+    sums(store, span, by, zone),
+    store.call('usageSums', { ...span, by: ['model'] }),
+    compare ? sums(store, earlier, plain, zone) : undefined,
+  ]);
+  const kept = top === undefined ? undefined : topValues(rows, plain[0], top);
+  const finish = (some: readonly SumRow[], dimensions: UseDimension[]) =>
+    merged(some, dimensions, { first: plain[0], kept }).map((row) => encodeRow(row, dimensions, names));
+  const data = finish(rows, by);
+  const range = ({ from: first, to: end }: { from: number; to: number }) => ({
+    from: new Date(first * HOUR_MS).toISOString(),
+    to: new Date(end * HOUR_MS).toISOString(),
+  });
+  return {
+    object: 'usage',
+    ...range(span),
+    zone,
+    by,
+    data,
+    total: totalOf(rows),
+    models_without_cost: byModel.filter(isWithoutCost).map(({ model }) => String(model)),
+    before: earlierRows ? { ...range(earlier), data: finish(earlierRows, plain), total: totalOf(earlierRows) } : null,
+  };
+}
+
+async function sums(
+  store: Pick<Store, 'call'>,
+  span: { from: number; to: number; filter: UsageFilter },
+  by: readonly UseDimension[],
+  zone: string,
+): Promise<SumRow[]> {
+  const needsOffsets = by.some((name) => name !== 'hour' && isTime(name));
+  const offsets = needsOffsets ? zoneOffsets(zone, span.from, span.to) : undefined;
+  const groups = by.map((name): Grouping => (name === 'week' || name === 'month' ? 'day' : name));
+  const rows: SumRow[] = await store.call('usageSums', { ...span, by: groups, ...(offsets && { offsets }) });
+  const time = by.find(isTime);
+  return rows.map((row) =>
+    time ? { ...row, [time]: timeName(time, Number(row[time === 'hour' ? 'hour' : 'day'])) } : row,
+  );
+}
+
+function timeName(dimension: UseDimension, value: number): string {
+  if (dimension === 'hour') return new Date(value * HOUR_MS).toISOString();
+  const date = new Date(value * DAY_MS);
+  if (dimension === 'month') return date.toISOString().slice(0, 7);
+  // 1970 began on a Thursday; weeks begin on Monday.
+  const monday = dimension === 'week' ? value - ((value + 3) % 7) : value;
+  return new Date(monday * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The values with the highest cost, then the most requests. */
+function topValues(
+  rows: readonly SumRow[],
+  dimension: UseDimension | undefined,
+  top: number,
+): Set<unknown> | undefined {
+  if (dimension === undefined) return undefined;
+  const totals = [...Map.groupBy(rows, (row) => row[dimension])].map(([value, own]) => ({
+    value,
+    cost: own.reduce((sum, { cost }) => sum + BigInt(String(cost)), 0n),
+    requests: own.reduce((sum, { requests }) => sum + Number(requests), 0),
+  }));
+  totals.sort((one, other) =>
+    one.cost === other.cost ? other.requests - one.requests : one.cost < other.cost ? 1 : -1,
+  );
+  return new Set(totals.slice(0, top).map(({ value }) => value));
+}
+
+/** One row a group, in the order of first appearance; groups that are not kept are one. */
+function merged(
+  rows: readonly SumRow[],
+  by: readonly UseDimension[],
+  { first, kept }: { first: UseDimension | undefined; kept: Set<unknown> | undefined },
+): SumRow[] {
+  const groups = new Map<string, SumRow>();
+  for (const row of rows) {
+    const isOther = first !== undefined && kept !== undefined && !kept.has(row[first]);
+    // The others are one group: of their dimensions only the time stays.
+    const names = by.map((name) => (isOther && !isTime(name) ? null : row[name]));
+    const key = JSON.stringify([isOther, ...names]);
+    const group = groups.get(key);
+    if (!group) {
+      const named = Object.fromEntries(by.map((name, index) => [name, names[index]]));
+      groups.set(key, { ...row, ...named, ...(isOther && { other: true }) });
+      continue;
+    }
+    for (const name of COUNTS) group[name] = Number(group[name]) + Number(row[name]);
+    group.cost = String(BigInt(String(group.cost)) + BigInt(String(row.cost)));
+  }
+  return [...groups.values()];
+}
+
+function totalOf(rows: readonly SumRow[]): UseCounts {
+  const [total = {}] = merged(rows, [], { first: undefined, kept: undefined });
+  return countsOf(total);
+}
+
+function encodeRow(row: SumRow, by: readonly UseDimension[], names: ReadonlyMap<string, string>): UseRow {
+  const groups = Object.fromEntries(by.map((name) => [name, row[name] === null ? null : String(row[name])]));
+  return {
+    ...groups,
+    ...(by.includes('key') && { key_name: names.get(String(row.key)) ?? null }),
+    ...(row.other === true && { other: true }),
+    ...countsOf(row),
+  };
+}
+
+function countsOf(row: SumRow): UseCounts {
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(row[name] ?? 0)]));
+  return { ...counts, cost: decimalOf(BigInt(String(row.cost ?? 0))) } as UseCounts;
+}
+
+function isWithoutCost({ cost, input_tokens: input, output_tokens: output }: SumRow): boolean {
+  return BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
+}
+
+function isTime(name: UseDimension): boolean {
+  return TIMES.includes(name);
+}
+
+function invalid(param: string, words: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${words}.`, { param });
+}
