@@ -9,13 +9,17 @@ import type { DispatchOptions } from '../inference/dispatch.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
+import type { BackgroundResponses } from '../stored-responses/background.ts';
+import type { BackgroundStreams } from '../stored-responses/background-stream.ts';
 import type { StoredResponses } from '../stored-responses/service.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestObserver } from '../telemetry/observer.ts';
 import type { Recorder } from '../usage/recorder.ts';
+import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { OperatorAccess } from './operator-access.ts';
 import type { CreateSharedRate } from './rate.ts';
+import type { Dashboard } from './sessions/dashboard.ts';
 import type { VideoOptions } from './video-options.ts';
 
 export interface WebSocketSettings {
@@ -45,10 +49,14 @@ export interface AppOptions {
   /** Reserves the limits of every call and opens its usage meter. */
   admission: AdmissionControl;
   /** Whether usage records can be written. */
-  recorder?: Pick<Recorder, 'ready'>;
+  recorder?: Pick<Recorder, 'ready' | 'open'>;
   models(): ModelDirectory;
   /** Responses that requests may name. */
   stored: StoredResponses;
+  /** Responses for which clients do not wait. */
+  background: BackgroundResponses;
+  /** Their streams. */
+  streams: BackgroundStreams;
   dispatch(): DispatchOptions;
   /** Observes every request. */
   observer?: RequestObserver;
@@ -57,6 +65,9 @@ export interface AppOptions {
   /** Access to the routes for operators. */
   operator: Omit<OperatorAccess, 'log'>;
   videos: VideoOptions;
+  webhookSecrets: Pick<WebhookSecrets, 'reveal' | 'signingSecrets'>;
+  /** Sessions of the dashboard and their routes; absent where it is disabled. */
+  dashboard?: Dashboard | undefined;
   log: Logger;
   clock?: Clock;
   /** Whether the gateway is about to stop: it is not ready, and responses close their connections. */

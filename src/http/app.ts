@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
 import type { Key } from '../keys/store.ts';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
@@ -12,6 +13,8 @@ import { RequestContext, splitUrl } from './request-context.ts';
 import type { FoundRoute, MissedRoute } from './route-table.ts';
 import { createRoutes } from './routes/index.ts';
 import { createServer, type HttpServer } from './server.ts';
+import type { GuardedRoute } from './sessions/roles.ts';
+import { checkSmallBody } from './small-body.ts';
 import { createSocketConnections } from './websocket/connections.ts';
 import { asksForWebSocket } from './websocket/handshake.ts';
 
@@ -21,7 +24,8 @@ const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): HttpServer {
   const { admission, bodyLimit, bodyBudget, log, observer, clock = systemClock } = options;
-  const authenticate = createAuthentication(options);
+  const gate = options.dashboard?.gate;
+  const authenticate = createAuthentication({ ...options, gate });
   const sockets = createSocketConnections(options, authenticate);
   const table = createRoutes(options, sockets);
   const checkOperator = createOperatorCheck({ ...options.operator, log });
@@ -37,12 +41,21 @@ export function createApp(options: AppOptions): HttpServer {
   function admit(context: RoutedContext): Promise<string | undefined> | string | undefined {
     const { found, request, observation } = context;
     if (!found.route) throw found.error;
-    const { access, surface, changes } = found.route;
+    const { access, surface, changes, openLocally } = found.route;
     observation.route = found.name;
-    if (access === 'admin') checkOperator(found.route, request.headers);
+    if (openLocally) checkOperator(found.route, request.headers);
+    else if (access === 'anyone') checkSmallBody(found.route, request.headers);
+    else if (access !== 'key') return admitSession(context, found.route);
     if (access !== 'key') return undefined;
     const key = authenticate(context, { surface, changes });
     return key instanceof Promise ? key.then((found) => enter(context, found)) : enter(context, key);
+  }
+
+  async function admitSession(context: RoutedContext, route: GuardedRoute): Promise<string> {
+    const session = await gate?.admit(context.request, route);
+    if (!session) throw new GatewayError('invalid_api_key', 'A session of the dashboard is required.');
+    context.session = session;
+    return session.id;
   }
 
   /** Takes a concurrency slot of the key; returns the owner of the body. */

@@ -8,6 +8,8 @@ import type { MaybePromise } from '../store/operation.ts';
 import { createClientAddress } from './client-address.ts';
 import { type CreateSharedRate, createRate } from './rate.ts';
 import type { RequestContext } from './request-context.ts';
+import { hasCookie } from './sessions/cookie.ts';
+import type { SessionGate } from './sessions/gate.ts';
 
 export interface AuthenticationOptions {
   keys: Pick<KeyStore, 'authenticate' | 'isEmpty'>;
@@ -16,6 +18,8 @@ export interface AuthenticationOptions {
   clock?: Clock;
   /** Makes the rate of wrong keys; that of this process alone if absent. */
   createRate?: CreateSharedRate;
+  /** Gate of sessions, which stand for a key where none is presented. */
+  gate?: Pick<SessionGate, 'keyOf'> | undefined;
 }
 
 /**
@@ -35,6 +39,7 @@ export function createAuthentication({
   trustedProxies = [],
   clock = systemClock,
   createRate: createSharedRate = (_name, rate) => createRate(rate),
+  gate,
 }: AuthenticationOptions): Authenticate {
   const addressOf = createClientAddress(trustedProxies);
   const rate = { rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS, now: clock.monotonic };
@@ -43,8 +48,16 @@ export function createAuthentication({
   return ({ protocol, request, query }, access) => {
     const presented = new Set(protocol.credentials(request.headers, query));
     const [credential] = presented;
-    if (credential === undefined)
-      throw keys.isEmpty() ? noKeyYet() : new GatewayError('invalid_api_key', 'An API key is required.');
+    if (credential === undefined) {
+      const error = keys.isEmpty() ? noKeyYet() : new GatewayError('invalid_api_key', 'An API key is required.');
+      // Pages of other sites can open WebSockets, so that the cookie does not open one.
+      if (!gate || request.headers.upgrade !== undefined || !hasCookie(request.headers)) throw error;
+      const { changes } = access;
+      return gate.keyOf(request, { access: 'key', changes }).then((key) => {
+        if (!key) throw error;
+        return checked(key);
+      });
+    }
     if (presented.size > 1) {
       throw new GatewayError('invalid_api_key', 'Several API keys that differ are presented; send one.');
     }

@@ -3,6 +3,17 @@
 import type { Readable } from 'node:stream';
 import type { Json } from '../core/json/json.ts';
 
+/** Text that a handler of JSON routes gives in place of JSON. */
+export class TextBody {
+  readonly text: string;
+  readonly headers: Record<string, string>;
+
+  constructor(text: string, headers: Record<string, string>) {
+    this.text = text;
+    this.headers = headers;
+  }
+}
+
 export interface HttpResponse {
   /** 200 if absent. */
   status?: number;

@@ -7,6 +7,7 @@ import type { Operation, RouteMatch } from '../core/operation.ts';
 import { dispatch } from '../inference/dispatch.ts';
 import { handlerOf } from '../inference/operations/index.ts';
 import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
+import type { Reply } from '../inference/response/reply.ts';
 import { routingHeadersOf } from '../inference/routing-headers.ts';
 import { soughtNames } from '../inference/sought-names.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
@@ -24,6 +25,12 @@ import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
 export interface AskedCall {
   call: InferenceCall;
   match: RouteMatch;
+  /** Called before the request is sent to an upstream. Rejects if it must not be sent. */
+  onAdmitted?(): Promise<void>;
+  /** Answers a refusal otherwise; undefined leaves it as it is. */
+  onRefused?(error: GatewayError): Promise<void> | undefined;
+  /** Stands between the response and the client. */
+  wrapReply?(reply: Reply): Reply;
 }
 
 export function handleInference(
@@ -41,7 +48,7 @@ export function handleInference(
 
 export async function handleCall(exchange: Exchange, asked: AskedCall, options: AppOptions): Promise<void> {
   const { headers, observation } = exchange;
-  const { call, match } = asked;
+  const { call, match, onAdmitted, onRefused, wrapReply } = asked;
   const { operation } = call;
   const key = keyOf(exchange);
   const dispatching = options.dispatch();
@@ -54,6 +61,10 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
     return;
   }
   headers.setRateLimit(options.admission.rateLimitHeaders(key, route.model));
+  if (operation.name === 'complete' && operation.stored?.inBackground(call.body)) {
+    const { acceptInBackground } = await import('./background/accept.ts');
+    return acceptInBackground(exchange, { call, route }, options);
+  }
   const pauseBeforeAdmission = yieldIfLarge(call.bytes.length);
   if (pauseBeforeAdmission) await pauseBeforeAdmission;
   const admission = options.admission.open(call, key, route, exchange.hold.release);
@@ -63,12 +74,21 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
   exchange.hasResponded = true;
   if (limitOf) call.limitOf = limitOf;
-  const reply = exchange.createReply();
+  if (onAdmitted) {
+    await onAdmitted().catch((error) => {
+      admitted.withdraw();
+      throw error;
+    });
+  }
+  const created = exchange.createReply();
+  const reply = wrapReply?.(created) ?? created;
   const outcome = await observation.follow(
     { call, key, route, costOf: (ended) => costOf(meter, ended) },
     dispatch(call, route, reply, { ...dispatching, meter, onEnded: admitted.discard }),
   );
   if (outcome.status === 'refused' && outcome.error && !exchange.isGone) {
+    const other = onRefused?.(outcome.error);
+    if (other) return other;
     const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(refusal.body.length) };
@@ -126,7 +146,7 @@ function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: Dispat
 }
 
 /** The body is dropped from the context, and stays out of the caller's variables, which live as long as the response. */
-function readCall(
+export function readCall(
   context: RequestContext,
   asked: { operation: Operation; match: RouteMatch },
 ): Promise<InferenceCall> | InferenceCall {
@@ -175,7 +195,7 @@ function firstOf(models: Json): string | undefined {
   return Array.isArray(models) && typeof models[0] === 'string' ? models[0] : undefined;
 }
 
-function checkContentType(type: string | undefined, encoding: string | undefined): void {
+export function checkContentType(type: string | undefined, encoding: string | undefined): void {
   if (encoding !== undefined && encoding !== 'identity') {
     throw new GatewayError(
       'unsupported_media_type',

@@ -14,6 +14,7 @@ import { type Observation, type ObservationOptions, observe } from './observatio
 import { createReply } from './reply.ts';
 import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { ResponseHeaders } from './response-headers.ts';
+import type { BrowserSession } from './sessions/sessions.ts';
 import type { Upgrade } from './websocket/upgrade.ts';
 import { writeResponse } from './write-response.ts';
 
@@ -40,6 +41,8 @@ export class HttpContext {
   readonly log: Logger;
   /** The body of the request; empty where it has none. */
   body: Buffer = NO_BODY;
+  /** Session of the dashboard, where that is the credential of the request. */
+  session?: BrowserSession;
   /** Whether a response is being written. */
   hasResponded = false;
   /** The connection of an upgrade request. */

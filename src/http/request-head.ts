@@ -14,6 +14,7 @@ const OTHERS = [
   'host',
   'idempotency-key',
   'x-polygate-provider',
+  'x-portkey-provider',
 ];
 const SINGLE = new Set([...CREDENTIALS, ...OTHERS]);
 

@@ -13,7 +13,8 @@ const LINKS = {
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export function serveRoot(context: RequestContext, isReady: boolean): void {
+/** `hasPages` sends browsers to the dashboard. */
+export function serveRoot(context: RequestContext, isReady: boolean, hasPages: boolean): void {
   const { method, headers } = context.request;
   if (method === 'HEAD') {
     context.send({ status: 204 });
@@ -22,6 +23,10 @@ export function serveRoot(context: RequestContext, isReady: boolean): void {
   const vary = { vary: 'accept', 'cache-control': 'no-store' };
   if (!prefersHtml(headers.accept)) {
     context.send({ headers: vary, body: { name: 'polygate', links: LINKS } });
+    return;
+  }
+  if (hasPages) {
+    context.send({ status: 303, headers: { ...vary, location: '/ui' } });
     return;
   }
   const html = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY };

@@ -25,8 +25,14 @@ export interface Route<Context = never, Match = unknown> {
   /** Surface that the key must be scoped to; absent if every key may call the route. */
   surface?: string;
   access: RouteAccess;
+  /** Where there is no admin token, programs of this machine may call it without. */
+  openLocally?: true;
   /** The request changes state; read-only keys may not call it. */
   changes: boolean;
+  /** The response has a secret, which only an admin may see. */
+  reveals?: true;
+  /** Of a route for anyone: it has a small body, of announced length. */
+  smallBody?: true;
   /** Requests count against the limits of their key. */
   limited: boolean;
   /** Query parameters that the description does not have are refused; clients of other APIs may send theirs elsewhere. */
@@ -38,7 +44,7 @@ export interface Route<Context = never, Match = unknown> {
   handle(context: Context, match: Match): unknown;
 }
 
-/** Credential that a route requires: none, a key, or the admin token. */
+/** Credential that a route requires: none, a key, the admin token, or a session. */
 export type RouteAccess = ApiOperation['access'];
 
 export type RouteDescription = Omit<ApiOperation, 'method' | 'path' | 'access'>;
@@ -86,7 +92,17 @@ export function createRouteTable<Context>(
       else return { route, match, name: route.nameOf?.(match) ?? route.name, protocol: route.protocol };
     }
     if (others.length > 0) throw methodNotAllowed(method, path, others);
-    throw nothingAt(method, path);
+    throw nothingAt(method, path, nearby(wanted, path, query));
+  }
+
+  /** A path that there is, where the base URL of a client has `/v1` once too seldom or too often. */
+  function nearby(method: string, path: string, query: URLSearchParams): string | undefined {
+    const candidates = [`/v1${path}`, path.replace('/v1/v1/', '/v1/')].filter((candidate) => candidate !== path);
+    return candidates.find((candidate) =>
+      routes.some(
+        (route) => route.method === method && isBelow(candidate, route.path) && matches(route, candidate, query),
+      ),
+    );
   }
 
   function protocolOf(path: string): Protocol {
@@ -114,17 +130,29 @@ export function createRouteTable<Context>(
 
 const NO_QUERY = new URLSearchParams();
 
-/** Match of a path with a route of another method; undefined if the route throws. */
-function matchQuietly<Context>(route: Route<Context>, path: string): unknown {
+function matches<Context>(route: Route<Context>, path: string, query: URLSearchParams): boolean {
+  return matchQuietly(route, path, query) !== undefined;
+}
+
+/** Match of a path with a route that was not asked for; undefined if the route throws. */
+function matchQuietly<Context>(route: Route<Context>, path: string, query = NO_QUERY): unknown {
   try {
-    return route.match(path, NO_QUERY);
+    return route.match(path, query);
   } catch {
     return undefined;
   }
 }
 
-export function nothingAt(method: string, path: string): GatewayError {
-  return new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
+/** Paths of other servers of the protocols, with what takes their place here. */
+const INSTEAD: Record<string, string> = {
+  '/v1/conversations': 'Continue a stored response with previous_response_id instead.',
+};
+
+export function nothingAt(method: string, path: string, near?: string): GatewayError {
+  const known = Object.keys(INSTEAD).find((start) => isBelow(path, start));
+  const words = known === undefined ? '' : ` ${INSTEAD[known]}`;
+  const hint = near === undefined ? '' : ` There is ${near}: check the base URL.`;
+  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${words}${hint}`);
 }
 
 /** Matcher of a path without parameters. */

@@ -1,12 +1,15 @@
-/** Routes of stored responses: get, delete, and list of input items. */
+/** Routes of stored responses: get, cancel, delete, and list of input items. */
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { replayStream } from '../protocols/responses/replay-stream.ts';
+import type { BackgroundResponses } from '../stored-responses/background.ts';
+import type { BackgroundStreams } from '../stored-responses/background-stream.ts';
 import { unknownResponse } from '../stored-responses/errors.ts';
 import type { AskKeeper, KeeperRequest } from '../stored-responses/keeper-client.ts';
 import type { StoredResponses } from '../stored-responses/service.ts';
+import { openBackgroundStream, STREAM_HEADERS } from './background/stream.ts';
 import { noRoom } from './body.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { HttpResponse } from './http-response.ts';
@@ -17,6 +20,8 @@ import { pageOf, passedQuery, readItemPage, readRetrieval } from './response-que
 
 export interface ResponseHandlersOptions {
   stored: StoredResponses;
+  background: BackgroundResponses;
+  streams: BackgroundStreams;
   askKeeper: AskKeeper;
   bodyBudget: BodyBudget;
   clock: Pick<Clock, 'monotonic'>;
@@ -30,7 +35,7 @@ export type ResponseHandlers = Readonly<
 const KEY_RATE = { rate: 50, burst: 100 };
 
 export function createResponseHandlers(options: ResponseHandlersOptions): ResponseHandlers {
-  const { stored, askKeeper, bodyBudget, clock } = options;
+  const { stored, background, streams, askKeeper, bodyBudget, clock } = options;
   const perKey = createRate({ ...KEY_RATE, now: clock.monotonic });
 
   function ownerOf(context: RequestContext): string {
@@ -74,6 +79,11 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       }
       const response = stored.encode(found.content, include);
       if (!stream) return send(context, { body: response });
+      if (found.stored.background) {
+        const part = { from: (startingAfter ?? -1) + 1, include };
+        const events = await openBackgroundStream(found, part, { stored, streams });
+        if (events) return send(context, { headers: STREAM_HEADERS, body: events });
+      }
       const body = Readable.from(replayStream(response, startingAfter));
       return send(context, { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body });
     },
@@ -84,6 +94,10 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       if (!found.content) await askKeeper({ method: 'DELETE', stored: found.stored, suffix: '' });
       if (!(await stored.remove(owner, id))) throw unknownResponse(id);
       return send(context, { body: { id, object: 'response.deleted', deleted: true } });
+    },
+
+    async cancel(context, { id }) {
+      return send(context, { body: await background.cancel(ownerOf(context), id) });
     },
 
     async items(context, { id }) {

@@ -7,7 +7,14 @@ import type { TaskQuery } from '../videos/videos.ts';
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 const ORDERS = ['asc', 'desc'] as const;
-const STATUSES: readonly VideoStatus[] = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'];
+export const VIDEO_STATUSES: readonly VideoStatus[] = [
+  'queued',
+  'in_progress',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+];
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -21,7 +28,7 @@ export function readTaskQuery(query: URLSearchParams): TaskQuery {
     limit: readInteger(query, 'limit', { min: 1, max: MAX_PAGE_SIZE, defaultValue: DEFAULT_PAGE_SIZE }),
     order: readOption('order', query.get('order') ?? 'desc', ORDERS),
     ...(after !== undefined && { after }),
-    ...(status !== undefined && { status: readOption('status', status, STATUSES) }),
+    ...(status !== undefined && { status: readOption('status', status, VIDEO_STATUSES) }),
     ...(model !== undefined && { model }),
   };
 }

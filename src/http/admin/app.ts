@@ -9,10 +9,8 @@ import { createRate } from '../rate.ts';
 import { HttpContext, splitUrl } from '../request-context.ts';
 import { createRouteTable } from '../route-table.ts';
 import { createServer, type HttpServer } from '../server.ts';
-import { createKeyHandlers } from './keys.ts';
-import { createRecordHandlers } from './records.ts';
-import type { AdminContext, AdminOptions } from './request.ts';
-import { adminRoutes } from './routes.ts';
+import { checkSmallBody } from '../small-body.ts';
+import type { AdminContext, AdminServerOptions } from './request.ts';
 
 const BODY_LIMIT_BYTES = 256 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -22,11 +20,12 @@ const MAX_CONNECTIONS = 32;
 const MAX_WRONG_TOKENS = 30;
 /** Owner of all bodies of this server in the body budget. */
 const BODY_OWNER = 'admin';
+/** What is not there, every session may ask for. */
+const UNKNOWN_ROUTE = { access: 'session', changes: false } as const;
 
-export function createAdminApp(options: AdminOptions): HttpServer {
-  const { token, protocol, log, bodyBudget } = options;
-  const handlers = { ...createKeyHandlers(options), ...createRecordHandlers(options) };
-  const table = createRouteTable(adminRoutes(protocol, handlers), protocol);
+export function createAdminApp(options: AdminServerOptions): HttpServer {
+  const { token, protocol, log, bodyBudget, gate } = options;
+  const table = createRouteTable<AdminContext>(options.routes, protocol);
   const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: options.clock.monotonic });
 
   function createContext(request: IncomingMessage, response: ServerResponse): AdminContext {
@@ -51,9 +50,18 @@ export function createAdminApp(options: AdminOptions): HttpServer {
     clock: options.clock,
     protocolOf: () => protocol,
     createContext,
-    async admit({ request, found }) {
+    async admit(context) {
+      const { request, found } = context;
+      if (found.route?.access === 'anyone') {
+        checkSmallBody(found.route, request.headers);
+        return BODY_OWNER;
+      }
+      if (gate && request.headers.authorization === undefined) {
+        const session = await gate.admit(request, found.route ?? UNKNOWN_ROUTE);
+        if (session) context.session = session;
+      }
       // Before anything else, so that an unauthorized client does not learn which routes exist.
-      checkToken(request);
+      if (!context.session) checkToken(request);
       if (!found.route) throw found.error;
       return BODY_OWNER;
     },

@@ -27,3 +27,36 @@ export function whole<Default extends number | undefined>(
     param: name,
   });
 }
+
+/** One of the allowed values; undefined without the parameter. */
+export function option<Value extends string>(
+  query: URLSearchParams,
+  name: string,
+  allowed: readonly Value[],
+): Value | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const found = allowed.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw new GatewayError('invalid_request', `${name} must be one of ${allowed.join(', ')}.`, { param: name });
+}
+
+/** A place in a list of rows by time, as clients get it from `next` and give it back in `after`. */
+export interface ListPosition {
+  createdAt: number;
+  id: string;
+}
+
+const POSITION = /^(\d{1,15})\.([0-9A-Za-z_-]{1,100})$/;
+
+export function encodePosition({ createdAt, id }: ListPosition): string {
+  return `${createdAt}.${id}`;
+}
+
+export function position(query: URLSearchParams): ListPosition | undefined {
+  const text = query.get('after');
+  if (text === null) return undefined;
+  const [, createdAt, id] = POSITION.exec(text) ?? [];
+  if (createdAt !== undefined && id !== undefined) return { createdAt: Number(createdAt), id };
+  throw new GatewayError('invalid_request', 'after must be the next of another page.', { param: 'after' });
+}

@@ -2,20 +2,23 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { GROUPINGS, type Grouping } from '../../store/usage-rows.ts';
-import { readReportQuery, reportUsage } from '../../usage/report.ts';
+import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
+import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
 import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/delivery-log.ts';
+import { encodeUse, readFormat } from '../use.ts';
 import { iso } from './key-object.ts';
 import { whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
-type RecordHandlers = Pick<AdminHandlers, 'Audit' | 'Usage' | 'KeyDeliveries' | 'Delivery' | 'Replay'>;
+type RecordHandlers = Pick<AdminHandlers, 'Audit' | 'Usage' | 'KeyDeliveries' | 'Delivery' | 'Replay' | 'Replicas'>;
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
+/** Gateways and workers that are listed. */
+const MAX_REPLICAS = 1000;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function createRecordHandlers({ store, clock: { now }, replay }: AdminOptions): RecordHandlers {
+export function createRecordHandlers({ keys, store, clock: { now }, video }: AdminOptions): RecordHandlers {
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });
@@ -29,10 +32,10 @@ export function createRecordHandlers({ store, clock: { now }, replay }: AdminOpt
     return { data };
   }
 
-  function usage({ query }: AdminRequest): Promise<Json> {
-    const [from, to, by, key] = ['from', 'to', 'by', 'key'].map((name) => query.get(name) ?? undefined);
-    const asked = readReportQuery({ from, to, by }, Object.keys(GROUPINGS) as Grouping[], now());
-    return reportUsage(store, asked, key);
+  async function usage({ query }: AdminRequest): Promise<Json> {
+    const asked = readUseQuery(query, now(), USE_DIMENSIONS);
+    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    return encodeUse(await reportUse(store, asked, names), readFormat(query));
   }
 
   async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {
@@ -52,15 +55,40 @@ export function createRecordHandlers({ store, clock: { now }, replay }: AdminOpt
     const { task = '' } = request.parameters;
     const row = await store.call('readDelivery', { taskId: task });
     if (!row) throw new GatewayError('not_found', 'There is no webhook for this task.');
-    await replay(row.owner, task);
+    await video.deliveries.replay(row.owner, task);
     return delivery(request);
   }
 
-  return { Audit: audit, Usage: usage, KeyDeliveries: deliveries, Delivery: delivery, Replay: sendAgain };
+  async function replicas(): Promise<Json> {
+    const at = now();
+    const [instances, jobs] = await Promise.all([
+      store.call('liveInstances', { now: at, limit: MAX_REPLICAS }),
+      store.call('jobFigures', { now: at }),
+    ]);
+    return { data: instances.map(encodeInstance), jobs: jobs.map(encodeJobs) };
+  }
+
+  return {
+    Audit: audit,
+    Usage: usage,
+    KeyDeliveries: deliveries,
+    Delivery: delivery,
+    Replay: sendAgain,
+    Replicas: replicas,
+  };
+}
+
+function encodeInstance({ id, startedAt, heartbeatUntil }: LiveInstance): Json {
+  const role = id.includes('/') ? 'worker' : 'gateway';
+  return { id, role, started_at: iso(startedAt), alive_until: iso(heartbeatUntil) };
+}
+
+function encodeJobs({ kind, due, oldestDueAt, leased, leaseEndsAt }: JobFigures): Json {
+  return { kind, due, oldest_due_at: iso(oldestDueAt), leased, next_lease_ends_at: iso(leaseEndsAt) };
 }
 
 /** Delivery with the resolved addresses, which only the operator may see. */
-function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
+export function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
   return {
     ...view,
     task_id: taskId,

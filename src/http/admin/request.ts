@@ -5,26 +5,45 @@ import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { KeyStore } from '../../keys/store.ts';
+import type { ModelDirectory } from '../../routing/model-directory.ts';
+import type { RoutingState } from '../../routing/state.ts';
 import type { Secret } from '../../security/secret.ts';
 import type { Author } from '../../store/audit-rows.ts';
 import type { Store } from '../../store/store.ts';
+import type { Recorder } from '../../usage/recorder.ts';
 import type { WebhookSecrets } from '../../webhooks/secrets.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { HttpContext } from '../request-context.ts';
-import type { FoundRoute, MissedRoute } from '../route-table.ts';
+import type { FoundRoute, MissedRoute, Route } from '../route-table.ts';
+import type { SessionGate } from '../sessions/gate.ts';
+import type { VideoOptions } from '../video-options.ts';
 
-export interface AdminOptions {
+/** Options of the listener of the admin API. */
+export interface AdminServerOptions {
   token: Secret;
-  keys: KeyStore;
-  secrets: WebhookSecrets;
-  store: Pick<Store, 'call'>;
-  /** Sends the webhook of a task again. Throws `not_found` and `delivery_in_flight`. */
-  replay(owner: string, taskId: string): Promise<void>;
+  routes: readonly Route<HttpContext>[];
+  /** Gate of sessions of the dashboard; absent where it is disabled. */
+  gate: SessionGate | undefined;
   /** Error format. */
   protocol: Protocol;
   /** Shared with the gateway's server. */
   bodyBudget: BodyBudget;
   log: Logger;
+  clock: Clock;
+}
+
+/** Options of the handlers. */
+export interface AdminOptions {
+  keys: KeyStore;
+  secrets: WebhookSecrets;
+  store: Pick<Store, 'call'>;
+  video: Pick<VideoOptions, 'videos' | 'encode' | 'deliveries'>;
+  models(): ModelDirectory;
+  routing: RoutingState;
+  /** Hosted tools other than web search are refused. */
+  refusesHostedTools(): boolean;
+  /** Knows the requests that run in this process. */
+  recorder: Pick<Recorder, 'open'> | undefined;
   clock: Clock;
 }
 

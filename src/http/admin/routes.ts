@@ -4,25 +4,39 @@ import { type TSchema, Type } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import { TextBody } from '../http-response.ts';
 import { type ApiOperation, anyObject, JSON_TYPE, type Parameter } from '../openapi/operation.ts';
+import type { HttpContext } from '../request-context.ts';
+import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
+import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
-import type { AdminContext, AdminRequest } from './request.ts';
-import { change, creation, leak, rotation, secretRotation } from './schema.ts';
+import { USE_PARAMETERS, use } from '../use.ts';
+import type { AdminRequest } from './request.ts';
+import { change, creation, leak, question, rotation, secretRotation } from './schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
+  /** The response has a secret. */
+  reveals?: true;
+  /** A POST that changes nothing. */
+  readsOnly?: true;
   body?: TSchema;
   /** The body is optional. */
   optional?: true;
   /** 200 if absent. */
   status?: number;
+  /** Schema of the response. */
+  response?: TSchema;
 }
 
 const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 const LIMIT = query('limit', Type.Integer({ minimum: 1 }), 'Entries on a page.');
+const AFTER = query('after', Type.String(), 'The `next` of the page before.');
+const KEY_FILTER = query('key', Type.String(), 'Only those of a key, by its hash.');
 const BEFORE = query('before', Type.Integer(), 'Where the page before ended.');
 
 const KEYS = '/admin/v1/keys';
 const KEY = `${KEYS}/{hash}`;
+const VIDEO = '/admin/v1/videos/{id}';
 const DELIVERY = '/admin/v1/deliveries/{task}';
 
 /** By name. */
@@ -49,7 +63,12 @@ const ROUTES = {
     body: rotation,
     optional: true,
   },
-  WebhookSecret: { method: 'GET', path: `${KEY}/webhook-secret`, summary: 'Show what signs its webhooks' },
+  WebhookSecret: {
+    method: 'GET',
+    path: `${KEY}/webhook-secret`,
+    summary: 'Show what signs its webhooks',
+    reveals: true,
+  },
   SecretRotation: {
     method: 'POST',
     path: `${KEY}/webhook-secret/rotate`,
@@ -68,9 +87,82 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/usage',
     summary: 'Usage of keys',
-    query: ['from', 'to', 'by', 'key'].map((name) => query(name, Type.String(), 'As on /v1/usage.')),
+    query: [query('key', Type.String(), 'Hash of a key.'), ...USE_PARAMETERS],
+    response: use,
+  },
+  VideoList: {
+    method: 'GET',
+    path: '/admin/v1/videos',
+    summary: 'List video tasks of all keys',
+    query: [
+      LIMIT,
+      AFTER,
+      query('status', Type.String(), 'Only those with this status.'),
+      query('model', Type.String(), 'Only those of a model.'),
+      KEY_FILTER,
+    ],
+  },
+  Video: { method: 'GET', path: VIDEO, summary: 'Get a video task' },
+  VideoCancel: { method: 'POST', path: `${VIDEO}/cancel`, summary: 'Cancel a video task' },
+  VideoRemoval: { method: 'DELETE', path: VIDEO, summary: 'Delete a finished video task and its files' },
+  DeliveryList: {
+    method: 'GET',
+    path: '/admin/v1/deliveries',
+    summary: 'List webhooks of all keys',
+    query: [
+      LIMIT,
+      AFTER,
+      query('state', Type.String(), 'Only those that are pending, delivered or exhausted.'),
+      query('host', Type.String(), 'Only those to a host.'),
+      KEY_FILTER,
+    ],
+  },
+  DeliveryBody: { method: 'GET', path: `${DELIVERY}/body`, summary: 'Show what a webhook sends' },
+  RequestList: {
+    method: 'GET',
+    path: '/admin/v1/requests',
+    summary: 'List requests, the one that ended last first',
+    query: [query('key', Type.String(), 'Hash of a key.'), ...LIST_PARAMETERS],
+    response: requestList,
+  },
+  RequestSummary: {
+    method: 'GET',
+    path: '/admin/v1/requests/summary',
+    summary: 'Rates, failures, cost and times of requests, by default of the last hour',
+    query: [query('key', Type.String(), 'Hash of a key.'), ...SUMMARY_PARAMETERS],
+    response: requestSummary,
+  },
+  Request: {
+    method: 'GET',
+    path: '/admin/v1/requests/{id}',
+    summary: 'See a request, and how it was routed',
+    response: requestDetail,
   },
   Delivery: { method: 'GET', path: DELIVERY, summary: 'See what became of a webhook, in all details' },
+  Replicas: {
+    method: 'GET',
+    path: '/admin/v1/health/replicas',
+    summary: 'List gateways that are alive, and their jobs',
+  },
+  Explanation: {
+    method: 'POST',
+    path: '/admin/v1/explain',
+    summary: 'Explain where a request would go, without sending it',
+    readsOnly: true,
+    body: question,
+  },
+  EndpointHealth: { method: 'GET', path: '/admin/v1/health/endpoints', summary: 'Health of endpoints used lately' },
+  ModelList: {
+    method: 'GET',
+    path: '/admin/v1/models',
+    summary: 'List models with their endpoints and rules',
+    query: [
+      LIMIT,
+      query('after', Type.String(), 'Id of the last model of the page before.'),
+      query('provider', Type.String(), 'Only those of a provider.'),
+      query('search', Type.String(), 'Only those with this text in their id or name.'),
+    ],
+  },
   Replay: { method: 'POST', path: `${DELIVERY}/replay`, summary: 'Send a webhook once more', status: 202 },
 } satisfies Record<string, AdminRoute>;
 
@@ -86,8 +178,8 @@ export const adminDescriptions = Object.entries<AdminRoute>(ROUTES).map(([name, 
   describe: () => describe(name, route),
 }));
 
-export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<AdminContext>[] {
-  return Object.entries<AdminRoute>(ROUTES).map(([name, route]): Route<AdminContext, Record<string, string>> => {
+export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<HttpContext>[] {
+  return Object.entries<AdminRoute>(ROUTES).map(([name, route]): Route<HttpContext, Record<string, string>> => {
     const { method, path, status = 200 } = route;
     return {
       name: `admin.${name}`,
@@ -97,21 +189,24 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
       templates: [{ path }],
       protocol,
       access: 'admin',
-      changes: method !== 'GET',
+      changes: method !== 'GET' && !route.readsOnly,
+      ...(route.reveals && { reveals: true }),
       limited: false,
       hasOwnQuery: true,
       describe: () => describe(name, route),
       async handle(context, parameters) {
         const body = await handlers[name as AdminRouteName](await readRequest(context, parameters));
         context.log.info({ requestId: context.requestId, method, path, status }, 'administered');
-        return context.send({ status, headers: { 'cache-control': 'no-store' }, body });
+        const isText = body instanceof TextBody;
+        const headers = { 'cache-control': 'no-store', ...(isText && body.headers) };
+        return context.send({ status, headers, body: isText ? body.text : body });
       },
     };
   });
 }
 
 async function readRequest(
-  { query, body, requestId }: AdminContext,
+  { query, body, requestId }: HttpContext,
   parameters: Record<string, string>,
 ): Promise<AdminRequest> {
   return {
@@ -124,7 +219,7 @@ async function readRequest(
 
 function describe(
   name: string,
-  { summary, query: parameters, body, optional, status = 200 }: AdminRoute,
+  { summary, query: parameters, body, optional, status = 200, response = anyObject }: AdminRoute,
 ): RouteDescription {
   return {
     id: `admin_${name}`,
@@ -132,6 +227,6 @@ function describe(
     summary,
     ...(parameters && { query: parameters }),
     ...(body && { body: { types: [JSON_TYPE], schema: { name: `Admin${name}`, schema: body }, optional } }),
-    response: { status, description: 'As it then is.', type: JSON_TYPE, schema: anyObject },
+    response: { status, description: 'As it then is.', type: JSON_TYPE, schema: response },
   };
 }

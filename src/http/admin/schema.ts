@@ -1,6 +1,8 @@
 /** Request schemas of the admin API; unknown fields are refused by name. */
 
 import { type Static, type TSchema, Type } from 'typebox';
+import type { Json } from '../../core/json/json.ts';
+import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
 
@@ -72,5 +74,21 @@ export const leak = Type.Object(
   closed,
 );
 
+export const question = Type.Object(
+  {
+    protocol: Type.Unsafe<string>({ type: 'string', enum: protocols.map(({ id }) => id) }),
+    model: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    body: Type.Optional(
+      Type.Unsafe<Json>({ type: 'object', description: 'A request of the protocol; an example if absent.' }),
+    ),
+    policy: Type.Optional(
+      Type.Unsafe<Json>({ type: 'object', description: 'Routing policy, as `provider` in a request.' }),
+    ),
+    ideal: Type.Optional(Type.Boolean({ description: 'As if all endpoints were healthy.' })),
+  },
+  closed,
+);
+
+export type Question = Static<typeof question>;
 export type KeyCreation = Static<typeof creation>;
 export type KeyChange = Static<typeof change>;

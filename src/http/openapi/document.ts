@@ -47,7 +47,11 @@ export function createDocument({ version, operations }: DocumentOptions): Json {
 
 /** Descriptions of tags. */
 const TAGS: Readonly<Record<string, { description: string }>> = {
-  admin: { description: "On the listener of the admin API, at the configuration's admin.host and admin.port." },
+  admin: {
+    description:
+      "On the listener of the admin API, at the configuration's admin.host and admin.port; for sessions also where ui.admin_on_public says so.",
+  },
+  ui: { description: 'Sessions of the dashboard.' },
 };
 
 function pathsOf(operations: readonly ApiOperation[]): Json {
@@ -121,13 +125,20 @@ function webhook(): Json {
 const SECURITY: Record<ApiOperation['access'], Json> = {
   anyone: [],
   key: [{ bearer: [] }, { apiKey: [] }, { googleApiKey: [] }],
-  admin: [{ adminToken: [] }],
+  admin: [{ adminToken: [] }, { session: [] }],
+  session: [{ session: [] }],
 };
 
 const SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key; on every route that needs one.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same, on messages.' },
   googleApiKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: 'The same, on generateContent.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'polygate',
+    description: 'A session of the dashboard, whose role decides.',
+  },
   adminToken: { type: 'http', scheme: 'bearer', description: "The configuration's admin.token." },
 };
 

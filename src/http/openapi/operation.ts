@@ -10,8 +10,8 @@ export interface ApiOperation {
   id: string;
   summary: string;
   tag: string;
-  /** Required credential: none, a key, or the admin token. */
-  access: 'anyone' | 'key' | 'admin';
+  /** Required credential: none, a key, the admin token, or a session of any role; sessions stand for the others by their role. */
+  access: 'anyone' | 'key' | 'admin' | 'session';
   query?: readonly Parameter[];
   headers?: readonly Parameter[];
   body?: { types: readonly string[]; schema: Named; optional?: true };

@@ -36,6 +36,10 @@ export const RESPONSE_DESCRIPTIONS = {
     streamType: EVENTS,
   },
   delete: { summary: 'Delete a stored response', response: json('The id of the deleted response.', anyObject) },
+  cancel: {
+    summary: 'Cancel a background response',
+    response: json('The cancelled response; the same when asked again.', anyObject),
+  },
   items: {
     summary: 'List the input items of a stored response',
     query: [

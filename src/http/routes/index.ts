@@ -8,13 +8,16 @@ import type { AppOptions } from '../app-options.ts';
 import { createDocument, operationsOfRoutes } from '../openapi/document.ts';
 import type { RequestContext } from '../request-context.ts';
 import { createRouteTable, type Route, type RouteTable } from '../route-table.ts';
+import { sessionDescriptions } from '../sessions/routes.ts';
 import { createResponseHandlers } from '../stored-responses.ts';
 import { createVideoHandlers } from '../videos.ts';
 import type { SocketConnections } from '../websocket/connections.ts';
 import { accountRoutes } from './account.ts';
 import { catalogRoutes } from './catalog.ts';
+import { keyWebhookRoutes } from './key-webhooks.ts';
 import { protocolRoutes } from './protocols.ts';
 import { responseRoutes } from './responses.ts';
+import { selfRoutes } from './self.ts';
 import { socketRoutes } from './sockets.ts';
 import { systemRoutes } from './system.ts';
 import { videoRoutes } from './videos.ts';
@@ -23,11 +26,14 @@ export function createRoutes(
   options: AppOptions,
   sockets: Pick<SocketConnections, 'open'>,
 ): RouteTable<RequestContext> {
-  const { protocols, prefixes, version, store, videos, admission } = options;
+  const { protocols, prefixes, version, store, videos, admission, dashboard } = options;
   /** For routes that belong to no protocol. */
   const protocol = protocols[0] as Protocol;
   const describeApi = () =>
-    createDocument({ version, operations: operationsOfRoutes([...table.routes, ...adminDescriptions]) });
+    createDocument({
+      version,
+      operations: operationsOfRoutes([...table.routes, ...adminDescriptions, ...sessionDescriptions]),
+    });
   const table: RouteTable<RequestContext> = createRouteTable(
     [
       ...protocolRoutes(protocols, prefixes, options),
@@ -36,7 +42,15 @@ export function createRoutes(
       ...protocols.filter(({ operations }) => operations.complete.stored).flatMap((one) => storedRoutes(one, options)),
       ...videoRoutes(protocol, createVideoHandlers(videos, admission)),
       ...accountRoutes(protocol, { store, now: videos.clock?.now }),
-      ...systemRoutes(protocol, { ...options, describeApi }),
+      ...keyWebhookRoutes(protocol, {
+        store,
+        secrets: options.webhookSecrets,
+        clock: videos.clock,
+        isStopping: options.isDraining,
+      }),
+      ...selfRoutes(protocol, { store, recorder: options.recorder, clock: options.clock ?? systemClock }),
+      ...systemRoutes(protocol, { ...options, pages: dashboard?.pages, describeApi }),
+      ...(dashboard?.routes ?? []),
     ],
     protocol,
   );
@@ -44,7 +58,7 @@ export function createRoutes(
 }
 
 function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestContext>[] {
-  const { stored, bodyBudget, models, clock = systemClock } = options;
+  const { stored, background, streams, bodyBudget, models, clock = systemClock } = options;
   const askKeeper = createKeeperClient({
     protocol,
     models,
@@ -52,5 +66,8 @@ function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestCon
     upstream: () => options.dispatch().upstream,
     userAgent: () => options.dispatch().userAgent,
   });
-  return responseRoutes(protocol, createResponseHandlers({ stored, askKeeper, bodyBudget, clock }));
+  return responseRoutes(
+    protocol,
+    createResponseHandlers({ stored, background, streams, askKeeper, bodyBudget, clock }),
+  );
 }

@@ -32,7 +32,11 @@ export function protocolRoutes(
           changes: true,
           limited: true,
           describe: (template) => describeOperation(protocol, operation, { ...template, method }),
-          handle: (context, found) => handleInference(context, { operation, match: found }, options),
+          handle(context, found) {
+            const asked = { operation, match: found };
+            if (operation.name !== 'compact') return handleInference(context, asked, options);
+            return import('../compaction.ts').then(({ handleCompaction }) => handleCompaction(context, asked, options));
+          },
         }),
       ),
     ),

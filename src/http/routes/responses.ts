@@ -6,9 +6,10 @@ import type { RequestContext } from '../request-context.ts';
 import { matchTemplate, type Route } from '../route-table.ts';
 import type { ResponseHandlers } from '../stored-responses.ts';
 
-const ROUTES: readonly { action: ResponseAction; method: 'GET' | 'DELETE'; template: string }[] = [
+const ROUTES: readonly { action: ResponseAction; method: 'GET' | 'POST' | 'DELETE'; template: string }[] = [
   { action: 'get', method: 'GET', template: '/v1/responses/{id}' },
   { action: 'delete', method: 'DELETE', template: '/v1/responses/{id}' },
+  { action: 'cancel', method: 'POST', template: '/v1/responses/{id}/cancel' },
   { action: 'items', method: 'GET', template: '/v1/responses/{id}/input_items' },
 ];
 

@@ -11,6 +11,7 @@ import { createReadiness } from '../readiness.ts';
 import type { RequestContext } from '../request-context.ts';
 import { serveRoot } from '../root-page.ts';
 import { matchExactly, type Route } from '../route-table.ts';
+import type { Pages } from '../ui/pages.ts';
 
 export interface SystemRouteOptions {
   store: Pick<Store, 'health'>;
@@ -20,6 +21,7 @@ export interface SystemRouteOptions {
   clock?: Clock;
   /** See `AppOptions`. */
   isDraining?: () => boolean;
+  pages?: Pages;
   /** Builds the OpenAPI description, on the first request for it. */
   describeApi(): object;
 }
@@ -28,12 +30,13 @@ interface SystemRoute {
   name: keyof typeof SYSTEM_DESCRIPTIONS;
   path: string;
   access: Route['access'];
+  openLocally?: true;
   handle(context: RequestContext): void | Promise<void>;
 }
 
 export function systemRoutes(
   protocol: Protocol,
-  { store, recorder, metrics, log, clock, isDraining, describeApi }: SystemRouteOptions,
+  { store, recorder, metrics, log, clock, isDraining, pages, describeApi }: SystemRouteOptions,
 ): Route<RequestContext>[] {
   const checkReadiness = createReadiness(store, log, recorder, clock, isDraining);
   let document: Buffer | undefined;
@@ -50,7 +53,8 @@ export function systemRoutes(
   }
 
   async function serveRootPage(context: RequestContext): Promise<void> {
-    serveRoot(context, (await checkReadiness()).status === 200);
+    const hasPages = (await pages?.areBuilt()) ?? false;
+    serveRoot(context, (await checkReadiness()).status === 200, hasPages);
   }
 
   const routes: SystemRoute[] = [
@@ -67,10 +71,10 @@ export function systemRoutes(
       handle: async (context) => context.send(await checkReadiness()),
     },
     { name: 'root', path: '/', access: 'anyone', handle: serveRootPage },
-    { name: 'metrics', path: '/metrics', access: 'admin', handle: serveMetrics },
+    { name: 'metrics', path: '/metrics', access: 'admin', openLocally: true, handle: serveMetrics },
     { name: 'openapi', path: '/openapi.json', access: 'anyone', handle: serveDescription },
   ];
-  return routes.map(({ name, path, access, handle }) => ({
+  return routes.map(({ name, path, access, openLocally, handle }) => ({
     name,
     method: 'GET',
     path,
@@ -78,6 +82,7 @@ export function systemRoutes(
     templates: [{ path }],
     protocol,
     access,
+    ...(openLocally && { openLocally }),
     changes: false,
     limited: false,
     describe: () => SYSTEM_DESCRIPTIONS[name],

@@ -17,8 +17,9 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
   readonly #channel: SocketChannel;
   readonly #request: SocketRequest;
   readonly #framer = createFramer();
-  #errorHeaders: Record<string, string> = {};
-  /** Headers of every response, such as the request id; sent with errors. */
+  /** Headers of the response, until they are sent with its first message. */
+  #headers: Record<string, string> | undefined;
+  /** Headers of every response, such as the request id. */
   common: Pick<ResponseHeaders, 'with'> | undefined;
   statusCode = OK;
   headersSent = false;
@@ -36,7 +37,8 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
   head(status: number, headers: Record<string, string>): void {
     this.headersSent = true;
     this.statusCode = status;
-    if (status !== OK) this.#errorHeaders = this.common?.with(headers) ?? headers;
+    const { 'content-type': _type, 'content-length': _length, ...others } = this.common?.with(headers) ?? headers;
+    this.#headers = others;
   }
 
   write(output: Output): void {
@@ -100,16 +102,17 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
       // A comment keeps a connection alive; here a ping does.
       if (!event) this.#channel.ping();
       else {
-        const message = this.#request.encodeEvent(event);
-        if (message !== undefined) this.#channel.send(message);
+        const message = this.#request.encodeEvent(event, this.#headers);
+        if (message === undefined) continue;
+        this.#headers = undefined;
+        this.#channel.send(message);
       }
     }
   }
 
   #refuse(output: Output | undefined): void {
     const body: Json = parseObject(String(output ?? ''));
-    const { 'content-type': _type, 'content-length': _length, ...headers } = this.#errorHeaders;
-    this.#channel.send(this.#request.encodeError({ status: this.statusCode, body }, headers));
+    this.#channel.send(this.#request.encodeError({ status: this.statusCode, body }, this.#headers ?? {}));
   }
 
   #finish(): void {

@@ -1,0 +1,19 @@
+/** All handlers of the admin API. */
+
+import { createKeyHandlers } from './keys.ts';
+import { createRecordHandlers } from './records.ts';
+import type { AdminOptions } from './request.ts';
+import { createRequestHandlers } from './requests.ts';
+import type { AdminHandlers } from './routes.ts';
+import { createRoutingHandlers } from './routing.ts';
+import { createTaskHandlers } from './tasks.ts';
+
+export function createAdminHandlers(options: AdminOptions): AdminHandlers {
+  return {
+    ...createKeyHandlers(options),
+    ...createRecordHandlers(options),
+    ...createRequestHandlers(options),
+    ...createRoutingHandlers(options),
+    ...createTaskHandlers(options),
+  };
+}

@@ -1,0 +1,23 @@
+/** Handlers of requests of all keys. */
+
+import { readText } from '../requests/query.ts';
+import { createRequestReader, type RequestScope } from '../requests/reader.ts';
+import type { AdminOptions } from './request.ts';
+import type { AdminHandlers } from './routes.ts';
+
+type RequestHandlers = Pick<AdminHandlers, 'RequestList' | 'RequestSummary' | 'Request'>;
+
+export function createRequestHandlers({ keys, ...options }: AdminOptions): RequestHandlers {
+  const reader = createRequestReader(options);
+
+  async function scopeOf(query: URLSearchParams): Promise<RequestScope> {
+    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    return { names, keyId: readText(query, 'key') };
+  }
+
+  return {
+    RequestList: async ({ query }) => reader.list(query, await scopeOf(query)),
+    RequestSummary: async ({ query }) => reader.summary(query, await scopeOf(query)),
+    Request: async ({ query, parameters }) => reader.get(parameters.id ?? '', await scopeOf(query)),
+  };
+}

@@ -1,0 +1,115 @@
+/** Handlers of the admin API for routing: explanations, health of endpoints, and the models with their endpoints. */
+
+import { GatewayError } from '../../core/errors.ts';
+import { assertValid } from '../../core/json/check.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { CatalogModel } from '../../core/model.ts';
+import { explain } from '../../inference/explain.ts';
+import { protocolOf } from '../../protocols/index.ts';
+import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
+import { createRoutingState } from '../../routing/state.ts';
+import { whole } from './query.ts';
+import type { AdminOptions, AdminRequest } from './request.ts';
+import type { AdminHandlers } from './routes.ts';
+import { type Question, question } from './schema.ts';
+
+type RoutingHandlers = Pick<AdminHandlers, 'Explanation' | 'EndpointHealth' | 'ModelList'>;
+
+const PAGE = { least: 1, most: 1000, byDefault: 100 };
+
+export function createRoutingHandlers({ models, routing, refusesHostedTools }: AdminOptions): RoutingHandlers {
+  async function explanation({ body }: AdminRequest): Promise<Json> {
+    assertValid(question, body);
+    const { protocol: id, body: request, policy, ideal = false, model = request?.model } = body as Question;
+    if (typeof model !== 'string') {
+      throw new GatewayError('invalid_request', 'model must be a text, here or in the body.', { param: 'model' });
+    }
+    const asked = {
+      protocol: protocolOf(id),
+      model,
+      ...(request && { body: Buffer.from(JSON.stringify(request)) }),
+      ...(policy && { policy: JSON.stringify(policy) }),
+    };
+    const state = ideal ? createRoutingState({ cooldown: () => 0 }) : routing;
+    const data = await explain(asked, {
+      models: models(),
+      state,
+      allows: () => true,
+      refusesHostedTools: refusesHostedTools(),
+    });
+    return { data: data as unknown as Json };
+  }
+
+  /** The id of a credential is derived from it: its number is shown instead. */
+  function encodeHealth({ id, cooldownMs, streamed, whole, ...state }: EndpointHealth): Json {
+    const [endpoint = '', credentialId] = splitAtLast(id, '#');
+    const [provider = ''] = endpoint.split('/', 1);
+    const credential = models()
+      .providers.get(provider)
+      ?.credentials.find(credentialId ?? '');
+    const rest = credential?.cooldown() ?? 0;
+    return {
+      endpoint,
+      credential: credential?.number ?? null,
+      ...state,
+      ...(rest > 0 && { credential_cooldown_ms: Math.ceil(rest) }),
+      ...(cooldownMs !== undefined && { cooldown_ms: cooldownMs }),
+      ...(streamed && { streamed: encodeTimings(streamed) }),
+      ...(whole && { whole: encodeTimings(whole) }),
+    };
+  }
+
+  async function health(): Promise<Json> {
+    return { data: endpointHealth(routing).map(encodeHealth) };
+  }
+
+  async function list({ query }: AdminRequest): Promise<Json> {
+    const limit = whole(query, 'limit', PAGE);
+    const [after, provider, search] = ['after', 'provider', 'search'].map((name) => query.get(name) ?? undefined);
+    const words = search?.toLowerCase();
+    const catalog = models().catalog();
+    const listed = catalog
+      .all()
+      .filter((model) => provider === undefined || model.provider === provider)
+      .filter(({ id, name }) => words === undefined || `${id} ${name}`.toLowerCase().includes(words));
+    const page = catalog.page(listed, { limit, ...(after !== undefined && { after }) });
+    return {
+      data: page.models.map(encodeModel),
+      total: listed.length,
+      next: page.more ? (page.models.at(-1)?.id ?? null) : null,
+    };
+  }
+
+  function encodeModel({ id, provider, upstreamId, name, pricing, rules, ...facts }: CatalogModel): Json {
+    const { models: routes, aliases } = models().routes;
+    const routed = routes.get(id);
+    return {
+      id,
+      provider,
+      upstream_id: upstreamId,
+      name,
+      pricing,
+      rules: rules as Json,
+      context_length: facts.contextLength,
+      max_output: facts.maxOutput,
+      input_modalities: facts.inputModalities,
+      output_modalities: facts.outputModalities,
+      supported_parameters: facts.supportedParameters,
+      endpoints: routed
+        ? routed.map((entry) => ({ endpoint: `${entry.provider}/${entry.model}`, priority: entry.priority }))
+        : [{ endpoint: `${provider}/${upstreamId}`, priority: 0 }],
+      aliases: [...aliases].flatMap(([alias, model]) => (model === id ? [alias] : [])),
+    };
+  }
+
+  return { Explanation: explanation, EndpointHealth: health, ModelList: list };
+}
+
+function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['whole']>): Json {
+  return { first_byte_seconds: firstByte, ...(throughput && { tokens_per_second: throughput }) };
+}
+
+function splitAtLast(text: string, mark: string): string[] {
+  const at = text.lastIndexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
+}

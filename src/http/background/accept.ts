@@ -1,0 +1,65 @@
+/** Acceptance of a background response: checked like other requests, stored, and answered before it is run. */
+
+import { GatewayError } from '../../core/errors.ts';
+import type { Headers } from '../../core/operation.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import { noEndpointError, type RoutingDecision } from '../../routing/decision.ts';
+import type { InferenceCall } from '../../routing/inference-call.ts';
+import type { AppOptions } from '../app-options.ts';
+import type { Exchange } from '../exchange.ts';
+import type { HttpResponse } from '../http-response.ts';
+import { keyOf } from '../request-context.ts';
+import { openBackgroundStream, STREAM_HEADERS } from './stream.ts';
+
+/** Headers that a request keeps: those of the gateway, those that are forwarded, and names of conversations. */
+const OWN_HEADERS = /^x-(?:polygate-|session-id$)/;
+
+/** Throws `unsupported_parameter`, `rate_limit_exceeded`, `insufficient_quota` and what else refuses a request. */
+export async function acceptInBackground(
+  exchange: Exchange,
+  { call, route }: { call: InferenceCall; route: RoutingDecision },
+  { admission, background, stored, streams }: Pick<AppOptions, 'admission' | 'background' | 'stored' | 'streams'>,
+): Promise<void> {
+  const key = keyOf(exchange);
+  const [first] = route.candidates;
+  if (!first) throw noEndpointError(route);
+  if (!stored.isOn(key.settings.storeResponses))
+    throw refusal('the gateway stores no responses, so that none could be fetched later');
+  if (call.pin) throw refusal('a response that its provider keeps is continued in the foreground');
+  const { headers, withdraw } = await admission.open(call, key, route);
+  try {
+    exchange.headers.setRateLimit(headers);
+    const kept = keptHeaders(call.headers, call.protocol);
+    const body = await background.accept(call, { provider: first.endpoint.provider.id, headers: kept });
+    exchange.send(call.stream ? await eventStream(key.id, String(body.id), { stored, streams }) : { body });
+  } finally {
+    // It is admitted again when it is run.
+    withdraw();
+  }
+}
+
+/** The events of a response from its beginning. */
+async function eventStream(
+  owner: string,
+  id: string,
+  { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
+): Promise<HttpResponse> {
+  const body = await openBackgroundStream(await stored.find(owner, id), { from: 0, include: [] }, { stored, streams });
+  if (!body) throw new GatewayError('internal_error', 'The stream is not there.');
+  return { headers: STREAM_HEADERS, body };
+}
+
+function refusal(reason: string): GatewayError {
+  return new GatewayError('unsupported_parameter', `background is not possible here: ${reason}.`, {
+    param: 'background',
+  });
+}
+
+function keptHeaders(headers: Headers, { forwardedHeaders }: Protocol): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const isKept = OWN_HEADERS.test(name) || name === 'conversation_id' || Object.hasOwn(forwardedHeaders ?? {}, name);
+    if (isKept && typeof value === 'string') kept[name] = value;
+  }
+  return kept;
+}

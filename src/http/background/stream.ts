@@ -1,0 +1,29 @@
+/** Stream of a background response, as the client that reads it gets it. */
+
+import type { Readable } from 'node:stream';
+import type { FoundResponse } from '../../stored-responses/service.ts';
+import type { AppOptions } from '../app-options.ts';
+
+export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
+
+export interface StreamPart {
+  /** Number of the first event. */
+  from: number;
+  include: readonly string[];
+}
+
+/** Undefined if no events are kept and the response has ended. Throws `invalid_request` and `rate_limit_exceeded`. */
+export function openBackgroundStream(
+  { stored: { owner, id }, stored: row }: FoundResponse,
+  { from, include }: StreamPart,
+  { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
+): Promise<Readable | undefined> {
+  return streams.open({
+    stored: row,
+    from,
+    async response() {
+      const { content } = await stored.find(owner, id);
+      return content && stored.encode(content, include);
+    },
+  });
+}

@@ -1,0 +1,89 @@
+/** Routes of a key about its own requests, below `/v1/self`. */
+
+import type { Json } from '../../core/json/json.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import type { Key } from '../../keys/store.ts';
+import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
+import { TextBody } from '../http-response.ts';
+import { JSON_TYPE } from '../openapi/operation.ts';
+import { keyOf, type RequestContext } from '../request-context.ts';
+import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
+import { createRequestReader, type RequestReaderOptions, type RequestScope } from '../requests/reader.ts';
+import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
+import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
+import { encodeUse, readFormat, USE_PARAMETERS, use } from '../use.ts';
+
+interface SelfRoute {
+  name: string;
+  path: string;
+  description: Pick<RouteDescription, 'summary' | 'query'> & { schema: RouteDescription['response']['schema'] };
+  read(query: URLSearchParams, scope: RequestScope, id: string): Promise<Json>;
+}
+
+const REQUESTS = '/v1/self/requests';
+const OWN_DIMENSIONS = USE_DIMENSIONS.filter((name) => name !== 'key');
+
+export function selfRoutes(protocol: Protocol, options: RequestReaderOptions): Route<RequestContext>[] {
+  const reader = createRequestReader(options);
+  const routes: SelfRoute[] = [
+    {
+      name: 'requests',
+      path: REQUESTS,
+      description: { summary: 'List own requests', query: LIST_PARAMETERS, schema: requestList },
+      read: reader.list,
+    },
+    {
+      name: 'use',
+      path: '/v1/self/usage',
+      description: { summary: 'Own use and cost', query: USE_PARAMETERS, schema: use },
+      async read(query, { keyId = '', names }) {
+        const asked = readUseQuery(query, options.clock.now(), OWN_DIMENSIONS);
+        const report = await reportUse(options.store, { ...asked, filter: { ...asked.filter, keyId } }, names);
+        return encodeUse(report, readFormat(query));
+      },
+    },
+    {
+      name: 'requests-summary',
+      path: `${REQUESTS}/summary`,
+      description: {
+        summary: 'Rates, failures, cost and times of own requests',
+        query: SUMMARY_PARAMETERS,
+        schema: requestSummary,
+      },
+      read: reader.summary,
+    },
+    {
+      name: 'request',
+      path: `${REQUESTS}/{id}`,
+      description: { summary: 'See an own request, and how it was routed', schema: requestDetail },
+      read: (_query, scope, id) => reader.get(id, scope),
+    },
+  ];
+  return routes.map((route) => routeOf(route, protocol));
+}
+
+function routeOf({ name, path, description, read }: SelfRoute, protocol: Protocol): Route<RequestContext> {
+  const { schema, ...rest } = description;
+  const response = { status: 200, description: 'As it is now.', type: JSON_TYPE, schema };
+  const route: Route<RequestContext, Record<string, string>> = {
+    name: `own.${name}`,
+    method: 'GET',
+    path: literalStart(path),
+    match: matchTemplate(path),
+    templates: [{ path }],
+    protocol,
+    access: 'key',
+    changes: false,
+    limited: false,
+    hasOwnQuery: true,
+    describe: () => ({ id: `own_${name}`, tag: 'use', ...rest, response }),
+    async handle(context, { id = '' }) {
+      const key: Key = keyOf(context);
+      const body = await read(context.query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, id);
+      const isText = body instanceof TextBody;
+      const headers = { 'cache-control': 'no-store', ...(isText && body.headers) };
+      return context.send({ headers, body: isText ? body.text : body });
+    },
+  };
+  return route as Route<RequestContext>;
+}

@@ -1,0 +1,39 @@
+/** Dashboard at one address: the gate of its sessions, and its routes. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Protocol } from '../../core/protocol.ts';
+import type { Store } from '../../store/store.ts';
+import type { SharedRate } from '../rate.ts';
+import type { HttpContext } from '../request-context.ts';
+import type { Route } from '../route-table.ts';
+import { pageRoutes } from '../ui/page-routes.ts';
+import type { Pages } from '../ui/pages.ts';
+import { createSessionGate, type SessionGate, type SessionGateOptions } from './gate.ts';
+import { createSessionHandlers } from './handlers.ts';
+import { sessionRoutes } from './routes.ts';
+
+export interface Dashboard {
+  gate: SessionGate;
+  routes: readonly Route<HttpContext>[];
+  pages: Pages | undefined;
+}
+
+export interface DashboardOptions extends SessionGateOptions {
+  /** Of error responses. */
+  protocol: Protocol;
+  store: Pick<Store, 'call'>;
+  wrongLogin: SharedRate;
+  addressOf(request: IncomingMessage): string;
+  /** Added where operators are served. */
+  operatorRoutes: readonly Route<HttpContext>[];
+  pages: Pages | undefined;
+}
+
+export function createDashboard(options: DashboardOptions): Dashboard {
+  const gate = createSessionGate(options);
+  const handlers = createSessionHandlers({ ...options, gate });
+  const operatorRoutes = options.servesOperators ? options.operatorRoutes : [];
+  const { protocol, pages } = options;
+  const forBrowsers = pages ? pageRoutes(protocol, pages) : [];
+  return { gate, routes: [...sessionRoutes(protocol, handlers), ...forBrowsers, ...operatorRoutes], pages };
+}

@@ -1,0 +1,143 @@
+/** Handlers of the routes of sessions. */
+
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json/json.ts';
+import { checkAccess } from '../../keys/scopes.ts';
+import type { Store } from '../../store/store.ts';
+import type { SharedRate } from '../rate.ts';
+import type { HttpContext } from '../request-context.ts';
+import { encodeCookie, readCookie } from './cookie.ts';
+import type { SessionGate } from './gate.ts';
+import { createLoginCode, loginUrl } from './login-code.ts';
+import type { SessionHandlers, SessionResponse } from './routes.ts';
+import type { BrowserSession, Login } from './sessions.ts';
+import { checkChange, checkReader } from './site.ts';
+
+export interface SessionHandlerOptions {
+  gate: SessionGate;
+  store: Pick<Store, 'call'>;
+  /** Counts wrong logins by client address. */
+  wrongLogin: SharedRate;
+  addressOf(request: IncomingMessage): string;
+  now(): number;
+}
+
+export function createSessionHandlers(options: SessionHandlerOptions): SessionHandlers {
+  const { gate, store, wrongLogin, addressOf, now } = options;
+  const { sessions, servesOperators } = gate;
+
+  function encode(session: BrowserSession | undefined): Json {
+    const { role = 'nobody', id = null, key, openedAt, endsAt } = session ?? {};
+    return {
+      data: {
+        role,
+        id,
+        key: key ? { hash: key.id, name: key.name, label: `${key.prefix}...` } : null,
+        opened_at: openedAt === undefined ? null : iso(openedAt),
+        ends_at: endsAt === undefined ? null : iso(endsAt),
+        serves_operators: servesOperators,
+      },
+    };
+  }
+
+  async function show({ request }: HttpContext): Promise<SessionResponse> {
+    checkReader(request.headers, gate.findSite(request.headers));
+    return { body: encode(await gate.find(request)) };
+  }
+
+  /** Always a new secret, so that nobody can fix the session of another. */
+  async function open({ request, requestId }: HttpContext, body: Json): Promise<SessionResponse> {
+    const site = gate.findSite(request.headers);
+    checkChange(request.headers, site);
+    if (Object.keys(body).length !== 1) {
+      throw new GatewayError('invalid_request', 'The body must have exactly one of code, token and key.');
+    }
+    if (!servesOperators && body.key === undefined) throw elsewhere();
+    const address = addressOf(request);
+    const opened = await sessions.open(body as Login, {
+      requestId,
+      checkKey: ({ settings }) => checkAccess(settings, { changes: false, address }),
+    });
+    if (!opened) throw wrong(await wrongLogin(address));
+    const { session, cookie } = opened;
+    const before = readCookie(request.headers, site);
+    const ended = before === undefined ? undefined : await sessions.find(before);
+    if (ended) await sessions.end(ended.id, { actor: 'admin', requestId });
+    return { body: encode(session), cookie: encodeCookie(cookie, site) };
+  }
+
+  async function end(context: HttpContext): Promise<SessionResponse> {
+    const { request, requestId } = context;
+    await sessions.end(sessionOf(context).id, { actor: 'admin', requestId });
+    return { body: { deleted: true }, cookie: encodeCookie('', gate.findSite(request.headers)) };
+  }
+
+  async function makeLink({ request, requestId }: HttpContext, { role }: Json): Promise<SessionResponse> {
+    const author = { actor: 'admin', requestId } as const;
+    const { code, expiresAt } = await createLoginCode(store, { role, author, now: now() });
+    const url = loginUrl(gate.findSite(request.headers).origin, code);
+    return { body: { data: { url, expires_at: iso(expiresAt) } } };
+  }
+
+  async function list(context: HttpContext): Promise<SessionResponse> {
+    const { id: own, role, key } = sessionOf(context);
+    const rows = await sessions.list(key?.id);
+    const shown = role === 'viewer' ? rows.filter(({ id }) => id === own) : rows;
+    const data = shown.map((row) => ({
+      id: row.id,
+      role: row.role,
+      key_hash: row.keyId,
+      opened_with: row.openedWith,
+      opened_at: iso(row.openedAt),
+      seen_at: iso(row.seenAt),
+      current: row.id === own,
+    }));
+    return { body: { data } };
+  }
+
+  async function remove(
+    context: HttpContext,
+    _body: Json,
+    { id = '' }: Record<string, string>,
+  ): Promise<SessionResponse> {
+    const { id: own, role, key } = sessionOf(context);
+    const author = { actor: 'admin', requestId: context.requestId } as const;
+    const isAllowed = role !== 'viewer' || id === own;
+    if (isAllowed && (await sessions.end(id, author, key?.id))) return { body: { deleted: true } };
+    throw new GatewayError('not_found', 'There is no session with this id.');
+  }
+
+  return {
+    Session: show,
+    SessionOpening: open,
+    SessionEnd: end,
+    SessionLink: makeLink,
+    SessionList: list,
+    SessionRemoval: remove,
+  };
+}
+
+function sessionOf({ session }: HttpContext): BrowserSession {
+  if (!session) throw new GatewayError('invalid_api_key', 'A session is required.');
+  return session;
+}
+
+/** The same words for every wrong text, whatever it was. */
+function wrong(wait: number): GatewayError {
+  if (wait === 0) return new GatewayError('invalid_api_key', 'The code, token or key is wrong, or no longer valid.');
+  return new GatewayError('rate_limit_exceeded', 'Too many wrong logins came from this address; wait a moment.', {
+    retryAfter: wait,
+  });
+}
+
+function elsewhere(): GatewayError {
+  return new GatewayError(
+    'permission_denied',
+    'Operators have no sessions at this address: use that of the admin API, or set ui.admin_on_public.',
+  );
+}
+
+function iso(moment: number): string {
+  return new Date(moment).toISOString();
+}

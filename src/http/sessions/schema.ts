@@ -1,0 +1,57 @@
+/** Schemas of the routes of sessions. */
+
+import { type TSchema, Type } from 'typebox';
+
+const closed = { additionalProperties: false };
+const text = Type.Optional(Type.String({ minLength: 1, maxLength: 300 }));
+const moment = Type.String({ format: 'date-time' });
+
+function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+function oneOf(names: string[], description: string) {
+  return Type.Unsafe<string>({ type: 'string', enum: names, description });
+}
+
+export const login = Type.Object(
+  { code: text, token: text, key: text },
+  { ...closed, description: 'Exactly one of them: a one-time code, the admin token, or a key.' },
+);
+
+export const link = Type.Object({ role: oneOf(['admin', 'viewer'], 'Role of its session.') }, closed);
+
+const key = Type.Object({
+  hash: Type.String(),
+  name: Type.String(),
+  label: Type.String({ description: 'Its first characters.' }),
+});
+
+export const session = Type.Object({
+  data: Type.Object({
+    role: oneOf(['admin', 'viewer', 'key', 'nobody'], 'Nobody without a session.'),
+    id: nullable(Type.String()),
+    key: nullable(key),
+    opened_at: nullable(moment),
+    ends_at: nullable(moment),
+    serves_operators: Type.Boolean({ description: 'Whether this address has the admin API, too.' }),
+  }),
+});
+
+export const openedLink = Type.Object({ data: Type.Object({ url: Type.String(), expires_at: moment }) });
+
+export const sessionList = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      role: oneOf(['admin', 'viewer', 'key'], 'Role of the session.'),
+      key_hash: nullable(Type.String()),
+      opened_with: oneOf(['code', 'token', 'key'], 'Text that opened it.'),
+      opened_at: moment,
+      seen_at: moment,
+      current: Type.Boolean({ description: 'Whether it is the one that asks.' }),
+    }),
+  ),
+});
+
+export const endedSession = Type.Object({ deleted: Type.Boolean() });

@@ -1,0 +1,142 @@
+/** Sessions of the dashboard: opened with a code, the admin token or a key; found by their cookie; ended by use or time. */
+
+import { randomUUID, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import { digestOf } from '../../keys/key.ts';
+import type { Key, KeyStore } from '../../keys/store.ts';
+import type { Secret } from '../../security/secret.ts';
+import type { Author } from '../../store/audit-rows.ts';
+import type { SessionEnds, SessionRow } from '../../store/operations/sessions.ts';
+import type { Store } from '../../store/store.ts';
+import { digestOfSecret, newSecret } from './login-code.ts';
+import type { Role } from './roles.ts';
+
+export interface BrowserSession {
+  id: string;
+  role: Role;
+  /** Of the role `key`. */
+  key?: Key;
+  /** Unix milliseconds. */
+  openedAt: number;
+  endsAt: number;
+}
+
+/** A text by which a session is opened. */
+export type Login = { code: string } | { token: string } | { key: string };
+
+export interface Opening {
+  requestId: string;
+  /** Throws the refusal of a key that may not be used here. */
+  checkKey(key: Key): void;
+}
+
+export interface SessionsOptions {
+  store: Pick<Store, 'call'>;
+  keys: Pick<KeyStore, 'authenticate' | 'activeByDigest'>;
+  /** The admin token, if there is one. */
+  token: Secret | undefined;
+  clock: Pick<Clock, 'now'>;
+}
+
+export interface Sessions {
+  /** Undefined if the text is wrong or no longer valid. */
+  open(login: Login, opening: Opening): Promise<{ session: BrowserSession; cookie: string } | undefined>;
+  find(cookie: string): Promise<BrowserSession | undefined>;
+  /** All, or those of a key. */
+  list(keyId?: string): Promise<SessionRow[]>;
+  /** False if there is none with this id, or none of this key. */
+  end(id: string, author: Author, keyId?: string): Promise<boolean>;
+}
+
+const LIFETIME_MS = 7 * 24 * 3600 * 1000;
+const IDLE_MS = 12 * 3600 * 1000;
+const TOUCH_INTERVAL_MS = 60_000;
+const MAX_SESSIONS_PER_KEY = 20;
+
+export function createSessions({ store, keys, token, clock: { now } }: SessionsOptions): Sessions {
+  const ends = (): SessionEnds => ({ openedBefore: now() - LIFETIME_MS, seenBefore: now() - IDLE_MS });
+
+  /** What a login leaves in the row of its session; undefined for a wrong one. */
+  async function proofOf(
+    login: Login,
+    cookie: string,
+    checkKey: Opening['checkKey'],
+  ): Promise<Partial<SessionRow> | undefined> {
+    if ('code' in login) return { openedWith: 'code' };
+    if ('token' in login) {
+      if (!token || !isEqual(digestOfSecret(login.token), digestOfSecret(token.reveal()))) return undefined;
+      return { openedWith: 'token', tokenProof: proofOfToken(cookie, token) };
+    }
+    const key = await keys.authenticate(login.key);
+    if (!key) return undefined;
+    checkKey(key);
+    return { openedWith: 'key', role: 'key', keyId: key.id, keyDigest: digestOf(login.key) };
+  }
+
+  function sessionOf(row: SessionRow, cookie: string): BrowserSession | undefined {
+    const { id, openedAt, seenAt, keyDigest, tokenProof } = row;
+    const endsAt = Math.min(openedAt + LIFETIME_MS, seenAt + IDLE_MS);
+    if (now() >= endsAt) return undefined;
+    if (tokenProof !== null && !(token && isEqual(tokenProof, proofOfToken(cookie, token)))) return undefined;
+    const facts = { id, openedAt, endsAt };
+    if (row.role !== 'key')
+      return row.role === 'admin' || row.role === 'viewer' ? { ...facts, role: row.role } : undefined;
+    const key = keyDigest === null ? undefined : keys.activeByDigest(keyDigest);
+    return key && { ...facts, role: 'key', key };
+  }
+
+  return {
+    async open(login, { requestId, checkKey }) {
+      const cookie = newSecret();
+      const proof = await proofOf(login, cookie, checkKey);
+      if (!proof) return undefined;
+      const moment = now();
+      const session: SessionRow = {
+        digest: digestOfSecret(cookie),
+        id: randomUUID(),
+        role: 'admin',
+        openedWith: '',
+        keyId: null,
+        keyDigest: null,
+        tokenProof: null,
+        openedAt: moment,
+        seenAt: moment,
+        ...proof,
+      };
+      const role = await store.call('openSession', {
+        ...ends(),
+        session,
+        perKey: MAX_SESSIONS_PER_KEY,
+        ...('code' in login && { codeDigest: digestOfSecret(login.code) }),
+        ...(session.role !== 'key' && { author: { actor: 'admin', requestId } }),
+      });
+      const opened = role === undefined ? undefined : sessionOf({ ...session, role }, cookie);
+      return opened && { session: opened, cookie };
+    },
+
+    async find(cookie) {
+      const row = await store.call('findSession', { digest: digestOfSecret(cookie) });
+      const session = row && sessionOf(row, cookie);
+      if (session && now() - row.seenAt >= TOUCH_INTERVAL_MS) {
+        // A session that cannot be noted as seen goes on.
+        store.call('touchSession', { digest: row.digest, now: now() }).catch(() => undefined);
+      }
+      return session;
+    },
+
+    list: (keyId) => store.call('listSessions', { ...ends(), ...(keyId !== undefined && { keyId }) }),
+
+    end: (id, author, keyId) =>
+      store.call('endSession', { id, author, now: now(), ...(keyId !== undefined && { keyId }) }),
+  };
+}
+
+/** With the cookie, so that the store has nothing by which a token could be guessed. */
+function proofOfToken(cookie: string, token: Secret): string {
+  return digestOfSecret(`${cookie}\n${token.reveal()}`);
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,144 @@
+/** Pages of the dashboard: the files of its build, compressed ahead and held in memory. */
+
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { GatewayError } from '../../core/errors.ts';
+import type { HttpResponse } from '../http-response.ts';
+
+/** Where the build puts the pages, in a clone and in the package alike. */
+export const PAGES_FOLDER = fileURLToPath(new URL('../../../dist/ui/', import.meta.url));
+
+export interface Pages {
+  /** Whether there are pages; they may come while the gateway runs. */
+  areBuilt(): Promise<boolean>;
+  /** Response to a request below `/ui`. Throws `not_found` for a missing file of the build. */
+  response(path: string, acceptedEncodings: string | undefined): Promise<HttpResponse>;
+}
+
+const INDEX = 'index.html';
+/** Files whose names change with their content. */
+const HASHED = 'assets/';
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "media-src 'self' blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const SECURITY_HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
+};
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+  woff2: 'font/woff2',
+};
+
+type Encoding = 'br' | 'gzip';
+type PageFile = Partial<Record<Encoding | 'identity', Buffer>>;
+type PageFiles = ReadonlyMap<string, PageFile>;
+
+const SUFFIXES: Record<Encoding, string> = { br: '.br', gzip: '.gz' };
+const decompress = promisify(gunzip);
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="2">
+<title>Polygate</title>
+<main>
+<h1>The dashboard is being built</h1>
+<p>In a clone, <code>npm start</code> builds it once beside the gateway. This page opens it as soon as it is there.</p>
+</main>
+</html>
+`;
+
+/** `folder` may be missing, and may be replaced by a later build. */
+export function createPages(folder = PAGES_FOLDER): Pages {
+  let loaded: { version: number; files: Promise<PageFiles> } | undefined;
+
+  /** Files of the newest build; undefined without one. */
+  async function current(): Promise<PageFiles | undefined> {
+    const index = await stat(join(folder, `${INDEX}${SUFFIXES.gzip}`)).catch(() => undefined);
+    if (!index) return undefined;
+    if (loaded?.version !== index.mtimeMs) loaded = { version: index.mtimeMs, files: readFiles(folder) };
+    return loaded.files;
+  }
+
+  return {
+    areBuilt: async () => (await current()) !== undefined,
+    async response(path, acceptedEncodings) {
+      const files = await current();
+      const name = path.slice('/ui/'.length);
+      if (!files) return notBuilt();
+      const file = files.get(name);
+      if (file) return fileResponse(name, file, acceptedEncodings);
+      if (name.startsWith(HASHED)) throw new GatewayError('not_found', `There is nothing at GET ${path}.`);
+      return fileResponse(INDEX, files.get(INDEX) ?? {}, acceptedEncodings);
+    },
+  };
+}
+
+function notBuilt(): HttpResponse {
+  const headers = { 'content-type': TYPES.html as string, 'cache-control': 'no-store', 'retry-after': '2' };
+  return { status: 503, headers: { ...SECURITY_HEADERS, ...headers }, body: NOT_BUILT };
+}
+
+async function fileResponse(name: string, file: PageFile, accepted = ''): Promise<HttpResponse> {
+  const encoding = (['br', 'gzip'] as const).find((one) => file[one] && accepts(accepted, one));
+  const body = encoding ? file[encoding] : (file.identity ?? (await decompress(file.gzip ?? Buffer.alloc(0))));
+  const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  const headers: Record<string, string> = {
+    ...SECURITY_HEADERS,
+    'content-type': type,
+    'cache-control': name.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-store',
+    vary: 'accept-encoding',
+  };
+  if (encoding) headers['content-encoding'] = encoding;
+  return { headers, body };
+}
+
+/** A weight of zero refuses an encoding. */
+function accepts(header: string, encoding: Encoding): boolean {
+  return header
+    .slice(0, 1000)
+    .split(',')
+    .some((part) => {
+      const [name = '', weight = ''] = part.split(';');
+      return name.trim().toLowerCase() === encoding && !/^\s*q=0(?:\.0{0,3})?\s*$/i.test(weight);
+    });
+}
+
+async function readFiles(folder: string): Promise<PageFiles> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = new Map<string, PageFile>();
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(join(folder, '/').length).replaceAll('\\', '/');
+    const encoding = (['br', 'gzip'] as const).find((one) => name.endsWith(SUFFIXES[one]));
+    const plain = encoding ? name.slice(0, -SUFFIXES[encoding].length) : name;
+    files.set(plain, { ...files.get(plain), [encoding ?? 'identity']: await readFile(path) });
+  }
+  return files;
+}

@@ -1,0 +1,89 @@
+/** Reports of use over HTTP: parameters, schema, and the form as JSON or CSV. */
+
+import { type TSchema, Type } from 'typebox';
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import { encodeCsv } from '../usage/csv.ts';
+import type { UseDimension, UseReport } from '../usage/use-report.ts';
+import { TextBody } from './http-response.ts';
+import type { Parameter } from './openapi/operation.ts';
+
+const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+
+export const USE_PARAMETERS: readonly Parameter[] = [
+  parameter('from', Type.String(), 'ISO date or time of the beginning; 30 days ago if absent.'),
+  parameter('to', Type.String(), 'ISO date or time of the end; now if absent.'),
+  parameter(
+    'by',
+    Type.String(),
+    'Dimensions, separated by commas: one of hour, day, week, month, and model, provider, key.',
+  ),
+  parameter('zone', Type.String(), 'Time zone of days, such as Europe/Berlin; UTC if absent.'),
+  parameter('model', Type.String(), 'Only this model, as <provider>/<model>.'),
+  parameter('provider', Type.String(), 'Only this provider.'),
+  parameter(
+    'top',
+    Type.Integer({ minimum: 1, maximum: 1000 }),
+    'Values of the first dimension with the highest cost; the others are one.',
+  ),
+  parameter('compare', Type.Boolean(), 'Also the period before, of the same length.'),
+  parameter('format', Type.Unsafe<string>({ type: 'string', enum: ['json', 'csv'] }), 'json if absent.'),
+];
+
+const count = Type.Integer({ minimum: 0 });
+const counts = {
+  requests: count,
+  failures: count,
+  input_tokens: count,
+  output_tokens: count,
+  cached_tokens: count,
+  cache_write_tokens: count,
+  reasoning_tokens: count,
+  cost: Type.String({ description: 'USD, exact.' }),
+};
+const group = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+const row = Type.Object({
+  hour: group,
+  day: group,
+  week: group,
+  month: group,
+  model: group,
+  provider: group,
+  key: group,
+  key_name: group,
+  other: Type.Optional(Type.Boolean({ description: 'Those that are not among the first.' })),
+  ...counts,
+});
+const moment = Type.String({ format: 'date-time' });
+const total = Type.Object(counts);
+
+export const use = Type.Object({
+  object: Type.String(),
+  from: moment,
+  to: moment,
+  zone: Type.String(),
+  by: Type.Array(Type.String()),
+  data: Type.Array(row),
+  total,
+  models_without_cost: Type.Array(Type.String(), { description: 'Free ones, and those whose price is not known.' }),
+  before: Type.Union([Type.Object({ from: moment, to: moment, data: Type.Array(row), total }), Type.Null()]),
+});
+
+export function readFormat(query: URLSearchParams): 'json' | 'csv' {
+  const format = query.get('format') ?? 'json';
+  if (format === 'json' || format === 'csv') return format;
+  throw new GatewayError('invalid_request', 'format must be json or csv.', { param: 'format' });
+}
+
+export function encodeUse(report: UseReport, format: 'json' | 'csv'): Json | TextBody {
+  if (format === 'json') return report;
+  const columns = report.by.flatMap((name: UseDimension) => (name === 'key' ? ['key', 'key_name'] : [name]));
+  const others = report.data.some(({ other }) => other) ? ['other'] : [];
+  const text = encodeCsv([...columns, ...others, ...Object.keys(counts)], report.data);
+  const file = `usage-${report.from.slice(0, 10)}.csv`;
+  return new TextBody(text, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${file}"`,
+    'x-content-type-options': 'nosniff',
+  });
+}
