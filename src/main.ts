@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Entry point of `polygate`: checks the Node version before the other modules are loaded. */
+/** Entry point of `polygate` in a clone, and behind `scripts/entry.cjs` in the package: checks the Node version before the other modules are loaded. */
 
 import { readFileSync } from 'node:fs';
 

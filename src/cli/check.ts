@@ -1,8 +1,9 @@
 /** `polygate check`: validates and prints the resolved configuration. */
 
-import { isLoopback } from '../config/host.ts';
+import { readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
 import { loadConfig } from '../config/load.ts';
 import { describeConfig } from '../config/mask.ts';
+import { isLoopback } from '../core/loopback.ts';
 import { providerTypes } from '../providers/index.ts';
 import { discoverModels } from './discovery.ts';
 import { missingKeyWarning, readFirstKey } from './first-key.ts';
@@ -15,6 +16,11 @@ export async function check(options: ConfigOptions): Promise<void> {
     if (provider.state === 'ready')
       providerTypes.get(provider.type)?.create({ id: provider.id, baseUrl: provider.baseUrl });
   }
+  const { problem: outdated } = readCatalog(config.data);
+  if (outdated !== undefined)
+    process.stderr.write(
+      `Warning: ${updatedCatalogPath(config.data)} ${outdated}: the bundled facts about models count.\n`,
+    );
   const states = (await discoverModels(config)).states();
   const problems = new Map(states.map(({ id, problem }) => [id, problem]));
   for (const [id, problem] of problems)

@@ -1,6 +1,7 @@
 /** Discovery of models for commands: asks every provider that is asked for its models, once. */
 
 import { pino } from 'pino';
+import { knownEntries } from '../catalog/updated.ts';
 import type { Config, ProviderConfig } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
@@ -8,12 +9,18 @@ import { createUpstreamClient } from '../transport/upstream-client.ts';
 
 /** Resolves within the timeout of a model list, also if providers fail; their states say so. */
 export async function discoverModels(
-  { server, routing, providers }: Pick<Config, 'server' | 'routing' | 'providers'>,
+  { data, server, routing, providers }: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>,
   wanted: readonly ProviderConfig[] = providers,
 ): Promise<ProviderRegistry> {
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
-  const models = createProviderRegistry(wanted, { upstream, log, userAgent: `polygate/${version}`, routes: routing });
+  const models = createProviderRegistry(wanted, {
+    upstream,
+    log,
+    userAgent: `polygate/${version}`,
+    routes: routing,
+    known: knownEntries(data),
+  });
   await models.discovered();
   models.close();
   await upstream.close();

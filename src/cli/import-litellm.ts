@@ -1,17 +1,9 @@
 /** Settings of a LiteLLM proxy (`config.yaml`) in this gateway's configuration, and those that have no equal here. */
 
 import { isObject, type Json } from '../core/json/json.ts';
-import { adviceOf, type ImportedEndpoint, type Note, readDeployments, secretReference } from './litellm-deployments.ts';
+import { type ImportedEndpoint, type ImportedSettings, modelName, type Note } from './imported-settings.ts';
+import { adviceOf, readDeployments, secretReference } from './litellm-deployments.ts';
 
-export interface ImportedSettings {
-  /** Content of a configuration file. */
-  config: Json;
-  /** Settings without an equal, by their path, with advice. */
-  notes: { path: string; advice: string }[];
-}
-
-/** First part of the names of imported models that have none. */
-const HOUSE = 'house';
 const SORTS: Record<string, string | undefined> = {
   'simple-shuffle': undefined,
   'latency-based-routing': 'latency',
@@ -36,7 +28,7 @@ export function importLiteLlm(file: Json): ImportedSettings {
     ...deadlinesOf(litellm.request_timeout ?? router.timeout),
     ...(general.master_key !== undefined && { admin: { token: adminToken(general.master_key, note) } }),
     providers: Object.fromEntries(providers),
-    models: Object.fromEntries([...groups].map(([group, endpoints]) => [nameOf(group), { endpoints }])),
+    models: Object.fromEntries([...groups].map(([group, endpoints]) => [modelName(group), { endpoints }])),
     ...(Object.keys(aliases).length > 0 && { aliases }),
     ...(Object.keys(routing).length > 0 && { routing }),
   };
@@ -54,11 +46,6 @@ function unknownGroup(name: string): string {
 
 function adminToken(value: unknown, note: Note): string {
   return secretReference(value, 'POLYGATE_ADMIN_TOKEN', (advice) => note('general_settings.master_key', advice));
-}
-
-/** Names of this gateway have two parts. */
-function nameOf(group: string): string {
-  return /^[^/\s]+\/\S+$/.test(group) ? group : `${HOUSE}/${group.replaceAll(/\s+/g, '-')}`;
 }
 
 /** What a group falls back to becomes its own endpoints of a lower priority. */
@@ -88,10 +75,10 @@ function addFallbacks(
 
 function aliasesOf(groups: ReadonlyMap<string, unknown>, value: unknown, note: Note): Record<string, string> {
   const aliases: Record<string, string> = {};
-  for (const group of groups.keys()) if (nameOf(group) !== group) aliases[group] = nameOf(group);
+  for (const group of groups.keys()) if (modelName(group) !== group) aliases[group] = modelName(group);
   for (const [alias, target] of Object.entries(isObject(value) ? value : {})) {
     const group = isObject(target) ? target.model : target;
-    if (groups.has(String(group))) aliases[alias] = nameOf(String(group));
+    if (groups.has(String(group))) aliases[alias] = modelName(String(group));
     else note(`router_settings.model_group_alias.${alias}`, unknownGroup(String(group)));
   }
   return aliases;

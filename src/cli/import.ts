@@ -5,29 +5,56 @@ import { dump } from 'js-yaml';
 import { parseConfig } from '../config/load.ts';
 import { readYaml } from '../config/yaml-document.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
 import { providerTypes } from '../providers/index.ts';
 import { PRIVATE_FILE } from '../security/file-modes.ts';
 import { importLiteLlm } from './import-litellm.ts';
+import { importOpenRouter } from './import-openrouter.ts';
+import { importPortkey } from './import-portkey.ts';
+import type { ImportedSettings } from './imported-settings.ts';
+
+export interface ImportOptions {
+  output?: string;
+  force?: boolean;
+}
+
+interface ImportSource {
+  title: string;
+  read(files: Json[]): ImportedSettings;
+}
+
+const SOURCES = {
+  litellm: { title: 'a configuration of LiteLLM', read: ([file]) => importLiteLlm(file) },
+  portkey: { title: 'configs of Portkey', read: importPortkey },
+  openrouter: { title: 'settings of OpenRouter', read: importOpenRouter },
+} satisfies Record<string, ImportSource>;
 
 export async function importSettings(
-  file: string,
-  { output, force = false }: { output?: string; force?: boolean },
+  source: keyof typeof SOURCES,
+  files: string[],
+  { output, force = false }: ImportOptions,
 ): Promise<void> {
   if (output !== undefined && existsSync(output) && !force) {
     throw new GatewayError('invalid_request', `${output} exists; --force overwrites it.`);
   }
-  const { value, problem } = readYaml(readFileSync(file, 'utf8'));
-  if (problem) throw new GatewayError('invalid_request', `${file}:${problem.line}: ${problem.message}`);
-  const { config, notes } = importLiteLlm(value);
-  const text = `# Imported from a configuration of LiteLLM. "polygate check" shows all fields.\n${dump(config, { lineWidth: -1, noRefs: true })}`;
+  const { title, read }: ImportSource = SOURCES[source];
+  const { config, notes } = read(files.map(readFile));
+  const text = `# Imported from ${title}. "polygate check" shows all fields.\n${dump(config, { lineWidth: -1, noRefs: true })}`;
   parseConfig(text, { environment: setVariables(text), known: providerTypes });
   if (output === undefined) process.stdout.write(text);
   else writeFileSync(output, text, { mode: PRIVATE_FILE });
   for (const { path, advice } of notes) process.stderr.write(`not taken over: ${path}: ${advice}\n`);
 }
 
+/** JSON is YAML. */
+function readFile(file: string): Json {
+  const { value, problem } = readYaml(readFileSync(file, 'utf8'));
+  if (problem) throw new GatewayError('invalid_request', `${file}:${problem.line}: ${problem.message}`);
+  return value;
+}
+
 /** The check of the text wants a value of each variable that it names. */
 function setVariables(text: string): Record<string, string> {
   const names = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
-  return Object.fromEntries(names.map((name) => [name, 'a-value-of-sufficient-length-0123456789']));
+  return Object.fromEntries(names.map((name) => [name, `a-value-of-sufficient-length-${name}`]));
 }

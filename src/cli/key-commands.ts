@@ -1,7 +1,7 @@
 /** Definition of `polygate keys` and its subcommands. */
 
 import type { Command } from 'commander';
-import { example, withConfig } from './command.ts';
+import { example, portOption, withConfig } from './command.ts';
 
 const KEY_ARGUMENT = '<id-or-name>';
 const KEY_HELP = 'id or name of the key, as in the list';
@@ -13,6 +13,16 @@ export function addKeyCommands(root: Command): void {
   addUpdateCommands(keys);
   addSecretCommands(keys);
   keys.addHelpText('after', example('polygate keys create --name laptop'));
+}
+
+export function addLogin(root: Command): void {
+  withJson(root.command('login'))
+    .description('make a one-time link to the dashboard, beside a running gateway')
+    .option('--viewer', 'a link that changes nothing and shows no secrets')
+    .addOption(portOption('port of the gateway (default: that of the configuration)'))
+    .option('--url <url>', 'address of the dashboard (default: that of the configuration, on this machine)')
+    .addHelpText('after', example('polygate login --viewer'))
+    .action(async (options) => (await import('./login.ts')).login(options));
 }
 
 function addCreateCommand(keys: Command): void {

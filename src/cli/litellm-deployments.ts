@@ -2,17 +2,7 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import { withoutEnd } from '../core/text.ts';
-
-/** Notes a setting that is not taken over, by its path in the file. */
-export type Note = (path: string, advice: string) => void;
-
-export interface ImportedEndpoint {
-  provider: string;
-  model: string;
-  priority?: number;
-  weight?: number;
-  pricing?: Record<string, string>;
-}
+import { addProvider, credentialVariable, type ImportedEndpoint, type Note } from './imported-settings.ts';
 
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {
@@ -80,9 +70,11 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
   }
   const address = params.api_base ?? params.base_url;
   const type = known === 'openai' && address !== undefined ? 'openai-compatible' : known;
-  const provider = providerOf(providers, type, {
+  const provider = addProvider(providers, type, {
     ...(params.api_key !== undefined && {
-      api_key: secretReference(params.api_key, variableOf(type), (advice) => note('litellm_params.api_key', advice)),
+      api_key: secretReference(params.api_key, credentialVariable(type), (advice) =>
+        note('litellm_params.api_key', advice),
+      ),
     }),
     ...(address !== undefined && { base_url: String(address) }),
     ...(model === '*' && { models: 'any' }),
@@ -112,27 +104,11 @@ function splitName(name: string): { vendor: string; model: string } {
   return { vendor: BARE_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? '', model: name };
 }
 
-/** Id of the provider with these settings, which is added if there is none; the second of a type is `openai-2`. */
-function providerOf(providers: Map<string, Json>, type: string, settings: Json): string {
-  for (let number = 1; ; number++) {
-    const id = number === 1 ? type : `${type}-${number}`;
-    const wanted = number === 1 ? settings : { type, ...settings };
-    const known = providers.get(id);
-    if (known && JSON.stringify(known) !== JSON.stringify(wanted)) continue;
-    providers.set(id, wanted);
-    return id;
-  }
-}
-
 /** The variable that a value names as `os.environ/NAME`; a secret in the file is never written. */
 export function secretReference(value: unknown, variable: string, onSecret: (advice: string) => void): string {
   const name = typeof value === 'string' ? /^os\.environ\/(\w+)$/.exec(value)?.[1] : undefined;
   if (name === undefined) onSecret(`is a secret in the file: put it into the variable ${variable}`);
   return `\${${name ?? variable}}`;
-}
-
-function variableOf(type: string): string {
-  return `${type.toUpperCase().replaceAll('-', '_')}_API_KEY`;
 }
 
 /** Prices without an exponent, as they are written here. */

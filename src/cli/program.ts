@@ -5,11 +5,13 @@ import { MAX_WORKERS } from '../config/workers.ts';
 import { version } from '../core/version.ts';
 import { protocols } from '../protocols/index.ts';
 import { example, parseLimit, portOption, withConfig } from './command.ts';
-import { addKeyCommands } from './key-commands.ts';
+import { addKeyCommands, addLogin } from './key-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
+import { addCatalog, addCompletion, addConnect, addImport } from './setup-commands.ts';
 
 /** Umask that denies group and others all access to new files. */
 const PRIVATE_UMASK = 0o077;
+const ROOT_OPTIONS = ['-h', '--help', '-V', '--version'];
 
 /** Takes `process.argv`. On failure prints one message and sets the exit code. */
 export async function runCommandLine(argv: string[]): Promise<void> {
@@ -17,13 +19,20 @@ export async function runCommandLine(argv: string[]): Promise<void> {
   process.stderr.on('error', ignoreLostLog);
   process.umask(PRIVATE_UMASK);
   try {
-    await program().parseAsync(argv);
+    await program().parseAsync(withCommand(argv));
   } catch (error) {
     process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
     // Commander has printed its own.
     if (error instanceof CommanderError) return;
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   }
+}
+
+/** Without a command it is `serve`, to which then the options belong. */
+function withCommand([node = '', file = '', ...args]: string[]): string[] {
+  const [first] = args;
+  const serves = first === undefined || (first.startsWith('-') && !ROOT_OPTIONS.includes(first));
+  return [node, file, ...(serves ? ['serve'] : []), ...args];
 }
 
 /** The reader of the output, such as `head`, may close the pipe early. */
@@ -36,22 +45,29 @@ function ignoreLostLog(): void {}
 
 function program(): Command {
   const root = new Command('polygate')
-    .description('A self-hosted gateway: three model protocols in front of any provider.')
+    .description(
+      'A self-hosted gateway: three model protocols in front of any provider. Without a command it is served.',
+    )
     .version(version)
     .exitOverride()
     .showHelpAfterError('(polygate --help shows the commands)');
   addServe(root);
   addInit(root);
   addImport(root);
+  addConnect(root);
   addCheck(root);
   addKeyCommands(root);
+  addLogin(root);
   addAudit(root);
   addProviders(root);
   addModels(root);
+  addCatalog(root);
   addUsage(root);
+  addTail(root);
   addRoute(root);
   addVideos(root);
   addOperationCommands(root);
+  addCompletion(root);
   return root;
 }
 
@@ -78,19 +94,6 @@ function addInit(root: Command): void {
     .option('--force', 'overwrite the file')
     .addHelpText('after', example('polygate init'))
     .action(async (options) => (await import('./init.ts')).init(options));
-}
-
-function addImport(root: Command): void {
-  const imports = root.command('import').description('write a configuration from that of another gateway');
-  imports
-    .command('litellm')
-    .description("from a LiteLLM proxy's config.yaml; what has no equal is listed on standard error")
-    .argument('<file>', "LiteLLM's configuration")
-    .option('--output <file>', 'file to write (default: standard output)')
-    .option('--force', 'overwrite the file')
-    .addHelpText('after', example('polygate import litellm config.yaml --output polygate.yaml'))
-    .action(async (file, options) => (await import('./import.ts')).importSettings(file, options));
-  imports.addHelpText('after', example('polygate import litellm config.yaml'));
 }
 
 function addCheck(root: Command): void {
@@ -120,6 +123,21 @@ function addUsage(root: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate usage --by key,model --from 7d'))
     .action(async (options) => (await import('./usage.ts')).showUsage(options));
+}
+
+function addTail(root: Command): void {
+  withConfig(root.command('tail'))
+    .description('print requests as they end, beside a running gateway')
+    .option('--key <id-or-name>', 'only the requests of this key')
+    .option('--model <name>', 'only those that this model answered, as provider/model')
+    .option('--failed', 'only those that failed')
+    .addOption(
+      new Option('--limit <number>', 'requests before that are printed first').argParser(parseLimit).default(10),
+    )
+    .option('--once', 'end after those')
+    .option('--json', 'print a JSON object a line')
+    .addHelpText('after', example('polygate tail --key ci --failed'))
+    .action(async (options) => (await import('./tail.ts')).tail(options));
 }
 
 function addProviders(root: Command): void {

@@ -2,19 +2,15 @@
 
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
+import { knownEntries } from '../catalog/updated.ts';
 import { loadConfig } from '../config/load.ts';
 import { GatewayError } from '../core/errors.ts';
-import { readBody } from '../core/json/body.ts';
 import { read } from '../core/json/json.ts';
 import { version } from '../core/version.ts';
 import { createProviderRegistry } from '../gateway/provider-registry.ts';
-import { type DryPlan, dryPlan } from '../inference/dry-run.ts';
+import { type Explanation, explain } from '../inference/explain.ts';
 import { protocolOf } from '../protocols/index.ts';
-import { decideRouting, type RoutingDecision } from '../routing/decision.ts';
-import type { InferenceCall } from '../routing/inference-call.ts';
-import { POLICY_HEADER } from '../routing/request-policy.ts';
 import { createRoutingState } from '../routing/state.ts';
-import { traceOf } from '../routing/trace.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
@@ -32,8 +28,9 @@ const HEADINGS = ['', 'ENDPOINT', 'MODEL', 'USD/M', 'PATH', 'WHY'];
 
 /** Does not know the cooldowns and statistics of a running gateway: all endpoints count as healthy. */
 export async function showRoute(model: string, options: RouteCommandOptions): Promise<void> {
-  const { server, providers, routing } = loadConfig(configSource(options));
-  const call = await createCall(model, options);
+  const { data, server, providers, routing, responses } = loadConfig(configSource(options));
+  const { request, protocol, provider: policy } = options;
+  const body = request === undefined ? undefined : readJsonFile(request);
   const upstream = createUpstreamClient(server.deadlines);
   const log = pino({ level: 'silent' });
   const models = createProviderRegistry(providers, {
@@ -41,32 +38,20 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
     log,
     userAgent: `polygate/${version}`,
     routes: routing,
+    known: knownEntries(data),
   });
   try {
     const state = createRoutingState({ cooldown: () => routing.cooldown });
-    const route = await decideRouting(call, model, { models, state, allows: () => true });
-    const plans = await Promise.all(route.candidates.map((candidate) => dryPlan(call, candidate, route.policy)));
-    if (options.json) printJson(describeDecision(route, plans));
-    else printRoute(route, plans);
+    const explanation = await explain(
+      { protocol: protocolOf(protocol), model, body, policy },
+      { models, state, allows: () => true, refusesHostedTools: responses.hostedTools === 'refuse' },
+    );
+    if (options.json) printJson(explanation);
+    else printExplanation(explanation);
   } finally {
     models.close();
     await upstream.close();
   }
-}
-
-async function createCall(
-  model: string,
-  { request, protocol: id, provider }: RouteCommandOptions,
-): Promise<InferenceCall> {
-  const protocol = protocolOf(id);
-  const { complete: operation } = protocol.operations;
-  const bytes = request === undefined ? Buffer.from(JSON.stringify(operation.example)) : readJsonFile(request);
-  const body = await readBody(bytes, { names: operation.names });
-  if (operation.requestModel.required) body.model = model;
-  operation.checkLimits(body);
-  const stream = body.stream === true;
-  const headers = provider === undefined ? {} : { [POLICY_HEADER]: provider };
-  return { requestId: '', owner: '', protocol, operation, stream, array: false, headers, bytes, body };
 }
 
 function readJsonFile(file: string): Buffer {
@@ -80,21 +65,14 @@ function readJsonFile(file: string): Buffer {
   }
 }
 
-function describeDecision(route: RoutingDecision, plans: DryPlan[]): object {
-  const { attempts, candidates, ...trace } = traceOf(route, []);
-  return { ...trace, candidates: candidates.map((candidate, index) => ({ ...candidate, ...plans[index] })) };
-}
-
-function printRoute(route: RoutingDecision, plans: DryPlan[]): void {
-  const { candidates } = traceOf(route, []);
-  printTable(
-    HEADINGS,
-    candidates.map(({ endpoint, model, credential, price, left_out: leftOut }, index) => {
-      const { path = '', dropped = [], unable } = plans[index] ?? {};
-      const reason = leftOut ?? unable ?? (dropped.length > 0 ? `drops ${dropped.join(', ')}` : '');
-      const position = leftOut === undefined ? String(index + 1) : '-';
-      const name = credential === undefined ? endpoint : `${endpoint} (key ${credential})`;
-      return [position, name, model, price === undefined ? '' : String(price), path, reason];
-    }),
-  );
+function printExplanation({ candidates }: Explanation): void {
+  let position = 0;
+  const rows = candidates.map((candidate) => {
+    const { endpoint, model, credential, price, left_out: leftOut, path = '', dropped = [], unable } = candidate;
+    const reason = leftOut ?? unable ?? (dropped.length > 0 ? `drops ${dropped.join(', ')}` : '');
+    const name = credential === undefined ? endpoint : `${endpoint} (key ${credential})`;
+    const place = leftOut === undefined ? String(++position) : '-';
+    return [place, name, model, price === undefined ? '' : String(price), path, reason];
+  });
+  printTable(HEADINGS, rows);
 }

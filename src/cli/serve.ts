@@ -15,9 +15,11 @@ import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import type { PrimaryProcess } from '../gateway/process.ts';
+import { releaseStartMemory } from '../gateway/start-memory.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
 import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { boundYoungGeneration } from '../gateway/young-generation.ts';
+import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
@@ -26,6 +28,7 @@ import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
 import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
+import { firstLink } from './login-link.ts';
 import { connectServiceManager } from './service-manager.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
@@ -72,7 +75,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const instance = randomUUID();
   let workers: Workers | undefined;
   const primary: PrimaryProcess = { role: 'primary', instance, flushOthers: async () => workers?.flushed() };
-  const place = hasWorkers ? { process: primary } : {};
+  const place = hasWorkers ? { process: primary } : { pages: createPages() };
   const gateway = await start({ config, keys, store, log, version, ...place }, firstKey);
   if (hasWorkers) workers = await startAll({ gateway, store, log, count, instance, text });
   for (const warning of warnings) log.warn(warning);
@@ -90,9 +93,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
+  const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
   const warning = missingKeyWarning(config, await keys.list());
   await Promise.race([gateway.discovered(), sleep(systemClock, DISCOVERY_WAIT_MS)]);
-  process.stderr.write(banner({ gateway, config, newKey, warning, workers: workers?.pids() ?? [] }));
+  releaseStartMemory();
+  process.stderr.write(banner({ gateway, config, newKey, link, warning, workers: workers?.pids() ?? [] }));
 
   service.ready();
 

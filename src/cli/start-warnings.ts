@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
 import type { Config } from '../config/resolved.ts';
 import { isMissingOrEmpty } from '../store/lost-store.ts';
 
@@ -28,6 +29,11 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
     isMissingOrEmpty(join(config.data, 'usage.db'))
   ) {
     warnings.push('usage.db is missing or empty beside state.db: budgets begin anew, and reports are empty.');
+  }
+  const { problem } = readCatalog(config.data);
+  if (problem !== undefined) {
+    const path = updatedCatalogPath(config.data);
+    warnings.push(`${path} ${problem}: the bundled facts about models count. Run polygate catalog update.`);
   }
   return warnings;
 }

@@ -5,6 +5,7 @@ import type { Config } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import { type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/connection.ts';
+import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -62,7 +63,10 @@ export async function runWorker(options: ServeOptions): Promise<void> {
     configured: config.keys,
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
-  const gateway = await listen({ config, keys, store, log, version, process: connection.process }, connection);
+  const gateway = await listen(
+    { config, keys, store, log, version, process: connection.process, pages: createPages() },
+    connection,
+  );
   if (start.reloaded !== undefined) reload(start.reloaded, { gateway, keys });
   keys.startRefreshing();
   running.resolve({ gateway, keys });

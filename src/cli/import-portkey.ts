@@ -1,0 +1,188 @@
+/** Configs of Portkey in this gateway's configuration, and their settings that have no equal here. */
+
+import { GatewayError } from '../core/errors.ts';
+import { isObject, type Json } from '../core/json/json.ts';
+import {
+  addProvider,
+  credentialVariable,
+  type ImportedEndpoint,
+  type ImportedSettings,
+  modelName,
+  type Note,
+} from './imported-settings.ts';
+
+/** Provider types by Portkey's names. */
+const TYPES: Record<string, string> = {
+  openai: 'openai',
+  anthropic: 'anthropic',
+  google: 'google',
+  groq: 'groq',
+  'mistral-ai': 'mistral',
+  deepseek: 'deepseek',
+  'x-ai': 'xai',
+  'together-ai': 'together',
+  'fireworks-ai': 'fireworks',
+  openrouter: 'openrouter',
+  'perplexity-ai': 'perplexity',
+  cohere: 'cohere',
+  moonshot: 'moonshot',
+  dashscope: 'dashscope',
+  ollama: 'ollama',
+};
+const MEMBERS = ['targets', 'strategy', 'provider', 'virtual_key'];
+/** Settings of a target that are read. */
+const KNOWN_SETTINGS = ['provider', 'virtual_key', 'api_key', 'weight', 'override_params', 'custom_host', 'name'];
+const ADVICE: Record<string, string> = {
+  retry: 'failures are retried at the next endpoint; there is no number to set',
+  request_timeout: 'timeouts hold for all endpoints: server.deadlines',
+  on_status_codes: 'which failures lead to the next endpoint is fixed: docs/reliability.md',
+  cache: 'answers are not cached; caches of providers are used',
+  forward_headers: 'headers for an upstream: providers.<id>.headers',
+  cb_config: 'failing endpoints rest by themselves: routing.cooldown',
+};
+
+interface Target {
+  path: string;
+  settings: Json;
+  priority: number;
+  weight?: number;
+}
+
+/** Each file is one config, as it is sent in `x-portkey-config` or as the API of configs answers. */
+export function importPortkey(files: Json[]): ImportedSettings {
+  const notes: ImportedSettings['notes'] = [];
+  const note: Note = (path, advice) => void notes.push({ path, advice });
+  const providers = new Map<string, Json>();
+  const models: Record<string, Json> = {};
+  let seconds = 0;
+  for (const [index, file] of files.entries()) {
+    const { name, config } = configOf(file, index);
+    const timeout = Number(config.request_timeout ?? 0);
+    if (timeout > 0) seconds = Math.max(seconds, Math.ceil(timeout / 1000));
+    noteOthers(name, config, [...KNOWN_SETTINGS, 'strategy', 'targets', 'request_timeout'], note);
+    const endpoints = targetsOf(name, config, note).flatMap((target) => endpointOf(target, providers, note));
+    if (endpoints.length > 0) models[modelName(name)] = { endpoints };
+  }
+  const [first] = Object.keys(models);
+  const aliases = Object.keys(models).map((name) => [name.slice(name.indexOf('/') + 1), name]);
+  const config = {
+    ...(seconds > 0 && { server: { deadlines: { total: `${seconds}s` } } }),
+    providers: Object.fromEntries(providers),
+    ...(first !== undefined && { models, aliases: Object.fromEntries(aliases), default_model: first }),
+  };
+  return { config, notes };
+}
+
+function configOf(file: Json, index: number): { name: string; config: Json } {
+  const outer = isObject(file?.data) ? file.data : file;
+  const inner = typeof outer?.config === 'string' ? parsed(outer.config) : (outer?.config ?? outer);
+  const config = snakeCased(inner);
+  if (!isObject(config) || !MEMBERS.some((member) => Object.hasOwn(config, member))) {
+    throw new GatewayError(
+      'invalid_request',
+      `A config of Portkey has one of ${MEMBERS.join(', ')}; this file has none.`,
+    );
+  }
+  const given = [outer.slug, outer.name].find((name) => typeof name === 'string' && name !== '');
+  const number = index === 0 ? '' : `-${index + 1}`;
+  return { name: String(given ?? `portkey${number}`).replaceAll(/[\s/]+/g, '-'), config };
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Configs may be written in camel case; parameters of models stay as they are. */
+function snakeCased(value: Json): Json {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([name, member]) => {
+    const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return [snake, snake === 'override_params' ? member : snakeCased(member)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Targets in their order: those of a fallback by priority, those of a balance by weight, also inside each other. */
+function targetsOf(path: string, config: Json, note: Note): Target[] {
+  if (!Array.isArray(config.targets)) return [{ path, settings: config, priority: 0 }];
+  const mode = config.strategy?.mode ?? 'single';
+  if (mode === 'conditional')
+    note(`${path}.strategy`, 'conditions have no equal; clients choose by the name of the model');
+  if (config.strategy?.on_status_codes) note(`${path}.strategy.on_status_codes`, ADVICE.on_status_codes ?? '');
+  const found: Target[] = [];
+  for (const [index, target] of config.targets.entries()) {
+    if (!isObject(target)) continue;
+    const own = `${path}.targets[${index}]`;
+    const inherited = { ...target, override_params: { ...config.override_params, ...target.override_params } };
+    const inner = targetsOf(own, inherited, note);
+    const last = mode === 'fallback' ? Math.max(-1, ...found.map(({ priority }) => priority)) + 1 : 0;
+    const isBalanced = mode === 'loadbalance' && Number(target.weight ?? 1) > 0;
+    for (const each of inner) {
+      const weight = isBalanced ? Number(target.weight ?? 1) * (each.weight ?? 1) : each.weight;
+      found.push({ ...each, priority: last + each.priority, ...(weight !== undefined && { weight }) });
+    }
+    if (mode === 'single') break;
+  }
+  return found;
+}
+
+function endpointOf({ path, settings, priority, weight }: Target, providers: Map<string, Json>, note: Note) {
+  noteOthers(
+    path,
+    settings,
+    [...KNOWN_SETTINGS, ...(path.includes('targets') ? [] : ['strategy', 'request_timeout'])],
+    note,
+  );
+  const named = String(settings.provider ?? settings.virtual_key ?? '').replace(/^@/, '');
+  const isVaulted = settings.virtual_key !== undefined || String(settings.provider ?? '').startsWith('@');
+  const type = isVaulted ? typeOfSlug(named) : own(TYPES, named);
+  if (type === undefined) {
+    note(path, `"${named}" is of a provider that is not supported, or that its name does not tell`);
+    return [];
+  }
+  const chosen = settings.custom_host !== undefined && type === 'openai' ? 'openai-compatible' : type;
+  const variable = isVaulted ? credentialVariable(named.replaceAll(/[^A-Za-z0-9]+/g, '_')) : credentialVariable(type);
+  if (isVaulted) note(path, `its key is in Portkey's vault: put it into the variable ${variable}`);
+  else if (settings.api_key !== undefined)
+    note(`${path}.api_key`, `is a secret in the file: put it into the variable ${variable}`);
+  const needsKey = isVaulted || settings.api_key !== undefined || type !== 'ollama';
+  const id = addProvider(providers, chosen, {
+    ...(needsKey && { api_key: `\${${variable}}` }),
+    ...(settings.custom_host !== undefined && { base_url: String(settings.custom_host) }),
+  });
+  const { model, ...others } = isObject(settings.override_params) ? settings.override_params : ({} as Json);
+  for (const name of Object.keys(others))
+    note(`${path}.override_params.${name}`, 'clients send their parameters themselves');
+  if (typeof model !== 'string') {
+    note(`${path}.override_params.model`, `is absent: clients name models of it ${id}/<model id>`);
+    return [];
+  }
+  const endpoint: ImportedEndpoint = {
+    provider: id,
+    model,
+    ...(priority > 0 && { priority }),
+    ...(weight !== undefined && { weight }),
+  };
+  return [endpoint];
+}
+
+/** The type in the name of a virtual key, such as `openai-virtual-key-1a2b`. */
+function typeOfSlug(slug: string): string | undefined {
+  const names = Object.keys(TYPES).filter((name) => slug === name || slug.startsWith(`${name}-`));
+  const [longest] = names.toSorted((one, other) => other.length - one.length);
+  return longest === undefined ? undefined : TYPES[longest];
+}
+
+function own(table: Record<string, string>, name: string): string | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function noteOthers(path: string, settings: Json, known: readonly string[], note: Note): void {
+  for (const name of Object.keys(settings))
+    if (!known.includes(name)) note(`${path}.${name}`, own(ADVICE, name) ?? 'has no equal');
+}

@@ -1,0 +1,46 @@
+/** Parts of an imported configuration that the importers share: providers, names, endpoints and notes. */
+
+import type { Json } from '../core/json/json.ts';
+
+export interface ImportedSettings {
+  /** Content of a configuration file. */
+  config: Json;
+  /** Settings without an equal, by their path, with advice. */
+  notes: { path: string; advice: string }[];
+}
+
+/** Notes a setting that is not taken over, by its path in the file. */
+export type Note = (path: string, advice: string) => void;
+
+export interface ImportedEndpoint {
+  provider: string;
+  model: string;
+  priority?: number;
+  weight?: number;
+  pricing?: Record<string, string>;
+}
+
+/** First part of the names of imported models that have none. */
+const HOUSE = 'house';
+
+/** Names of this gateway have two parts. */
+export function modelName(group: string): string {
+  return /^[^/\s]+\/\S+$/.test(group) ? group : `${HOUSE}/${group.replaceAll(/\s+/g, '-')}`;
+}
+
+/** Id of the provider with these settings, which is added if there is none; the second of a type is `openai-2`. */
+export function addProvider(providers: Map<string, Json>, type: string, settings: Json): string {
+  for (let number = 1; ; number++) {
+    const id = number === 1 ? type : `${type}-${number}`;
+    const wanted = number === 1 ? settings : { type, ...settings };
+    const known = providers.get(id);
+    if (known && JSON.stringify(known) !== JSON.stringify(wanted)) continue;
+    providers.set(id, wanted);
+    return id;
+  }
+}
+
+/** Usual variable of the credential for a provider. */
+export function credentialVariable(type: string): string {
+  return `${type.toUpperCase().replaceAll('-', '_')}_API_KEY`;
+}

@@ -1,0 +1,28 @@
+/** One-time links to the dashboard. */
+
+import { servesOperators } from '../config/dashboard.ts';
+import { localUrl } from '../config/host.ts';
+import type { Config } from '../config/resolved.ts';
+import { createLoginCode, loginUrl } from '../http/sessions/login-code.ts';
+import type { Role } from '../http/sessions/roles.ts';
+import type { Author } from '../store/audit-rows.ts';
+import type { Store } from '../store/store.ts';
+
+/** Link that the first start shows; undefined where operators have no dashboard at the address of the gateway. */
+export async function firstLink(
+  store: Store,
+  config: Config,
+  address: { host: string; port: number },
+): Promise<string | undefined> {
+  if (!servesOperators(config)) return undefined;
+  const base = config.server.publicUrl ?? localUrl(address);
+  return (await makeLink(store, { base, role: 'admin', author: { actor: 'gateway' } })).url;
+}
+
+export async function makeLink(
+  store: Store,
+  { base, role, author }: { base: string; role: Exclude<Role, 'key'>; author: Author },
+): Promise<{ url: string; expiresAt: number }> {
+  const { code, expiresAt } = await createLoginCode(store, { role, author, now: store.now() });
+  return { url: loginUrl(base, code), expiresAt };
+}

@@ -1,0 +1,110 @@
+/** `polygate tail`: prints requests as they end, one line each, from the store, so that it works beside a gateway. */
+
+import { loadConfig } from '../config/load.ts';
+import { sleep, systemClock } from '../core/clock.ts';
+import { decimalOf } from '../core/money.ts';
+import type { RequestFilter } from '../store/operations/requests.ts';
+import type { Store } from '../store/store.ts';
+import { newestRequests, type RequestPage, requestsSince } from '../usage/request-search.ts';
+import { withKeys } from './keys.ts';
+import { type ConfigOptions, configSource } from './source.ts';
+
+export interface TailOptions extends ConfigOptions {
+  /** Id or name. */
+  key?: string;
+  model?: string;
+  failed?: boolean;
+  /** Requests before that are printed first. */
+  limit: number;
+  once?: boolean;
+  json?: boolean;
+}
+
+type Row = RequestPage['rows'][number];
+
+const INTERVAL_MS = 1000;
+const EVER = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+/** Ends with `once`, or by a signal. */
+export async function tail({ key, model, failed, limit, once, json, ...options }: TailOptions): Promise<void> {
+  const stopped = new AbortController();
+  process.once('SIGINT', () => stopped.abort());
+  process.once('SIGTERM', () => stopped.abort());
+  await withKeys(loadConfig(configSource(options)), async ({ keys, store }) => {
+    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    const filter: RequestFilter = {
+      ...(key !== undefined && { keyId: (await keys.find(key)).id }),
+      ...(model !== undefined && { model }),
+      ...(failed && { hasFailed: true }),
+    };
+    const print = (rows: readonly Row[]) => {
+      const lines = rows.map((row) => (json ? jsonLine(row, names) : textLine(row, names)));
+      if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+    };
+    await follow(store, filter, { limit, once: once === true, stopped: stopped.signal, print });
+  });
+}
+
+interface Following {
+  limit: number;
+  once: boolean;
+  stopped: AbortSignal;
+  print(rows: readonly Row[]): void;
+}
+
+async function follow(
+  store: Pick<Store, 'call'>,
+  filter: RequestFilter,
+  { limit, once, stopped, print }: Following,
+): Promise<void> {
+  const options = { store, clock: systemClock };
+  const first = await newestRequests({ filter, ...EVER, limit }, options);
+  print(first.rows.toReversed());
+  let live = first.live ?? '';
+  while (!once && !stopped.aborted) {
+    await sleep(systemClock, INTERVAL_MS, stopped);
+    const page = await requestsSince({ filter, live }, options);
+    live = page.live;
+    print(page.rows);
+  }
+}
+
+/** Texts of clients have no control characters left that a terminal would obey. */
+function textLine(row: Row, names: ReadonlyMap<string, string>): string {
+  const { time, key, model, status, error, cost, ms } = factsOf(row, names);
+  const tokens = `${row.input_tokens}/${row.output_tokens}`;
+  const outcome = error === null ? status : `${status}: ${error}`;
+  return [time, key, model, outcome, tokens, `$${cost}`, `${ms} ms`, row.id].map(visible).join('  ');
+}
+
+function jsonLine(row: Row, names: ReadonlyMap<string, string>): string {
+  const { time, key, model, status, error, cost, ms } = factsOf(row, names);
+  const tokens = { input_tokens: Number(row.input_tokens), output_tokens: Number(row.output_tokens) };
+  return JSON.stringify({
+    id: row.id,
+    ended_at: time,
+    key,
+    model,
+    status,
+    error_code: error,
+    ...tokens,
+    cost,
+    total_ms: ms,
+  });
+}
+
+function factsOf(row: Row, names: ReadonlyMap<string, string>) {
+  return {
+    time: new Date(Number(row.ended_at)).toISOString(),
+    key: names.get(String(row.key_id)) ?? String(row.key_id),
+    model: `${row.endpoint_provider}/${row.endpoint_model}`,
+    status: String(row.status),
+    error: row.error_code === null ? null : String(row.error_code),
+    cost: decimalOf(BigInt(String(row.cost))),
+    ms: Number(row.total_ms),
+  };
+}
+
+function visible(text: unknown): string {
+  return String(text).replace(/\p{Cc}/gu, '?');
+}
