@@ -30,6 +30,8 @@ export interface AdmittedCall {
   limitOf?: InferenceCall['limitOf'] | undefined;
   /** Releases the reservations. */
   discard(): void;
+  /** Releases everything, the request itself included: it will be admitted again. */
+  withdraw(): void;
 }
 
 export interface AdmissionControl {
@@ -191,6 +193,10 @@ function admittedCall(
     limitOf: cost ? request.reservation.limitsFor(cost) : undefined,
     discard() {
       settle({ tokens: 0, cost: 0n });
+      onSettled();
+    },
+    withdraw() {
+      settle({ requests: 0, tokens: 0, cost: 0n });
       onSettled();
     },
   };

@@ -11,16 +11,29 @@ export interface ListedModel {
   abilities?: Abilities;
 }
 
-/** By vendor, then by upstream id; slugs without the vendor. */
-let cachedEntries: Map<string, Map<string, CatalogEntry>> | undefined;
+/** Entries by vendor, then by upstream id; slugs without the vendor. */
+export type KnownEntries = ReadonlyMap<string, ReadonlyMap<string, CatalogEntry>>;
 
-function entriesOf(vendor: string): ReadonlyMap<string, CatalogEntry> {
-  cachedEntries ??= loadEntries();
-  return cachedEntries.get(vendor) ?? new Map();
+const NO_ENTRIES: ReadonlyMap<string, CatalogEntry> = new Map();
+
+let cachedEntries: KnownEntries | undefined;
+
+export function bundledEntries(): KnownEntries {
+  cachedEntries ??= entriesByVendor(bundledModelEntries());
+  return cachedEntries;
 }
 
-function loadEntries(): Map<string, Map<string, CatalogEntry>> {
-  const entries: CatalogEntry[] = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
+/** As the file has them, without video models. */
+export function bundledModelEntries(): CatalogEntry[] {
+  return JSON.parse(readBundle());
+}
+
+export function readBundle(): string {
+  return readFileSync(new URL('./models.json', import.meta.url), 'utf8');
+}
+
+/** Video models, which have files of their own, are added. */
+export function entriesByVendor(entries: readonly CatalogEntry[]): KnownEntries {
   const vendors = new Map<string, Map<string, CatalogEntry>>();
   for (const entry of entries) {
     const vendor = entry.id.slice(0, entry.id.indexOf('/'));
@@ -51,16 +64,21 @@ function withProviderSlug(provider: string, entry: CatalogEntry): CatalogEntry {
   return { ...entry, canonicalSlug: `${provider}/${entry.canonicalSlug ?? entry.id}` };
 }
 
-/** Models of `vendor` under the configured name of the provider; empty if none are bundled. */
-export function bundledModels(provider: string, vendor = provider): CatalogModel[] {
-  return [...entriesOf(vendor).values()].map((entry) =>
+/** Models of `vendor` under the configured name of the provider; empty if none are known. */
+export function bundledModels(provider: string, vendor = provider, known = bundledEntries()): CatalogModel[] {
+  return [...(known.get(vendor) ?? NO_ENTRIES).values()].map((entry) =>
     catalogModel(provider, withProviderSlug(provider, entry), vendor),
   );
 }
 
 /** A configured model; omitted fields come from the bundled model of the vendor with the same upstream id. */
-export function customModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
-  const bundled = entriesOf(vendor).get(entry.upstreamId ?? entry.id);
+export function customModel(
+  provider: string,
+  entry: CatalogEntry,
+  vendor = provider,
+  entries = bundledEntries(),
+): CatalogModel {
+  const bundled = entries.get(vendor)?.get(entry.upstreamId ?? entry.id);
   if (!bundled) return catalogModel(provider, entry, vendor);
   const known = { ...withProviderSlug(provider, bundled), ...defined(entry) };
   if (entry.pricing && !entry.priceTiers) delete known.priceTiers;
@@ -68,11 +86,16 @@ export function customModel(provider: string, entry: CatalogEntry, vendor = prov
 }
 
 /** A model listed by its upstream. For a bundled model only limits and prices are taken from the list, not its names. */
-export function listedModel(provider: string, listed: ListedModel, vendor = provider): CatalogModel {
+export function listedModel(
+  provider: string,
+  listed: ListedModel,
+  vendor = provider,
+  entries = bundledEntries(),
+): CatalogModel {
   const { entry, abilities } = listed;
-  if (entriesOf(vendor).has(entry.id)) {
+  if (entries.get(vendor)?.has(entry.id)) {
     const { name, created, version, ownedBy, canonicalSlug, ...facts } = entry;
-    return customModel(provider, facts, vendor);
+    return customModel(provider, facts, vendor, entries);
   }
   const derived = abilities && supportedParameters(vendor, entry.id, abilities);
   return catalogModel(provider, { ...entry, supportedParameters: entry.supportedParameters ?? derived }, vendor);

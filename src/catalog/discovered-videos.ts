@@ -3,16 +3,21 @@
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities } from '../core/video.ts';
-import { listedModel } from './bundled.ts';
+import { type KnownEntries, listedModel } from './bundled.ts';
 import { exactPrice, shiftDecimal } from './decimal.ts';
 import type { CatalogEntry } from './entry.ts';
 
 /** Parses `{data: [{id, supported_durations, ...}]}`. */
-export function discoveredVideoModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
+export function discoveredVideoModels(
+  provider: string,
+  body: Json,
+  vendor = provider,
+  known?: KnownEntries,
+): CatalogModel[] {
   const models: Json[] = Array.isArray(body?.data) ? body.data : [];
   return models
     .filter((model) => isObject(model) && typeof model.id === 'string' && model.id !== '')
-    .map((model) => listedModel(provider, { entry: entryOf(provider, model) }, vendor));
+    .map((model) => listedModel(provider, { entry: entryOf(provider, model) }, vendor, known));
 }
 
 function entryOf(provider: string, model: Json): CatalogEntry {

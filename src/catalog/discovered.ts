@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, Modality, Pricing } from '../core/model.ts';
-import { listedModel } from './bundled.ts';
+import { type KnownEntries, listedModel } from './bundled.ts';
 import { pricePerToken } from './decimal.ts';
 import type { CatalogEntry } from './entry.ts';
 import { openRouterPrices, parseModalities } from './facts.ts';
@@ -13,14 +13,19 @@ import { isReachable } from './rules.ts';
  * Parses an upstream's model list: `{data: [...]}`, `{models: [...]}` or an array. Omitted fields come from the bundled
  * model of the same id. Models that neither chat nor embed are skipped.
  */
-export function discoveredModels(provider: string, body: Json, vendor = provider): CatalogModel[] {
+export function discoveredModels(
+  provider: string,
+  body: Json,
+  vendor = provider,
+  known?: KnownEntries,
+): CatalogModel[] {
   const models = Array.isArray(body) ? body : (body?.data ?? body?.models ?? []);
   if (!Array.isArray(models)) return [];
   return models
     .filter((model) => isObject(model) && typeof (model.id ?? model.name) === 'string' && isUsable(model))
     .map((model) => ({ entry: entryOf(provider, model), abilities: abilitiesOf(model) }))
     .filter(({ entry }) => isReachable(vendor, entry.id))
-    .map((listed) => listedModel(provider, listed, vendor))
+    .map((listed) => listedModel(provider, listed, vendor, known))
     .filter(({ inputModalities, outputModalities }) => {
       const hasOutput = outputModalities.includes('text') || outputModalities.includes('embeddings');
       return hasOutput && inputModalities.includes('text');

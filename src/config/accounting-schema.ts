@@ -4,6 +4,7 @@ import { type Static, type TString, Type } from 'typebox';
 import { SURFACES } from '../protocols/surfaces.ts';
 import type { Period } from '../records/key-settings.ts';
 import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';
+import { s3 } from './videos-schema.ts';
 
 /** Defaults, spelled as in the file. */
 export const ACCOUNTING_DEFAULTS = {
@@ -11,8 +12,11 @@ export const ACCOUNTING_DEFAULTS = {
   journal: 'shared' as const,
   keep: '30d',
   maxSize: '5GiB',
+  trace: 'all' as const,
   adminHost: '127.0.0.1',
   adminPort: 8081,
+  ui: true,
+  uiAdminOnPublic: false,
 };
 
 const closed = { additionalProperties: false };
@@ -91,6 +95,24 @@ export const usage = Type.Object(
     max_size: Type.Optional(
       size('Maximum size of usage records on disk; the oldest are removed first.', ACCOUNTING_DEFAULTS.maxSize),
     ),
+    export: Type.Optional(
+      Type.Object(
+        {
+          folder: Type.Optional(
+            Type.String({ minLength: 1, description: 'Folder of the objects, the same for all gateways of a store.' }),
+          ),
+          s3: Type.Optional(s3),
+        },
+        { ...closed, description: 'Export of usage records as JSON lines, by the hour; folder or s3.' },
+      ),
+    ),
+    trace: Type.Optional(
+      Type.Union([Type.Literal('all'), Type.Literal('problems'), Type.Literal('none')], {
+        default: ACCOUNTING_DEFAULTS.trace,
+        description:
+          'Of which requests it is stored with the record how they were routed: all, problems (failed, tried again, or with dropped fields), or none.',
+      }),
+    ),
   },
   { ...closed, description: 'Usage records. Hourly sums are kept forever.' },
 );
@@ -115,8 +137,30 @@ export const admin = Type.Object(
         description: 'Port to listen on.',
       }),
     ),
+    public_url: Type.Optional(
+      httpUrl('Base URL at which browsers reach this listener, e.g. https://admin.example.com.'),
+    ),
   },
   { ...closed, description: 'The admin API for keys, on its own listener.' },
+);
+
+export const ui = Type.Object(
+  {
+    enabled: Type.Optional(
+      Type.Boolean({
+        default: ACCOUNTING_DEFAULTS.ui,
+        description: 'Whether sessions of the dashboard can be opened.',
+      }),
+    ),
+    admin_on_public: Type.Optional(
+      Type.Boolean({
+        default: ACCOUNTING_DEFAULTS.uiAdminOnPublic,
+        description:
+          'Serve the operator, too, at the address of clients; only behind TLS. Where that is on loopback without another public URL, it always does.',
+      }),
+    ),
+  },
+  { ...closed, description: 'The dashboard.' },
 );
 
 const otlp = Type.Object(
@@ -136,6 +180,13 @@ export const telemetry = Type.Object(
   {
     otlp: Type.Optional(otlp),
     propagate: Type.Optional(Type.Boolean({ default: false, description: 'Send the trace context to upstreams.' })),
+    budget_keys: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+        maxItems: 200,
+        uniqueItems: true,
+        description: 'Names of keys whose budgets are in the metrics. Absent means none.',
+      }),
+    ),
   },
   { ...closed, description: 'Telemetry.' },
 );
@@ -143,4 +194,5 @@ export const telemetry = Type.Object(
 export type LimitsEntry = Static<typeof limits>;
 export type UsageEntry = Static<typeof usage>;
 export type AdminEntry = Static<typeof admin>;
+export type UiEntry = Static<typeof ui>;
 export type TelemetryEntry = Static<typeof telemetry>;

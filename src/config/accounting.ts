@@ -1,5 +1,6 @@
 /** Resolved settings of usage records, limits, the admin API and telemetry. */
 
+import { resolve } from 'node:path';
 import { withoutEnd } from '../core/text.ts';
 import type { KeySettings, Limits } from '../records/key-settings.ts';
 import { Secret } from '../security/secret.ts';
@@ -8,32 +9,60 @@ import {
   ACCOUNTING_DEFAULTS as DEFAULTS,
   type LimitsEntry,
   type TelemetryEntry,
+  type UiEntry,
   type UsageEntry,
 } from './accounting-schema.ts';
-import type { AdminConfig, TelemetryConfig, UsageConfig } from './resolved.ts';
+import type { AdminConfig, TelemetryConfig, UiConfig, UsageConfig, UsageExportConfig } from './resolved.ts';
 import type { KeyEntry } from './schema.ts';
 import { parseDuration, parseSize } from './units.ts';
+import { type ReportProblem, resolveS3 } from './videos.ts';
 
-export function resolveUsage(entry: UsageEntry): UsageConfig {
+export function resolveUsage(entry: UsageEntry, report: ReportProblem): UsageConfig {
   return {
     durability: entry.durability ?? DEFAULTS.durability,
     journal: entry.journal ?? DEFAULTS.journal,
     keep: parseDuration(entry.keep ?? DEFAULTS.keep) as number,
     maxSize: parseSize(entry.max_size ?? DEFAULTS.maxSize) as number,
+    ...(entry.export && { export: resolveExport(entry.export, report) }),
+    trace: entry.trace ?? DEFAULTS.trace,
   };
+}
+
+function resolveExport(
+  { folder, s3 }: NonNullable<UsageEntry['export']>,
+  report: ReportProblem,
+): UsageExportConfig | undefined {
+  if (folder !== undefined && s3) report('usage.export.s3', 'conflicts with folder; set only one of them');
+  else if (folder !== undefined) return { type: 'folder', folder: resolve(folder) };
+  else if (s3) return { type: 's3', ...resolveS3(s3) };
+  else report('usage.export', 'needs folder or s3');
+  return undefined;
 }
 
 export function resolveAdmin(entry: AdminEntry): AdminConfig | undefined {
   if (!entry.token) return undefined;
-  const { host, port } = entry;
-  return { token: new Secret(entry.token), host: host ?? DEFAULTS.adminHost, port: port ?? DEFAULTS.adminPort };
+  const { host, port, public_url: publicUrl } = entry;
+  return {
+    token: new Secret(entry.token),
+    host: host ?? DEFAULTS.adminHost,
+    port: port ?? DEFAULTS.adminPort,
+    ...(publicUrl && { publicUrl: withoutEnd(publicUrl, '/') }),
+  };
 }
 
-export function resolveTelemetry({ otlp, propagate }: TelemetryEntry): TelemetryConfig {
+export function resolveUi({ enabled, admin_on_public: adminOnPublic }: UiEntry): UiConfig {
+  return {
+    enabled: enabled ?? DEFAULTS.ui,
+    adminOnPublic: adminOnPublic ?? DEFAULTS.uiAdminOnPublic,
+  };
+}
+
+export function resolveTelemetry({ otlp, propagate, budget_keys: budgetKeys }: TelemetryEntry): TelemetryConfig {
   const headers = Object.entries(otlp?.headers ?? {}).map(([name, value]) => [name, new Secret(value)]);
   return {
     otlp: otlp ? { endpoint: withoutEnd(otlp.endpoint, '/'), headers: Object.fromEntries(headers) } : undefined,
     propagate: propagate ?? false,
+    budgetKeys: budgetKeys ?? [],
   };
 }
 

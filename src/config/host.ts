@@ -1,9 +1,4 @@
-/** Listen addresses: loopback check and local URL. */
-
-/** True if only this machine can reach the host. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
+/** Local URL of a listen address. */
 
 /** URL for clients on this machine, without a trailing slash. */
 export function localUrl({ host, port }: { host: string; port: number }): string {

@@ -3,13 +3,20 @@
 import { resolve } from 'node:path';
 import { GatewayError, redact } from '../core/errors.ts';
 import { problems as schemaProblems } from '../core/json/check.ts';
+import { isLoopback } from '../core/loopback.ts';
 import { nearest } from '../core/nearest.ts';
 import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
-import { resolveAdmin, resolveKeySettings, resolveLimits, resolveTelemetry, resolveUsage } from './accounting.ts';
+import {
+  resolveAdmin,
+  resolveKeySettings,
+  resolveLimits,
+  resolveTelemetry,
+  resolveUi,
+  resolveUsage,
+} from './accounting.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
-import { isLoopback } from './host.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
@@ -120,9 +127,10 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     callbacks: resolveCallbacks(file.callbacks ?? {}, report),
     videos: resolveVideos(file.videos ?? {}, report),
     responses: resolveResponses(file.responses ?? {}),
-    usage: resolveUsage(file.usage ?? {}),
+    usage: resolveUsage(file.usage ?? {}, report),
     limits: resolveLimits(file.limits ?? {}),
     admin: resolveAdmin(file.admin ?? {}),
+    ui: resolveUi(file.ui ?? {}),
     telemetry: resolveTelemetry(file.telemetry ?? {}),
     keys: resolveKeys(file.keys ?? [], report),
     providers,

@@ -13,6 +13,7 @@ import type {
   ServerConfig,
   TelemetryConfig,
   UsageConfig,
+  UsageExportConfig,
   VideosConfig,
 } from './resolved.ts';
 import { describeRouting } from './routing.ts';
@@ -34,7 +35,8 @@ export function describeConfig(config: Config, problems: Problems = new Map()): 
     responses: describeResponses(config.responses),
     usage: describeUsage(config.usage),
     limits: snakeCased(config.limits),
-    admin: config.admin && { ...config.admin, token: config.admin.token.mask() },
+    admin: config.admin && { ...snakeCased(config.admin), token: config.admin.token.mask() },
+    ui: snakeCased(config.ui),
     telemetry: describeTelemetry(config.telemetry),
     keys: config.keys.map(describeKey),
     providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
@@ -136,7 +138,8 @@ function describeVideos(videos: VideosConfig): object {
 }
 
 function describeResponses(responses: ResponsesConfig): object {
-  const { store, keepMs, maxBytes, maxResponses, maxChainBytes, maxChainItems } = responses;
+  const { store, keepMs, maxBytes, maxResponses, maxChainBytes, maxChainItems, hostedTools } = responses;
+  const { maxBackground, backgroundTimeoutMs } = responses;
   return {
     store,
     keep: formatDuration(keepMs),
@@ -144,15 +147,25 @@ function describeResponses(responses: ResponsesConfig): object {
     max_responses: maxResponses,
     max_chain_size: formatSize(maxChainBytes),
     max_chain_items: maxChainItems,
+    max_background: maxBackground,
+    background_timeout: formatDuration(backgroundTimeoutMs),
+    hosted_tools: hostedTools,
   };
 }
 
-function describeUsage({ keep, maxSize, ...rest }: UsageConfig): object {
-  return snakeCased({ ...rest, keep: formatDuration(keep), maxSize: formatSize(maxSize) });
+function describeUsage({ keep, maxSize, export: target, ...rest }: UsageConfig): object {
+  const described = snakeCased({ ...rest, keep: formatDuration(keep), maxSize: formatSize(maxSize) });
+  return { ...described, export: target && describeExport(target) };
 }
 
-function describeTelemetry({ otlp, propagate }: TelemetryConfig): object {
-  return { otlp: otlp && { ...otlp, headers: masked(otlp.headers) }, propagate };
+function describeExport(target: UsageExportConfig): object {
+  if (target.type === 'folder') return { folder: target.folder };
+  const { type, ...s3 } = target;
+  return { s3: snakeCased({ ...s3, secretAccessKey: s3.secretAccessKey.mask() }) };
+}
+
+function describeTelemetry({ otlp, propagate, budgetKeys }: TelemetryConfig): object {
+  return { otlp: otlp && { ...otlp, headers: masked(otlp.headers) }, propagate, budget_keys: budgetKeys };
 }
 
 /** Model globs, the names of `model_limits`, stay unchanged. */

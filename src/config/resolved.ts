@@ -24,6 +24,7 @@ export interface Config {
   limits: Limits;
   /** Absent disables the admin API. */
   admin?: AdminConfig;
+  ui: UiConfig;
   telemetry: TelemetryConfig;
   keys: ConfiguredKey[];
   /** Providers in the order of the file, then those that environment variables enable or could enable. */
@@ -122,9 +123,15 @@ export interface UsageConfig {
   keep: number;
   /** Maximum size of usage records in bytes. */
   maxSize: number;
+  /** Where records are exported to, if anywhere. */
+  export?: UsageExportConfig | undefined;
+  /** Of which requests it is stored how they were routed. */
+  trace: 'all' | 'problems' | 'none';
 }
 
-/** Stored responses. */
+export type UsageExportConfig = { type: 'folder'; folder: string } | ({ type: 's3' } & S3Config);
+
+/** Stored responses, and tools that run at their provider. */
 export interface ResponsesConfig {
   /** Whether they are stored. */
   store: boolean;
@@ -136,18 +143,36 @@ export interface ResponsesConfig {
   /** Limits of a conversation that a request continues. */
   maxChainBytes: number;
   maxChainItems: number;
+  /** Unfinished background responses of a key. */
+  maxBackground: number;
+  /** From the request to the end of a background response, in milliseconds. */
+  backgroundTimeoutMs: number;
+  /** Whether web search beside other tools is dropped or refused for a model that has none. */
+  hostedTools: 'drop' | 'refuse';
 }
 
 export interface AdminConfig {
   token: Secret;
   host: string;
   port: number;
+  /** Base URL for browsers, without a trailing slash. */
+  publicUrl?: string;
+}
+
+/** The dashboard. */
+export interface UiConfig {
+  /** Whether sessions can be opened. */
+  enabled: boolean;
+  /** Whether operators use it at the address of clients. */
+  adminOnPublic: boolean;
 }
 
 export interface TelemetryConfig {
   otlp?: { endpoint: string; headers: Record<string, Secret> };
   /** Whether trace context is sent to upstreams. */
   propagate: boolean;
+  /** Names of keys whose budgets are in the metrics. */
+  budgetKeys: readonly string[];
 }
 
 export interface VideosConfig {

@@ -1,7 +1,7 @@
 /** Configuration schema: stored responses. */
 
 import { type Static, Type } from 'typebox';
-import { retentionPeriod, size } from './fields.ts';
+import { duration, retentionPeriod, size } from './fields.ts';
 
 /** Defaults, spelled as in the file. */
 export const RESPONSES_DEFAULTS = {
@@ -11,6 +11,9 @@ export const RESPONSES_DEFAULTS = {
   maxResponses: 100_000,
   maxChainSize: '16MiB',
   maxChainItems: 2000,
+  maxBackground: 100,
+  backgroundTimeout: '1h',
+  hostedTools: 'drop' as const,
 };
 
 export const responses = Type.Object(
@@ -45,8 +48,26 @@ export const responses = Type.Object(
         description: 'Maximum number of items of a stored conversation that a request continues.',
       }),
     ),
+    max_background: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000,
+        default: RESPONSES_DEFAULTS.maxBackground,
+        description: 'Maximum number of unfinished background responses of a key.',
+      }),
+    ),
+    background_timeout: Type.Optional(
+      duration('Time from the request to the end of a background response.', RESPONSES_DEFAULTS.backgroundTimeout),
+    ),
+    hosted_tools: Type.Optional(
+      Type.Union([Type.Literal('drop'), Type.Literal('refuse')], {
+        default: RESPONSES_DEFAULTS.hostedTools,
+        description:
+          'Web search beside other tools for a model that has none. drop: it is left out and named. refuse: the request is refused, as it is where web search is the only tool.',
+      }),
+    ),
   },
-  { additionalProperties: false, description: 'Stored responses of the Responses protocol.' },
+  { additionalProperties: false, description: 'The Responses protocol: stored responses and hosted tools.' },
 );
 
 export type ResponsesEntry = Static<typeof responses>;

@@ -1,4 +1,4 @@
-/** Resolved settings of stored responses. */
+/** Resolved settings of the Responses protocol. */
 
 import type { ResponsesConfig } from './resolved.ts';
 import { RESPONSES_DEFAULTS as DEFAULTS, type ResponsesEntry } from './responses-schema.ts';
@@ -12,5 +12,8 @@ export function resolveResponses(entry: ResponsesEntry): ResponsesConfig {
     maxResponses: entry.max_responses ?? DEFAULTS.maxResponses,
     maxChainBytes: parseSize(entry.max_chain_size ?? DEFAULTS.maxChainSize) as number,
     maxChainItems: entry.max_chain_items ?? DEFAULTS.maxChainItems,
+    maxBackground: entry.max_background ?? DEFAULTS.maxBackground,
+    backgroundTimeoutMs: parseDuration(entry.background_timeout ?? DEFAULTS.backgroundTimeout) as number,
+    hostedTools: entry.hosted_tools ?? DEFAULTS.hostedTools,
   };
 }

@@ -1,7 +1,7 @@
 /** Configuration schema: validates the file and generates `config.schema.json` for editors. */
 
 import { type Static, Type } from 'typebox';
-import { admin, keySettings, limits, telemetry, usage } from './accounting-schema.ts';
+import { admin, keySettings, limits, telemetry, ui, usage } from './accounting-schema.ts';
 import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 import { responses } from './responses-schema.ts';
@@ -220,6 +220,7 @@ export const configSchema = Type.Object(
     usage: Type.Optional(usage),
     limits: Type.Optional(limits),
     admin: Type.Optional(admin),
+    ui: Type.Optional(ui),
     telemetry: Type.Optional(telemetry),
     keys: Type.Optional(
       Type.Array(key, { description: 'API keys kept in the configuration, beside those in the store.' }),

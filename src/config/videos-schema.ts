@@ -83,7 +83,7 @@ export const callbacks = Type.Object(
   { ...closed, description: 'Webhook delivery and allowed receivers.' },
 );
 
-const s3 = Type.Object(
+export const s3 = Type.Object(
   {
     endpoint: httpUrl('URL of the object store, e.g. https://s3.eu-central-1.amazonaws.com.'),
     region: Type.Optional(Type.String({ minLength: 1, default: VIDEO_DEFAULTS.region, description: 'Region.' })),
@@ -133,4 +133,5 @@ export const videos = Type.Object(
 export type EncryptionEntry = Static<typeof encryption>;
 export type NetworkEntry = Static<typeof network>;
 export type CallbacksEntry = Static<typeof callbacks>;
+export type S3Entry = Static<typeof s3>;
 export type VideosEntry = Static<typeof videos>;

@@ -4,13 +4,21 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { withoutEnd } from '../core/text.ts';
 import { Secret } from '../security/secret.ts';
-import type { CallbacksConfig, EncryptionConfig, MirrorConfig, NetworkConfig, VideosConfig } from './resolved.ts';
+import type {
+  CallbacksConfig,
+  EncryptionConfig,
+  MirrorConfig,
+  NetworkConfig,
+  S3Config,
+  VideosConfig,
+} from './resolved.ts';
 import { formatDuration, parseDuration, parseSize } from './units.ts';
 import {
   type CallbacksEntry,
   VIDEO_DEFAULTS as DEFAULTS,
   type EncryptionEntry,
   type NetworkEntry,
+  type S3Entry,
   type VideosEntry,
 } from './videos-schema.ts';
 
@@ -84,8 +92,11 @@ function resolveMirror({ mirror = 'local', s3 }: VideosEntry, report: ReportProb
     report('videos.s3', 'is needed for mirror: s3');
     return { type: 'off' };
   }
+  return { type: 's3', ...resolveS3(s3) };
+}
+
+export function resolveS3(s3: S3Entry): S3Config {
   return {
-    type: 's3',
     endpoint: withoutEnd(s3.endpoint, '/'),
     region: s3.region ?? DEFAULTS.region,
     bucket: s3.bucket,

@@ -2,6 +2,7 @@
 
 import type { GatewayError } from './errors.ts';
 import type { Json } from './json/json.ts';
+import type { Native, WebSearch } from './native.ts';
 import type { ToolName } from './tool-name.ts';
 
 /** A prompt-cache breakpoint after the part (or tool) that carries it. */
@@ -37,12 +38,6 @@ export interface TokenLogprob {
   logprob: number;
   bytes?: number[] | null;
   top?: TokenLogprob[];
-}
-
-/** A wire object that only its own protocol understands (a server tool's block); kept for that protocol, dropped for others. */
-export interface Native {
-  protocol: string;
-  value: Json;
 }
 
 /** Identity of a part at a Responses server: only its origin reads it. */
@@ -121,6 +116,8 @@ export interface ResultPart extends Item, Partial<ToolName> {
 
 export interface NativePart extends Native {
   type: 'native';
+  /** What the part means where the protocol of a client has searches of its own. */
+  search?: WebSearch;
 }
 
 export type Part = TextPart | RefusalPart | MediaPart | ReasoningPart | CallPart | ResultPart | NativePart;

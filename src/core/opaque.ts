@@ -14,9 +14,13 @@ export function wrap(opaque: Opaque): string {
   return Buffer.from(JSON.stringify(envelope)).toString('base64');
 }
 
+export function isEnvelope(text: string): boolean {
+  return text.startsWith(ENVELOPE_MARK);
+}
+
 /** The content of an envelope; undefined for other text, such as state in the client's own protocol. */
 export function unwrap(text: unknown): Opaque | undefined {
-  if (typeof text !== 'string' || !text.startsWith(ENVELOPE_MARK)) return undefined;
+  if (typeof text !== 'string' || !isEnvelope(text)) return undefined;
   try {
     const { kind, origin, value } = JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
     if (typeof value !== 'string' || typeof origin !== 'string') return undefined;

@@ -256,6 +256,11 @@ export interface CountTokensOperation extends OperationBase {
   decodeCount(body: Json): number | undefined;
 }
 
+/** Operation `compact`: a shorter history of a conversation, by a provider that has it. */
+export interface CompactOperation extends OperationBase {
+  readonly name: 'compact';
+}
+
 /** Operation `embed`: converts texts to vectors. */
 export interface EmbedOperation extends OperationBase {
   readonly name: 'embed';
@@ -276,6 +281,7 @@ export interface EmbedOperation extends OperationBase {
 export interface Operations {
   readonly complete: CompleteOperation;
   readonly 'count-tokens'?: CountTokensOperation;
+  readonly compact?: CompactOperation;
   readonly embed?: EmbedOperation;
 }
 

@@ -29,8 +29,8 @@ export interface SocketRequest {
   readonly needsUpstream: boolean;
   /** The messages of a response without an upstream. */
   ownResponse(options: OwnResponseOptions): string[];
-  /** The message for an event of the answer; undefined for an event that clients do not get. */
-  encodeEvent(event: SseEvent): string | undefined;
+  /** The message for an event of the answer; undefined for an event that clients do not get. `headers` of the response go with its first message. */
+  encodeEvent(event: SseEvent, headers?: Record<string, string>): string | undefined;
   /** The message for an error, which ends the request. */
   encodeError(error: { status: number; body: Json }, headers: Record<string, string>): string;
   /**

@@ -7,6 +7,8 @@ export interface StoredAccess {
   namedIn(body: Json): NamedResponses | undefined;
   /** Whether the client lets the response be stored. */
   mayStore(body: Json): boolean;
+  /** Whether the client fetches the response later, and does not wait for it. */
+  inBackground(body: Json): boolean;
   /** Marks a frame that holds a finished item of the output. */
   readonly itemMark: string;
   /** The finished item in a frame. */

@@ -3,6 +3,11 @@
 import type { ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
 
+/** Makes a search that is offered beside other tools one that the request needs. */
+export function requireWebSearch({ webSearch }: ChatRequest): void {
+  if (webSearch) delete webSearch.optional;
+}
+
 /** The search to request; undefined if there is none. Throws `unsupported_tool` if the model has none and the request needs one. */
 export function settleWebSearch(
   { webSearch }: ChatRequest,

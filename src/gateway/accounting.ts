@@ -34,7 +34,7 @@ export interface Accounting {
   /** The store with all records that were acknowledged. */
   records: Store;
   admission: AdmissionControl;
-  recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused'>;
+  recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused' | 'open'>;
   /** Stores the pending records of this process. */
   flushed(): Promise<void>;
   /** Settles the open requests of a worker that is gone, and releases its shares of limits. */
@@ -68,6 +68,10 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'spentBy',
   'usageByDay',
   'refusedUsage',
+  'hoursToExport',
+  'searchRequests',
+  'requestsSince',
+  'requestRecord',
 ]);
 
 /** Joins the store and settles the open requests of dead gateways. */
@@ -115,9 +119,14 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const isShared = store.engine !== 'sqlite' || role !== 'sole';
   if (isShared) cancels.push(repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()));
   let firstCleanup: Promise<void> | undefined;
+  let endExport: (() => Promise<void>) | undefined;
   // The primary maintains the store for its workers.
   if (!isWorker) {
     cancels.push(...maintain());
+    if (config().usage.export) {
+      const { startUsageExport } = await import('./usage-export.ts');
+      endExport = startUsageExport({ store: records, instance: instance.id, config, clock, log });
+    }
     if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })));
     if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
     firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
@@ -138,7 +147,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     },
     async close() {
       for (const cancel of cancels) cancel();
-      await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup]);
+      await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.()]);
       await instance.close();
     },
   };

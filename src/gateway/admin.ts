@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { AdminConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createAdminApp } from '../http/admin/app.ts';
-import type { AdminOptions } from '../http/admin/request.ts';
+import type { AdminServerOptions } from '../http/admin/request.ts';
 
 export interface RunningAdmin {
   address: { host: string; port: number };
@@ -14,7 +14,7 @@ export interface RunningAdmin {
 /** Throws `unavailable` with a message for the operator if the address cannot be used. */
 export async function startAdmin(
   { token, host, port }: AdminConfig,
-  options: Omit<AdminOptions, 'token'>,
+  options: Omit<AdminServerOptions, 'token'>,
 ): Promise<RunningAdmin> {
   const app = createAdminApp({ ...options, token });
   try {

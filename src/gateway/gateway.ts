@@ -3,13 +3,17 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { isLoopback, localUrl } from '../config/host.ts';
+import { knownEntries } from '../catalog/updated.ts';
+import { localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import type { Clock } from '../core/clock.ts';
+import { isLoopback } from '../core/loopback.ts';
 import type { ProviderType } from '../core/provider.ts';
+import { requireWebSearch } from '../core/web-search.ts';
 import { createApp } from '../http/app.ts';
-import { createBodyBudget, defaultBodyMemory } from '../http/body-budget.ts';
+import type { AppOptions } from '../http/app-options.ts';
+import { createBodyBudget } from '../http/body-budget.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
@@ -19,22 +23,26 @@ import type { FetchBytes } from '../net/guarded-client.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
 import { createRoutingState } from '../routing/state.ts';
 import type { Store } from '../store/store.ts';
+import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
+import { bodyMemoryOf } from './body-memory.ts';
 import { countCooldown } from './cooldown-events.ts';
+import { type DashboardWiring, openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
 import type { GatewayProcess } from './process.ts';
 import { createProviderRegistry, type ProviderRegistry } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
 import type { RunningGateway } from './running-gateway.ts';
+import { createStateReadings } from './state-readings.ts';
 import { openStoredResponses } from './stored-responses.ts';
 import { createVideoTasks } from './video-tasks.ts';
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Pick<DashboardWiring, 'pages'> {
   config: Config;
   keys: KeyStore;
   store: Store;
@@ -75,18 +83,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 
   function assemble(next: Config): ReloadableParts {
     const upstream = createUpstreamClient(next.server.deadlines, timer);
-    return {
-      config: next,
-      upstream,
-      models: createProviderRegistry(next.providers, {
-        upstream,
-        log,
-        userAgent,
-        routes: next.routing,
-        clock,
-        types: options.providerTypes,
-      }),
-    };
+    const context = { upstream, log, userAgent, routes: next.routing, clock, types: options.providerTypes };
+    const models = createProviderRegistry(next.providers, { ...context, known: knownEntries(next.data) });
+    return { config: next, upstream, models };
   }
 
   const draining = new Cancellation();
@@ -101,6 +100,16 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     usageWaiting: () => accounting.recorder.waiting,
     usageLost: () => accounting.recorder.lost,
     usageRefused: () => accounting.recorder.refused,
+    readings: createStateReadings({
+      models: () => parts.models,
+      breaker: () => state.breaker,
+      records: () => accounting.records,
+      keys,
+      folder: config.data,
+      budgetKeys: config.telemetry.budgetKeys,
+      now: clock.now,
+      isWorker: worker !== undefined,
+    }),
   });
   const state = createRoutingState({
     cooldown: () => parts.config.routing.cooldown,
@@ -121,7 +130,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     userAgent,
     now: clock.now,
     stopping,
+    trace: parts.config.usage.trace,
     async prepare(request, { provider, dialect }, client) {
+      if (parts.config.responses.hostedTools === 'refuse') requireWebSearch(request);
       await refusePrivateUrls(request);
       await inlineMedia(
         request,
@@ -170,9 +181,23 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     cipher: secrets.cipher,
     settings: () => parts.config.responses,
     events: telemetry.metrics.events,
-    isWorker: worker !== undefined,
+    keys,
+    wakePrimary: worker?.wake,
   });
-  const app = createApp({
+  const dashboard = openDashboard(config, protocolOf('chat'), {
+    keys,
+    secrets: tasks.secrets,
+    store: accounting.records,
+    video: tasks.video,
+    models,
+    routing: state,
+    refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
+    recorder: accounting.recorder,
+    clock,
+    createRate: worker?.createRate,
+    pages: options.pages,
+  });
+  const appOptions: AppOptions = {
     admission: accounting.admission,
     recorder: accounting.recorder,
     protocols,
@@ -191,8 +216,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     store: accounting.records,
     models,
     stored: responses.stored,
+    background: responses.background,
+    streams: responses.streams,
     dispatch,
     videos: tasks.video,
+    webhookSecrets: tasks.secrets,
+    dashboard: dashboard.forClients,
     log,
     clock,
     observer: telemetry.observer,
@@ -200,13 +229,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     ...(worker && { createRate: worker.createRate }),
     isDraining: () => draining.isCancelled,
     operator: { token: config.admin?.token, local: isLoopback(host) },
-  });
+  };
+  const app = createApp(appOptions);
   let admin: RunningAdmin | undefined;
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
-    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.close()]);
+    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
     await accounting.close();
     await parts.upstream.close();
@@ -221,24 +251,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     }
     if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
+    responses.start(appOptions);
   } catch (error) {
     await close();
     throw error;
   }
 
   function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
-    const { secrets, video } = tasks;
-    const options = {
-      keys,
-      secrets,
-      store: accounting.records,
-      protocol: protocolOf('chat'),
-      log,
-      clock,
-      bodyBudget,
-      replay: video.deliveries.replay,
-    };
-    return startAdmin(settings, options);
+    return startAdmin(settings, { ...dashboard.forOperators, protocol: protocolOf('chat'), log, clock, bodyBudget });
   }
 
   return {
@@ -257,7 +277,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     metricsText: telemetry.metrics.text,
     flushed: accounting.flushed,
-    wake: tasks.wake,
+    wake: (kind) => (kind === RESPONSE_JOB_KIND ? responses.wake() : tasks.wake(kind)),
     adoptCooldown: (circuit) => state.breaker.adopt(circuit),
     setAddress(chosen) {
       address = chosen;
@@ -266,11 +286,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     drain: () => draining.cancel(),
     close,
   };
-}
-
-/** The share of one of several workers in the memory for bodies, which holds at least one. */
-function bodyMemoryOf({ bodyMemory, bodyLimit }: Config['server'], workers = 1): number {
-  return Math.max(bodyLimit, Math.floor((bodyMemory ?? defaultBodyMemory(bodyLimit)) / workers));
 }
 
 function addressOf(server: Server): RunningGateway['address'] {

@@ -1,7 +1,7 @@
 /** Provider registry: the configured providers and their models, bundled, configured or discovered. */
 
 import type { Logger } from 'pino';
-import { bundledModels, customModel } from '../catalog/bundled.ts';
+import { bundledModels, customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
@@ -38,6 +38,8 @@ export interface ProviderRegistry extends ModelDirectory {
   close(): void;
 }
 
+type ProviderTypes = ReadonlyMap<string, ProviderType>;
+
 interface RegistryContext {
   upstream: UpstreamClient;
   log: Logger;
@@ -46,7 +48,9 @@ interface RegistryContext {
   routes?: ConfiguredModels;
   clock?: Clock;
   /** The types of providers there are; the gateway's own if absent. */
-  types?: ReadonlyMap<string, ProviderType>;
+  types?: ProviderTypes;
+  /** Facts about models; the bundled ones if absent. */
+  known?: KnownEntries;
 }
 
 const NO_ROUTES: ConfiguredModels = { models: new Map(), aliases: new Map(), bareNames: [], fallbackModels: [] };
@@ -65,6 +69,7 @@ const MAX_LIST_BYTES = 16 * 1024 * 1024;
 interface RegisteredProvider extends ActiveProvider {
   config: ReadyProvider;
   type: ProviderType;
+  known: KnownEntries | undefined;
   models: CatalogModel[];
   problem?: string;
   cancelDiscovery?: () => void;
@@ -81,7 +86,7 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') registered.set(config.id, activate(config, types, clock));
+    if (config.state === 'ready') registered.set(config.id, activate(config, types, context));
   }
   rebuild();
   const discoveries: Promise<void>[] = [];
@@ -120,7 +125,7 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
       for (const list of modelListsOf(entry)) {
         const body = await fetchModelList(entry, list, context);
         if (closed) return;
-        entry.models = merge(entry.models, list.read(entry.config.id, body, entry.type.catalog));
+        entry.models = merge(entry.models, list.read(entry.config.id, body, entry.type.catalog, entry.known));
         rebuild();
       }
       entry.problem = undefined;
@@ -149,33 +154,32 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
   };
 }
 
-function activate(config: ReadyProvider, types: ReadonlyMap<string, ProviderType>, clock: Clock): RegisteredProvider {
+function activate(config: ReadyProvider, types: ProviderTypes, context: RegistryContext): RegisteredProvider {
+  const { clock = systemClock, known } = context;
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
   const { id, baseUrl, protocols } = config;
   const provider = withKeptResponses(type.create({ id, baseUrl, protocols, clock }), config);
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const { readKey = keyCredential } = type;
-  const credentials = createCredentials(
-    config.apiKeys.map((key) => readKey(key.reveal())),
-    clock.monotonic,
-  );
-  const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id))];
-  const custom = Array.isArray(config.models)
-    ? config.models.map((entry) => customModel(config.id, entry, type.catalog))
-    : [];
-  const listed: RegisteredProvider = {
+  const keys = config.apiKeys.map((key) => readKey(key.reveal()));
+  const credentials = createCredentials(keys, clock.monotonic);
+  const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known))];
+  const listed = Array.isArray(config.models) ? config.models : [];
+  const custom = listed.map((entry) => customModel(config.id, entry, type.catalog, known));
+  const registered: RegisteredProvider = {
     config,
     type,
+    known,
     typeId: type.id,
     provider,
     credentials,
     headers,
     lastDiscoveryAt: 0,
     models: merge(models, custom),
-    modelOf: (upstreamId) => modelOf(listed, upstreamId),
+    modelOf: (upstreamId) => modelOf(registered, upstreamId),
   };
-  return listed;
+  return registered;
 }
 
 /** The provider, keeping responses or not as it is configured. */
@@ -189,7 +193,7 @@ interface ModelList {
   path: string;
   /** If true, a 404 means that the server has no such models. */
   optional: boolean;
-  read(provider: string, body: unknown, vendor?: string): CatalogModel[];
+  read(provider: string, body: unknown, vendor?: string, known?: KnownEntries): CatalogModel[];
 }
 
 function modelListsOf({ config, type }: RegisteredProvider): ModelList[] {
@@ -216,14 +220,14 @@ function routedModels(
 }
 
 /** A configured model that is not in the list counts as existing. */
-function modelOf({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
-  return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog);
+function modelOf({ config, type, models, known }: RegisteredProvider, upstreamId: string): CatalogModel {
+  return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog, known);
 }
 
 /** A model that nobody lists, unless it is listed under another id. */
-function unlistedModel({ config, type, models }: RegisteredProvider, upstreamId: string): CatalogModel {
+function unlistedModel({ config, type, models, known }: RegisteredProvider, upstreamId: string): CatalogModel {
   const listed = indexOf(models, config.id).get(upstreamId);
-  return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog), unlisted: true };
+  return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog, known), unlisted: true };
 }
 
 /** Models of a list by their ids at the upstream and by their own, without the provider; the first one counts. */

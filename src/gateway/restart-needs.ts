@@ -8,6 +8,7 @@ export function needsRestart(before: Config, next: Config): string[] {
   const changed: string[] = [];
   if (before.server.host !== next.server.host) changed.push('server.host');
   if (before.server.port !== next.server.port) changed.push('server.port');
+  if (before.server.publicUrl !== next.server.publicUrl) changed.push('server.public_url');
   if (before.server.workers !== next.server.workers) changed.push('server.workers');
   if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
   if (before.server.bodyMemory !== next.server.bodyMemory) changed.push('server.body_memory');
@@ -18,7 +19,8 @@ export function needsRestart(before: Config, next: Config): string[] {
   if (before.data !== next.data) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
   if (before.usage.journal !== next.usage.journal) changed.push('usage.journal');
-  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin'] as const) {
+  if (jsonWithSecrets(before.usage.export) !== jsonWithSecrets(next.usage.export)) changed.push('usage.export');
+  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin', 'ui'] as const) {
     if (jsonWithSecrets(before[section]) !== jsonWithSecrets(next[section])) changed.push(section);
   }
   return changed;

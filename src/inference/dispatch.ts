@@ -8,6 +8,7 @@ import { mayFallBack } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
+import { storedTraceOf, type TraceChoice } from '../routing/stored-trace.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import { type AttemptedCall, type AttemptOptions, hasChoice, RunningAttempt } from './attempt.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
@@ -22,6 +23,8 @@ export interface DispatchOptions extends AttemptOptions {
   total: number;
   /** Meter of the usage of attempts; absent if usage is not recorded. */
   meter?: UsageMeter;
+  /** Of which requests it is stored how they were routed; of none if absent. */
+  trace?: TraceChoice;
   /** Called once at the end, also if the call fails. */
   onEnded?(): void;
 }
@@ -32,6 +35,8 @@ interface DispatchState extends AttemptedCall {
   /** Cancelled when the client disconnects. */
   client: Cancellation;
   started: number;
+  /** Beginnings of the attempts, in milliseconds after that. */
+  begins: number[];
 }
 
 /** Maximum attempts per call: more would delay the error when every endpoint is down. */
@@ -54,19 +59,28 @@ export async function dispatch(
   const client = new Cancellation();
   reply.onClose(() => client.cancel());
   const started = options.timer.now();
-  const journey: DispatchState = { call, route, reply, meter: options.meter, attempts: [], options, client, started };
+  const { meter } = options;
+  const journey: DispatchState = { call, route, reply, meter, attempts: [], options, client, started, begins: [] };
   options.state.retries.deposit();
   try {
     const ended = await tryCandidates(journey);
     const outcome = outcomeOf(journey, ended);
     const kept = ended.keep?.();
-    await options.meter?.close(endingOf(outcome));
+    await meter?.close(endingOf(outcome, traceOf(journey, outcome)));
     if (kept) await kept;
     ended.finish?.();
     return outcome;
   } finally {
     options.onEnded?.();
   }
+}
+
+function traceOf(
+  { call, route, attempts, begins, options: { trace } }: DispatchState,
+  { status }: DispatchOutcome,
+): string | undefined {
+  if (trace === undefined || trace === 'none') return undefined;
+  return storedTraceOf({ call, route, attempts, begins, isComplete: status === 'complete' }, trace);
 }
 
 function outcomeOf(
@@ -182,6 +196,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     trial.abandoned();
     return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
   }
+  journey.begins.push(options.timer.now() - started);
   const running = new RunningAttempt(journey, place, planned, options);
   const { record } = running;
   try {

@@ -2,6 +2,7 @@
 
 import { Cancellation } from '../core/cancellation.ts';
 import { toGatewayError } from '../core/errors.ts';
+import { requireWebSearch } from '../core/web-search.ts';
 import type { RequestPath } from '../routing/attempt.ts';
 import type { RunnableCandidate } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -21,15 +22,17 @@ export interface DryPlan {
 export async function dryPlan(
   call: InferenceCall,
   place: RunnableCandidate,
-  { requireParameters }: RoutingPolicy,
+  { policy, refusesHostedTools }: { policy: RoutingPolicy; refusesHostedTools: boolean },
 ): Promise<DryPlan> {
   try {
     const planned = await plan(call, place.endpoint, {
-      prepare: async () => {},
+      prepare: async (request) => {
+        if (refusesHostedTools) requireWebSearch(request);
+      },
       memory: createStateMemory(),
       client: new Cancellation(),
     });
-    const loss = requireParameters ? refusalOfLoss(planned, place) : undefined;
+    const loss = policy.requireParameters ? refusalOfLoss(planned, place) : undefined;
     return loss ? { unable: loss.message } : { path: planned.path, dropped: planned.dropped };
   } catch (error) {
     return { unable: toGatewayError(error).message };

@@ -43,7 +43,7 @@ const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {
 };
 
 /** Converts the outcome to its form in the usage record. */
-export function endingOf(outcome: DispatchOutcome): RequestEnding {
+export function endingOf(outcome: DispatchOutcome, trace?: string): RequestEnding {
   const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {
     status: STATUSES[status],
@@ -56,5 +56,6 @@ export function endingOf(outcome: DispatchOutcome): RequestEnding {
     attempts: attempts.length,
     firstByte,
     total: milliseconds,
+    trace,
   };
 }

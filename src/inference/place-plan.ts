@@ -73,7 +73,7 @@ export async function revise(
 const MISSING_THING = /\b(model|item|response|conversation|prompt|deployment|id)\b/i;
 
 /** Whether the server has no such path. */
-function isMissing({ upstreamStatus, message }: GatewayError): boolean {
+export function isMissing({ upstreamStatus, message }: GatewayError): boolean {
   return upstreamStatus === 405 || (upstreamStatus === 404 && !MISSING_THING.test(message));
 }
 

@@ -55,6 +55,8 @@ export interface KeyStore {
   isEmpty(): boolean;
   /** Returns the key if it is known and active: synchronously, except for unknown keys, which may refresh from the store. */
   authenticate(presented: string): MaybePromise<Key | undefined>;
+  /** Active key of a digest, as far as is known. */
+  activeByDigest(digest: string): Key | undefined;
   /** Throws `invalid_request` if an active key has the name. */
   create(key: NewKey, author?: Author): Promise<CreatedKey>;
   /**
@@ -179,6 +181,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       if (!refreshing) lastLookupAt = now();
       return refreshQuietly().then(() => activeKey(stored.byDigest.get(digest)));
     },
+
+    activeByDigest: (digest) => activeKey(configuredIndex.get(digest) ?? stored.byDigest.get(digest)),
 
     async create({ name, settings = {}, expires }, author = GATEWAY_AUTHOR) {
       requireFreeConfiguredName(name);

@@ -33,8 +33,8 @@ export interface Admission {
   headers: Record<string, string>;
   /** Amount reserved of the budgets, in 1e-12 USD; absent without a budget. */
   cost?: bigint;
-  /** Settlement at the end of the request. Called once. */
-  settle(used: { tokens: number; cost: bigint }): void;
+  /** Settlement at the end of the request, which counts unless it says otherwise. Called once. */
+  settle(used: { requests?: 0; tokens: number; cost: bigint }): void;
 }
 
 export interface LimitKeeper {

@@ -23,6 +23,16 @@ export interface OpenCircuit {
   milliseconds: number;
 }
 
+/** State of an endpoint that failed. */
+export interface CircuitState {
+  id: string;
+  /** `closed` after fewer failures than open the circuit; `half-open` also after a cooldown, when the next request is the probe. */
+  state: BreakerState['type'];
+  cause: string;
+  /** What is left of an open circuit's cooldown. */
+  milliseconds?: number;
+}
+
 /** An attempt at an endpoint. Exactly one of the methods is called when it ends. */
 export interface TrackedAttempt {
   succeeded(): void;
@@ -35,9 +45,13 @@ export interface TrackedAttempt {
 export interface CircuitBreaker {
   /** Undefined when the endpoint may be used. */
   cooldown(id: string): Cooldown | undefined;
+  /** Ids of endpoints in cooldown. */
+  resting(): string[];
   /** True if the endpoint failed in the last 30 s and its circuit is still closed. */
   failedRecently(id: string): boolean;
   begin(id: string): TrackedAttempt;
+  /** Endpoints that failed lately, with their states; at most 10,000. */
+  failures(): CircuitState[];
   /** Opens a circuit that another process of the gateway has opened. A cooldown that ends later stays. */
   adopt(circuit: OpenCircuit): void;
 }
@@ -97,7 +111,11 @@ export function createCircuitBreaker({
     }
   }
 
+  const isResting = (state: BreakerState) =>
+    state.type === 'half-open' || (state.type === 'open' && state.until > now());
+
   return {
+    resting: () => [...states].filter(([, state]) => isResting(state)).map(([id]) => id),
     cooldown(id) {
       const state = states.get(id);
       if (state?.type === 'half-open') return { cause: state.cause };
@@ -107,6 +125,15 @@ export function createCircuitBreaker({
     failedRecently(id) {
       const state = states.get(id);
       return state?.type === 'closed' && now() - state.at < RECENT_FAILURE_MS;
+    },
+    failures() {
+      return [...states].flatMap(([id, state]): CircuitState[] => {
+        const { type, cause } = state;
+        if (type === 'closed' && now() - state.at >= RECENT_FAILURE_MS) return [];
+        if (type !== 'open') return [{ id, state: type, cause }];
+        const milliseconds = state.until - now();
+        return milliseconds > 0 ? [{ id, state: type, cause, milliseconds }] : [{ id, state: 'half-open', cause }];
+      });
     },
     adopt({ id, cause, milliseconds }) {
       const state = states.get(id);

@@ -17,7 +17,7 @@ import { NO_OVERRIDES, splitModelName } from './model-suffix.ts';
 import { NO_POLICY, type RoutingPolicy } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
 import { type ExcludedCandidate, rank } from './ranking.ts';
-import { POLICY_HEADER, readPolicy } from './request-policy.ts';
+import { nameAtProvider, readPolicy } from './request-policy.ts';
 import { createProviderSlugs } from './slugs.ts';
 
 /** Candidate with a usable endpoint. */
@@ -74,13 +74,15 @@ interface RoutingRequest {
 function readRequest(call: InferenceCall, requested: string, { models }: DecisionOptions): RoutingRequest {
   const slugs = createProviderSlugs(models.slugs);
   const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
-  const asked = readPolicy({ body, header: call.headers[POLICY_HEADER], slugs });
+  const asked = readPolicy({ body, headers: call.headers, slugs });
   const isKnown = (name: string): boolean => {
     const found = models.catalog().find(name);
     return found !== undefined && !found.unlisted;
   };
   const choice = isAuto(requested) && !isKnown(requested) ? readAutoChoice(body?.model_routing_config) : undefined;
-  const [first, ...rest] = choice ? [...choice.models, ...(asked.fallbackModels ?? [])] : [requested];
+  const [first, ...rest] = choice
+    ? [...choice.models, ...(asked.fallbackModels ?? [])]
+    : [nameAtProvider(requested, { headers: call.headers, slugs }, isKnown)];
   const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
   const named = choice ? rest : asked.fallbackModels;
   const base =

@@ -14,6 +14,8 @@ export interface Sample {
 
 export interface LatencyStatistics {
   record(endpoint: string, sample: Sample): void;
+  /** Ids with samples that may be old. */
+  endpoints(): string[];
   /** Seconds to the first byte; undefined without samples. */
   latency(endpoint: string, percentile: Percentile): number | undefined;
   /** Output tokens per second that the given share of responses exceeded; undefined without samples. */
@@ -53,6 +55,7 @@ export function createLatencyStatistics(now: () => number = monotonicNow): Laten
       const [stalest] = measured.size > MAX_ENDPOINTS ? measured.keys() : [];
       if (stalest !== undefined) measured.delete(stalest);
     },
+    endpoints: () => [...measured.keys()],
     latency: (endpoint, percentile) => {
       const values = samples(endpoint).map(({ latency }) => latency);
       return at(

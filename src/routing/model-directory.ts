@@ -81,7 +81,9 @@ function absenceOf(
     return `There is no model "${name}"; a model is named <provider>/<model id>, as GET /v1/models lists it.`;
   if (!active) {
     const ready = [...models.providers.keys()].join(', ');
-    return `There is no provider "${name.slice(0, slash)}"; configured are: ${ready}.`;
+    const id = name.slice(0, slash);
+    if (!models.slugs.has(id)) return `There is no provider "${id}"; configured are: ${ready}.`;
+    return `The provider "${id}" is not connected; polygate providers shows what it waits for. Connected are: ${ready}.`;
   }
   const { id } = active.provider;
   const advice = `providers.${id}.models: any in the configuration passes on ids that are not listed.`;

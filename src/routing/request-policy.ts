@@ -7,27 +7,57 @@ import { policyOf } from './policy-dialects.ts';
 import type { ProviderSlugs } from './slugs.ts';
 
 export const POLICY_HEADER = 'x-polygate-provider';
+/** Portkey's header for the one provider of a request. */
+const ONE_PROVIDER_HEADER = 'x-portkey-provider';
 
 export interface PolicySources {
   /** The body, if the protocol allows the extension. */
   body?: Json;
-  header: string | string[] | undefined;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
   slugs: ProviderSlugs;
 }
 
-/** Header fields override body fields. Throws `invalid_request` naming the invalid field. */
-export function readPolicy({ body, header, slugs }: PolicySources): RoutingPolicy {
+/**
+ * Fields of our header override those of the body; Portkey's header counts where neither says which providers are allowed.
+ * Throws `invalid_request` naming the invalid field.
+ */
+export function readPolicy({ body, headers, slugs }: PolicySources): RoutingPolicy {
   const { provider: inBody, models } = body ?? {};
-  if (inBody == null && models == null && header === undefined) return NO_POLICY;
+  const header = headers[POLICY_HEADER];
+  const named = headers[ONE_PROVIDER_HEADER];
+  if (inBody == null && models == null && header === undefined && named === undefined) return NO_POLICY;
+  const policy = mergedPolicy(inBody, header, slugs);
+  const only = named === undefined ? undefined : [slugs.selector(withoutAt(String(named)), ONE_PROVIDER_HEADER)];
+  const limited = only === undefined || policy.only ? policy : { ...policy, only };
+  if (models == null) return limited;
+  checkModels(models);
+  return { ...limited, fallbackModels: [...models, ...(limited.fallbackModels ?? [])] };
+}
+
+/** The model's name at the provider that the header names, if it is one; clients of Portkey send bare names. */
+export function nameAtProvider(
+  requested: string,
+  { headers, slugs }: Pick<PolicySources, 'headers' | 'slugs'>,
+  isKnown: (name: string) => boolean,
+): string {
+  const named = headers[ONE_PROVIDER_HEADER];
+  if (named === undefined) return requested;
+  const name = `${slugs.providerOf(withoutAt(String(named)))}/${requested}`;
+  return isKnown(name) ? name : requested;
+}
+
+/** Portkey names a provider of its vault as `@openai`. */
+function withoutAt(name: string): string {
+  return name.startsWith('@') ? name.slice(1) : name;
+}
+
+function mergedPolicy(inBody: Json, header: string | string[] | undefined, slugs: ProviderSlugs): RoutingPolicy {
   const inHeader = header === undefined ? undefined : headerObject(String(header));
   const fromHeader = inHeader && policyOf({ provider: inHeader, at: POLICY_HEADER, slugs });
   const fromBody = inBody == null ? undefined : policyOf({ provider: inBody, at: 'provider', slugs });
   const both = fromHeader && fromBody;
   const merged = both ? policyOf({ provider: { ...inBody, ...inHeader }, at: POLICY_HEADER, slugs }) : undefined;
-  const policy = merged ?? fromHeader ?? fromBody ?? NO_POLICY;
-  if (models == null) return policy;
-  checkModels(models);
-  return { ...policy, fallbackModels: [...models, ...(policy.fallbackModels ?? [])] };
+  return merged ?? fromHeader ?? fromBody ?? NO_POLICY;
 }
 
 function headerObject(text: string): Json {

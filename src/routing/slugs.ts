@@ -10,8 +10,12 @@ const PROVIDER_ALIASES: Record<string, string> = {
   grok: 'xai',
   'x-ai': 'xai',
   mistralai: 'mistral',
+  'mistral-ai': 'mistral',
   moonshotai: 'moonshot',
   togetherai: 'together',
+  'together-ai': 'together',
+  'fireworks-ai': 'fireworks',
+  'perplexity-ai': 'perplexity',
 };
 
 /** `known` are the ids and types of the configured providers. */

@@ -17,6 +17,14 @@ export interface StoredContent {
   output: Json[];
   /** The response object without its output. */
   response: Record<string, Json>;
+  /** Of a background response that is not finished. */
+  request?: StoredRequest;
+}
+
+/** A request that waits: its body without the input, and the headers that it needs. */
+export interface StoredRequest {
+  body: Json;
+  headers: Record<string, string>;
 }
 
 export interface EncodedContent {
@@ -37,7 +45,7 @@ type Place = Pick<StoredResponse, 'owner' | 'row'>;
 
 /** Throws `payload_too_large`. */
 export async function encodeContent(
-  { origin, isRelayed, input, output, response }: StoredContent,
+  { origin, isRelayed, input, output, response, request }: StoredContent,
   cipher: Cipher,
   { owner, row }: Place,
 ): Promise<EncodedContent> {
@@ -75,7 +83,7 @@ export async function encodeContent(
   const members: string[] = [];
   for (const [name, value] of Object.entries(response))
     if (value !== undefined) members.push(`${JSON.stringify(name)}:${await slot(value)}`);
-  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}}`;
+  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}${request ? `,"request":${await slot(request as unknown as Json)}` : ''}}`;
   return {
     content: cipher.seal(Buffer.from(text), contentLocation(row)),
     parts: [...parts.values()],
@@ -115,7 +123,7 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   return {
     async read({ row, content }) {
       if (!content) return undefined;
-      const { origin, relayed, input, output, response } = read(cipher.open(content, contentLocation(row)));
+      const { origin, relayed, input, output, response, request } = read(cipher.open(content, contentLocation(row)));
       try {
         const names = Object.keys(response);
         const values = await valuesOf(Object.values(response));
@@ -125,6 +133,7 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
           input: await valuesOf(input),
           output: await valuesOf(output),
           response: Object.fromEntries(names.map((name, index) => [name, values[index]])),
+          ...(request !== undefined && { request: await valueIn(request) }),
         };
       } catch (error) {
         if (error instanceof MissingPart) return undefined;

@@ -15,6 +15,10 @@ export interface ResponseSettings {
   /** Limits of a conversation that is sent again. */
   maxChainItems: number;
   maxChainBytes: number;
+  /** Unfinished background responses of a key. */
+  maxBackground: number;
+  /** From the request to the end of a background response, in milliseconds. */
+  backgroundTimeoutMs: number;
 }
 
 export interface StoredContext {

@@ -3,6 +3,9 @@
 import { GatewayError } from '../core/errors.ts';
 import { MAX_FIELD_CHARACTERS, shortened } from '../core/lengths.ts';
 
+/** Suggested delay before another background response. */
+const OPEN_RETRY_MS = 10_000;
+
 export function unknownPrevious(id: string, param = 'previous_response_id'): GatewayError {
   const message = `Previous response with id '${shown(id)}' not found.`;
   return new GatewayError('previous_response_not_found', message, { param });
@@ -21,6 +24,33 @@ export function unknownResponse(id: string): GatewayError {
 export function keptElsewhere(error: GatewayError, provider: string): GatewayError {
   const message = `${error.message} It is kept by an account of the provider "${provider}", which alone can continue it.`;
   return new GatewayError(error.code, message, { param: error.param });
+}
+
+export function tooManyOpen(most: number): GatewayError {
+  const message = `This key has ${most} unfinished background responses, the most that it may have; wait for one, or cancel it.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfter: OPEN_RETRY_MS });
+}
+
+export function tooManyReaders(most: number): GatewayError {
+  const message = `This key reads ${most} streams of background responses at once, the most that it may.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfter: OPEN_RETRY_MS });
+}
+
+export function noStream(reason: string): GatewayError {
+  return new GatewayError('invalid_request', `${reason} Get it without stream.`, { param: 'stream' });
+}
+
+export function streamTooLong(): GatewayError {
+  const message = 'The rest of the stream is not kept, because it is too long. Get the response without stream.';
+  return new GatewayError('invalid_request', message, { param: 'starting_after' });
+}
+
+export function mayNotCancel(reason: 'foreground' | 'finished'): GatewayError {
+  const message =
+    reason === 'finished'
+      ? 'Cannot cancel a response that has ended.'
+      : 'Cannot cancel a response that was not created with background set to true.';
+  return new GatewayError('invalid_request', message, { param: 'response_id' });
 }
 
 export function tooLong(param: string, limits: { maxItems: number; maxBytes: number }): GatewayError {

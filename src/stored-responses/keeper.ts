@@ -100,13 +100,13 @@ async function storeAnswer(
 }
 
 /** The output of the last event, which some servers leave empty. */
-function itemsOf(output: Json, finished: readonly FinishedItem[]): Json[] {
+export function itemsOf(output: Json, finished: readonly FinishedItem[]): Json[] {
   const items: Json[] = Array.isArray(output) ? output.filter(isObject) : [];
   if (items.length > 0) return items;
   return finished.toSorted((one, other) => one.index - other.index).map(({ item }) => item);
 }
 
-function statusOf({ status }: Json): ResponseStatus {
+export function statusOf({ status }: Json): ResponseStatus {
   return STATUSES.find((known) => known === status) ?? 'completed';
 }
 
@@ -116,7 +116,7 @@ function responseNames(id: string, firstId: string | undefined): StoredName[] {
 }
 
 /** Ids in the last event and, where a server sends others, those of the finished items. */
-function itemNames(items: readonly Json[], finished: readonly FinishedItem[]): StoredName[] {
+export function itemNames(items: readonly Json[], finished: readonly FinishedItem[]): StoredName[] {
   const positions = new Map<string, number>();
   for (const { index, item } of finished)
     if (isStorableId(item.id) && index < items.length) positions.set(item.id, index);

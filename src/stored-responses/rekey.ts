@@ -3,6 +3,7 @@
 import type { Cipher } from '../security/cipher.ts';
 import type { Store } from '../store/store.ts';
 import { contentLocation, partLocation } from './content.ts';
+import { eventsLocation } from './event-log.ts';
 
 /** A page holds some large contents at most. */
 const PAGE_SIZE = 10;
@@ -31,7 +32,19 @@ export async function rekeyResponses(store: Pick<Store, 'call'>, cipher: Cipher)
       if (await store.call('replaceStoredPart', { owner, digest, from, to })) changed += 1;
     }
     const last = page.at(-1);
-    if (!last || page.length < PAGE_SIZE) return changed;
+    if (!last || page.length < PAGE_SIZE) break;
     after = last;
+  }
+  for (let after = { row: '', first: 0 }; ; ) {
+    const page = await store.call('scanStoredEvents', { ...after, limit: PAGE_SIZE });
+    for (const { row, first, content: from } of page) {
+      if (cipher.isCurrentlySealed(from)) continue;
+      const location = eventsLocation(row, first);
+      const to = cipher.seal(cipher.open(from, location), location);
+      if (await store.call('replaceStoredEvents', { row, first, from, to })) changed += 1;
+    }
+    const last = page.at(-1);
+    if (!last || page.length < PAGE_SIZE) return changed;
+    after = { row: last.row, first: last.first };
   }
 }

@@ -46,6 +46,7 @@ async function sweepOnce(
 ): Promise<void> {
   for (const owner of await store.call('revokedOwnersOfResponses', {}))
     await inBatches(isStopped, () => store.call('forgetStoredResponses', { owner, limit: BATCH_SIZE }));
+  await inBatches(isStopped, () => store.call('pruneStoredStreams', { now: clock.now(), limit: BATCH_SIZE }));
   for (;;) {
     const now = clock.now();
     const owners = await store.call('ownersOfExpiredResponses', { now, limit: SEARCH_SIZE });

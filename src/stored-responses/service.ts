@@ -4,6 +4,7 @@ import { writeBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import { setMembers } from '../core/json/members.ts';
 import type { NamedResponses } from '../core/stored-access.ts';
+import { withSummaries } from '../protocols/responses/compaction.ts';
 import { asListed, inputItems, withInput, withoutState } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -32,6 +33,8 @@ export interface StoredResponses {
    * stored. Throws `previous_response_not_found`, `item_not_found` and `context_length_exceeded`.
    */
   prepare(call: InferenceCall, options: PrepareOptions): Promise<void> | undefined;
+  /** Whether responses of a key with this setting are stored. */
+  isOn(mayStore: boolean | undefined): boolean;
   /** Throws `response_not_found`. */
   find(owner: string, id: string): Promise<FoundResponse>;
   /** The response object, with encrypted reasoning if `include` names it. */
@@ -79,30 +82,39 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     if (!stored.content) return { stored };
     const content = await createContentReader(owner, parts, cipher).read(stored);
     if (!content) throw unknownResponse(id);
+    // Only the row tells that one in the background has begun or was cancelled.
+    if (stored.background) content.response.status = stored.status;
     return { stored, content };
+  }
+
+  function prepareNames(call: InferenceCall, options: PrepareOptions): Promise<void> | undefined {
+    const access = call.operation.stored;
+    if (!access) return undefined;
+    const isAnswered = call.operation.name === 'complete';
+    const named = access.namedIn(call.body);
+    const isOn = options.mayStore ?? settings().store;
+    if (!isOn) {
+      if (named) throw refusal(named);
+      if (isAnswered) leaveUnstored(call, access.storeMember);
+      return undefined;
+    }
+    const isKept = isAnswered && access.mayStore(call.body);
+    if (!named) {
+      if (isKept) keep(call, { input: inputItems(call.body.input) });
+      return undefined;
+    }
+    return resolve(call, named, options).then((resolved) => {
+      if (isKept) keep(call, resolved);
+    });
   }
 
   return {
     prepare(call, options) {
-      const access = call.operation.stored;
-      if (!access) return undefined;
-      const isAnswered = call.operation.name === 'complete';
-      const named = access.namedIn(call.body);
-      const isOn = options.mayStore ?? settings().store;
-      if (!isOn) {
-        if (named) throw refusal(named);
-        if (isAnswered) leaveUnstored(call, access.storeMember);
-        return undefined;
-      }
-      const isKept = isAnswered && access.mayStore(call.body);
-      if (!named) {
-        if (isKept) keep(call, { input: inputItems(call.body.input) });
-        return undefined;
-      }
-      return resolve(call, named, options).then((resolved) => {
-        if (isKept) keep(call, resolved);
-      });
+      const preparing = prepareNames(call, options);
+      return preparing ? preparing.then(() => expandSummaries(call)) : expandSummaries(call);
     },
+
+    isOn: (mayStore) => mayStore ?? settings().store,
 
     find,
     encode: ({ response, output }, include) => withoutState({ ...response, output }, include),
@@ -136,6 +148,17 @@ function refusal({ previous, comparison, references: [first] }: NamedResponses):
   if (previous !== undefined) return notStored(unknownPrevious(previous));
   if (first) return notStored(unknownItem(first.id, first.index));
   return notStored(unknownPrevious(comparison ?? '', 'prompt_cache_options.comparison_response_id'));
+}
+
+/** Summaries that the gateway made are sent as messages, which every model reads. */
+function expandSummaries(call: InferenceCall): Promise<void> | undefined {
+  const input = call.operation.stored && withSummaries(call.body.input);
+  if (!input) return undefined;
+  call.asked ??= call.body;
+  call.body = { ...call.body, input };
+  return Promise.resolve(writeBody(call.body, call.bytes.length)).then((bytes) => {
+    call.bytes = bytes;
+  });
 }
 
 /** The upstream stores nothing either. */

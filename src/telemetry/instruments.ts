@@ -18,9 +18,16 @@ export interface Instruments {
   histogram(name: string, help: string, buckets: readonly number[], labelNames: readonly string[]): Family<Histogram>;
   /** A value without labels, read at each exposition. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** Values with labels, read at each exposition; none while they cannot be read. */
+  gauges(name: string, help: string, labelNames: readonly string[], read: () => MaybePromise<GaugeValue[]>): void;
   /** All metrics in the order of their creation. */
   text(): Promise<string>;
 }
+
+/** Values of the labels, in the order of their names, and the value of the gauge. */
+export type GaugeValue = [labelValues: readonly string[], value: number];
+
+type MaybePromise<Result> = Result | Promise<Result>;
 
 interface Metric {
   name: string;
@@ -49,6 +56,11 @@ export function createInstruments(): Instruments {
     gauge(name, help, read) {
       metrics.push({ name, help, type: 'gauge', lines: async () => [line(name, '', await read())] });
     },
+    gauges(name, help, labelNames, read) {
+      const lines = async () =>
+        (await read()).map(([labelValues, value]) => line(name, labelsOf(labelNames, labelValues), value));
+      metrics.push({ name, help, type: 'gauge', lines });
+    },
     text: async () => (await Promise.all(metrics.map(metricText))).join('\n\n'),
   };
 }
@@ -67,7 +79,7 @@ function createFamily<Child extends object>(labelNames: readonly string[], creat
   let single: Child | undefined;
 
   function add(labelValues: readonly string[]): Child {
-    const labels = labelNames.map((name, index) => `${name}="${escapeValue(labelValues[index] ?? '')}"`).join(',');
+    const labels = labelsOf(labelNames, labelValues);
     const child = create();
     children.push({ labels, child });
     return child;
@@ -149,6 +161,10 @@ async function metricText({ name, help, type, lines }: Metric): Promise<string> 
 
 function line(name: string, labels: string, value: number): string {
   return labels === '' ? `${name} ${value}` : `${name}{${labels}} ${value}`;
+}
+
+function labelsOf(names: readonly string[], values: readonly string[]): string {
+  return names.map((name, index) => `${name}="${escapeValue(values[index] ?? '')}"`).join(',');
 }
 
 function escapeValue(value: string): string {

@@ -13,6 +13,9 @@ export type MetricsSum = Map<string, SummedMetric>;
 /** Gauges of which not the sum says something about all processes. */
 const COMBINED = new Map<string, (one: number, other: number) => number>([
   ['polygate_store_writable', Math.min],
+  ['polygate_build_info', Math.max],
+  ['polygate_provider_ready', Math.min],
+  ['polygate_endpoint_resting', Math.max],
   ['process_start_time_seconds', Math.min],
   ['process_max_fds', Math.min],
   ['nodejs_version_info', Math.max],

@@ -6,8 +6,11 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelLimiter } from './label-limiter.ts';
 import type { CallFacts, RequestFacts, RequestObserver, TelemetryEvents } from './observer.ts';
+import { addStateMetrics, type StateReadings } from './state-metrics.ts';
 
 export interface MetricsOptions {
+  /** Version of the gateway. */
+  version?: string;
   /** Whether the store can be written to. */
   storeWritable(): Promise<boolean>;
   /** Usage records that wait to be written. */
@@ -16,6 +19,7 @@ export interface MetricsOptions {
   usageLost?(): number;
   /** Usage records that the store refused. */
   usageRefused?(): number;
+  readings?: StateReadings;
   clock?: Pick<Clock, 'after'>;
 }
 
@@ -33,14 +37,16 @@ const MAX_PROVIDER_LABELS = 100;
 const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /** Delay of the process metrics after the start, which they would make longer. */
-const PROCESS_METRICS_DELAY_MS = 1000;
+const PROCESS_METRICS_DELAY_MS = 30_000;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function createMetrics(options: MetricsOptions): Metrics {
   const instruments = createInstruments();
   const families = createFamilies(instruments);
   addGauges(instruments, options);
-  const { clock = systemClock } = options;
+  const { clock = systemClock, version, readings = {} } = options;
+  if (version !== undefined) addBuildInfo(instruments, version);
+  addStateMetrics(instruments, readings);
   clock.after(PROCESS_METRICS_DELAY_MS, () => void loadProcessMetrics(), { background: true });
   return {
     observer: createMetricsObserver(families),
@@ -89,6 +95,7 @@ function createFamilies(instruments: Instruments) {
     unmirrored: counter('video_mirror_failures_total', 'Finished videos that could not be mirrored.'),
     unknownStatuses: counter('video_unknown_statuses_total', 'Responses with an unknown task status.', ['provider']),
     webhooks: counter('webhook_attempts_total', 'Webhook delivery attempts by outcome.', ['outcome']),
+    exhausted: counter('webhooks_exhausted_total', 'Webhooks that were given up after their last attempt.'),
     webhookThreads: counter('webhook_thread_restarts_total', 'Restarts of the thread that delivers webhooks.'),
     unstored: counter('responses_not_stored_total', 'Responses that could not be stored.'),
     model: createLabelLimiter(MAX_MODEL_LABELS),
@@ -159,6 +166,7 @@ function createEventCounters(families: Families): TelemetryEvents {
     videoMirrorFailed: () => families.unmirrored.with().add(1),
     unknownVideoStatus: (provider) => families.unknownStatuses.with(providerLabel(provider)).add(1),
     webhookAttempted: (outcome) => families.webhooks.with(outcome).add(1),
+    webhookExhausted: () => families.exhausted.with().add(1),
     webhookThreadRestarted: () => families.webhookThreads.with().add(1),
     responseNotStored: () => families.unstored.with().add(1),
     endpointCooledDown: (provider, model) => families.cooldowns.with(providerLabel(provider), modelLabel(model)).add(1),
@@ -177,6 +185,12 @@ function addGauges(
     gauge('usage_records_refused', 'Usage records that the store refused since the start.', usageRefused);
   }
   if (usageLost) gauge('usage_records_lost', 'Usage records lost since the start.', usageLost);
+}
+
+function addBuildInfo(instruments: Instruments, version: string): void {
+  instruments.gauges('polygate_build_info', 'Version of the gateway; the value is 1.', ['version'], () => [
+    [[version], 1],
+  ]);
 }
 
 let processMetrics: Promise<Registry> | undefined;

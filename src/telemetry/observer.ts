@@ -80,6 +80,8 @@ export interface TelemetryEvents {
   /** An upstream reported a task status that its adapter does not know. */
   unknownVideoStatus(provider: string): void;
   webhookAttempted(outcome: string): void;
+  /** A webhook was given up after its last attempt. */
+  webhookExhausted(): void;
   /** The thread that delivers webhooks ended by itself and is started again. */
   webhookThreadRestarted(): void;
   /** A response could not be stored, and its client was told so. */

@@ -2,14 +2,15 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Scheduler } from '../jobs/job.ts';
-import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type {
   AttemptRow,
   DeliveryOutcome,
   DeliveryRow,
   DeliveryState,
   DeliveryTrigger,
-} from '../store/operations/deliveries.ts';
+} from '../store/delivery-log-rows.ts';
+import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
+import type { DeliveryPosition, DeliverySearch } from '../store/operations/delivery-lists.ts';
 import type { Store } from '../store/store.ts';
 
 /** Times are Unix milliseconds. Optional fields are absent rather than null. */
@@ -59,6 +60,22 @@ export async function deliveriesOfOwner(
 ): Promise<DeliveryView[]> {
   const rows = await store.call('listDeliveries', { owner, before, limit });
   return rows.map((row) => deliveryView(row, ownerAttemptView));
+}
+
+/** A delivery with its owner, for the operator. */
+export type OwnedDeliveryView = DeliveryView & { owner: string };
+
+/** Number of deliveries that one page of a search looks at. */
+const SEARCH_DEPTH = 5000;
+
+/** One page of the deliveries of all owners, newest first. It may be empty although a later one is not. */
+export async function searchDeliveries(
+  store: StoreReader,
+  search: Omit<DeliverySearch, 'depth'>,
+): Promise<{ deliveries: OwnedDeliveryView[]; next?: DeliveryPosition }> {
+  const { rows, ...next } = await store.call('findDeliveries', { ...search, depth: SEARCH_DEPTH });
+  const deliveries = rows.map((row) => ({ ...deliveryView(row, operatorAttemptView), owner: row.owner }));
+  return { deliveries, ...next };
 }
 
 /** The delivery with all details, for any owner. */

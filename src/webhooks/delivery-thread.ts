@@ -17,7 +17,7 @@ export interface DeliveryThreadOptions {
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Clock of the looks, restarts and ends of the thread, which has one of its own. */
   clock?: Pick<Clock, 'monotonic' | 'after'>;
-  events?: Pick<TelemetryEvents, 'webhookAttempted' | 'webhookThreadRestarted'>;
+  events?: Pick<TelemetryEvents, 'webhookAttempted' | 'webhookExhausted' | 'webhookThreadRestarted'>;
 }
 
 export interface DeliveryThread {
@@ -110,6 +110,7 @@ function startWorker({ access, settings, log, events }: DeliveryThreadOptions): 
       case 'log':
         for (const { level, details, text } of report.lines) log[level](details, text);
         for (const outcome of report.outcomes) events?.webhookAttempted(outcome);
+        for (let count = 0; count < report.exhausted; count += 1) events?.webhookExhausted();
     }
   });
   return worker;

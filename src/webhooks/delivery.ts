@@ -8,8 +8,9 @@ import type { Job, JobHandler } from '../jobs/job.ts';
 import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { FetchFailure } from '../net/fetch-failure.ts';
 import type { GuardedClient, GuardedResponse } from '../net/guarded-client.ts';
+import type { DeliveryOutcome, DeliveryTrigger } from '../store/delivery-log-rows.ts';
 import { replayJobRef, WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
-import type { DeliveryAttemptResult, DeliveryOutcome, DeliveryTrigger } from '../store/operations/deliveries.ts';
+import type { DeliveryAttemptResult } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
 import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttemptAt } from './schedule.ts';
@@ -21,7 +22,7 @@ export interface DeliveryOptions {
   client: Pick<GuardedClient, 'request'>;
   secrets: Pick<WebhookSecrets, 'signingSecrets'>;
   log: Pick<Logger, 'info' | 'warn'>;
-  events?: Pick<TelemetryEvents, 'webhookAttempted'>;
+  events?: Pick<TelemetryEvents, 'webhookAttempted' | 'webhookExhausted'>;
   clock: Clock;
   /** `User-Agent`, e.g. `polygate/1.2.3`. */
   userAgent: string;
@@ -57,6 +58,7 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
       maxAttempts: MAX_ATTEMPTS,
       now: clock.now(),
     });
+    if (begun.state === 'over' && begun.isExhausted) events?.webhookExhausted();
     if (begun.state !== 'send') return;
     const startedAt = clock.now();
     const drained = Promise.withResolvers<void>();
@@ -74,7 +76,7 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     const result = attemptResult({ job, trigger, startedAt, response });
     const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result };
     await retryWhileUnavailable(() => store.call('recordAttempt', record), { clock, signal });
-    report(deliveryId, result);
+    report(deliveryId, result, trigger);
     await drained.promise;
   }
 
@@ -86,8 +88,13 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     return { scheduledAt: job.dueAt, startedAt, endedAt, ...response, nextDueAt };
   }
 
-  function report(delivery: string, { outcome, status, nextDueAt }: DeliveryAttemptResult): void {
+  function report(
+    delivery: string,
+    { outcome, status, nextDueAt }: DeliveryAttemptResult,
+    trigger: DeliveryTrigger,
+  ): void {
     events?.webhookAttempted(outcome);
+    if (outcome !== 'ack' && trigger === 'schedule' && nextDueAt === undefined) events?.webhookExhausted();
     if (outcome === 'ack') log.info({ delivery, status }, 'webhook delivered');
     else log.warn({ delivery, outcome, status, nextDueAt }, 'webhook not delivered');
   }

@@ -25,7 +25,7 @@ export type ThreadCommand = { type: 'wake' } | { type: 'stop'; graceMs: number }
 
 export type ThreadReport =
   | { type: 'attach'; role: DatabaseRole; port: MessagePort }
-  | { type: 'log'; lines: LogLine[]; outcomes: string[] };
+  | { type: 'log'; lines: LogLine[]; outcomes: string[]; exhausted: number };
 
 export interface LogLine {
   level: 'info' | 'warn' | 'error';

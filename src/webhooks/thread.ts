@@ -77,13 +77,15 @@ async function serve(port: NonNullable<typeof parentPort>, settings: ThreadSetti
 function createReports(post: (report: ThreadReport) => void) {
   let lines: LogLine[] = [];
   let outcomes: string[] = [];
+  let exhausted = 0;
   let isScheduled = false;
 
   function flush(): void {
     isScheduled = false;
-    if (lines.length > 0 || outcomes.length > 0) post({ type: 'log', lines, outcomes });
+    if (lines.length > 0 || outcomes.length > 0 || exhausted > 0) post({ type: 'log', lines, outcomes, exhausted });
     lines = [];
     outcomes = [];
+    exhausted = 0;
   }
 
   function schedule(): void {
@@ -101,6 +103,10 @@ function createReports(post: (report: ThreadReport) => void) {
     events: {
       webhookAttempted(outcome: string) {
         outcomes.push(outcome);
+        schedule();
+      },
+      webhookExhausted() {
+        exhausted += 1;
         schedule();
       },
     },

@@ -1,4 +1,7 @@
-/** Webhook verification for receivers, exported as `polygate/webhooks`. Depends on Node only; not used by the gateway. */
+/**
+ * Webhook verification for receivers: the package `@polygate/webhooks`, and the export `polygate/webhooks`. Depends on Node
+ * only, its types on nothing.
+ */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -22,7 +25,8 @@ export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
 
-type ReceivedHeaders = Headers | Record<string, string | string[] | undefined>;
+/** `Headers` of fetch, or the headers of a request in Node. */
+type ReceivedHeaders = { get(name: string): string | null } | Record<string, string | string[] | undefined>;
 
 const SIGNATURE_HEADER = 'x-service-signature';
 
@@ -31,7 +35,7 @@ const SIGNATURE_HEADER = 'x-service-signature';
  * during a rotation. Throws `WebhookError` if the signature matches none of the secrets.
  */
 export function verifyWebhook(
-  body: Buffer | string,
+  body: Uint8Array | string,
   headers: ReceivedHeaders,
   secrets: string | readonly string[],
 ): Webhook {
@@ -43,7 +47,7 @@ export function verifyWebhook(
   return parse(body);
 }
 
-function signatureOf(body: Buffer | string, secret: string): string {
+function signatureOf(body: Uint8Array | string, secret: string): string {
   if (secret === '') throw new WebhookError('The webhook secret is empty.');
   return createHmac('sha256', secret).update(body).digest('base64url');
 }
@@ -53,14 +57,14 @@ function isEqual(one: Buffer, other: Buffer): boolean {
 }
 
 function headerOf(headers: ReceivedHeaders, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  if (typeof headers.get === 'function') return headers.get(name) ?? undefined;
   const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? [];
   return typeof value === 'string' ? value : undefined;
 }
 
-function parse(body: Buffer | string): Webhook {
+function parse(body: Uint8Array | string): Webhook {
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body));
   } catch (cause) {
     throw new WebhookError('The body is not JSON.', { cause });
   }

@@ -127,8 +127,7 @@ class StreamRelay implements StreamConverter {
     try {
       for (const frame of this.#framer.end()) {
         const event = readEvent(frame);
-        // An incomplete frame after the end is ignored.
-        if (!event || (this.complete() && !this.#operation.isEnd(event))) continue;
+        if (!event || !this.#isUsable(event)) continue;
         if (this.#inspect(event)) this.#relay(Buffer.concat([frame, Buffer.from('\n\n')]), out);
       }
     } finally {
@@ -182,6 +181,12 @@ class StreamRelay implements StreamConverter {
     const shown = (!this.#options.array && !event.data.startsWith('{')) || this.#passes(event);
     this.#complete ||= this.#operation.isEnd(event);
     return shown;
+  }
+
+  /** Whether a frame without its blank line is worth passing: not after the end, and not if it was cut off before its object. */
+  #isUsable(event: SseEvent): boolean {
+    if (this.#operation.isEnd(event)) return event.data !== '';
+    return !this.complete() && event.data.startsWith('{');
   }
 
   #passes(event: SseEvent): boolean {

@@ -1,6 +1,7 @@
 /** Translated stream: events of the upstream's protocol, encoded in the client's protocol. */
 
 import type { ChatEvent, ChatResponse, Usage } from '../../core/chat.ts';
+import type { GatewayError } from '../../core/errors.ts';
 import { unfold } from '../../core/fold.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
@@ -46,9 +47,10 @@ export function createTranslation({
   let complete = false;
   /** The end mark of the upstream was received; its decoder may wait for more before it ends the message. */
   let ended = false;
+  /** The decoder's; after an end mark the message may end all the same. */
+  let failure: GatewayError | undefined;
 
   function encode(event: ChatEvent, out: Output[]): void {
-    if (event.type === 'error') throw event.error;
     if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
     const text = onOneLine(encoder.encode(event));
     complete ||= event.type === 'message-end';
@@ -71,6 +73,10 @@ export function createTranslation({
 
   function join(events: ChatEvent[], out: Output[]): void {
     for (const event of events) {
+      if (event.type === 'error') {
+        failure = event.error;
+        throw failure;
+      }
       if (event.type === 'ping' && !begun) continue;
       for (const joined of assembler.join(event)) encode(joined, out);
     }
@@ -86,6 +92,7 @@ export function createTranslation({
         // The decoder decides whether that was the end.
         ended = false;
         join(decoder.end(), out);
+        if (failure) throw failure;
       } catch (error) {
         // Errors after the end are ignored.
         if (!complete) throw error;

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { wrap } from '../../core/opaque.ts';
+import { isEnvelope, wrap } from '../../core/opaque.ts';
 import type { Operation } from '../../core/operation.ts';
 
 export interface StateOwners {
@@ -13,7 +13,10 @@ export interface StateOwners {
   hasOwners(): boolean;
   /** Records `origin` as the owner of the state in an answer or a part of one. */
   recordOwner(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
-  /** Wraps, in place, state with a known owner other than `origin`. */
+  /**
+   * Wraps, in place, state with a known owner other than `origin`, and envelopes that `origin` made itself, being a gateway
+   * too: they would be taken for those of this one.
+   */
   wrapForeignState(body: Json, operation: Pick<Operation, 'state'>, origin: string): void;
 }
 
@@ -40,7 +43,8 @@ export function createStateOwners(maxValues = MAX_VALUES): StateOwners {
       if (owners.size === 0 || !state) return;
       visit(body, state.fields, (value) => {
         const owner = owners.get(digest(value));
-        return owner === undefined || owner === origin ? value : wrap({ kind: 'signature', value, origin: owner });
+        const isForeign = owner !== origin || isEnvelope(value);
+        return owner !== undefined && isForeign ? wrap({ kind: 'signature', value, origin: owner }) : value;
       });
     },
   };

@@ -1,6 +1,7 @@
 /** Sources of an answer: `annotations` with offsets, and lists of sources for the whole answer. */
 
 import type { Citation } from '../../core/chat.ts';
+import { citedSpan } from '../../core/cited-span.ts';
 import type { Json } from '../../core/json/json.ts';
 
 export function decodeAnnotations(annotations: Json): Citation[] {
@@ -40,8 +41,9 @@ export function encodeCitations(entries: { citation: Citation; text: CitedText }
   const annotations: Json[] = [];
   const citations: Json[] = [];
   for (const { citation, text } of entries) {
-    const start_index = text.start + (citation.start ?? 0);
-    const end_index = text.start + (citation.end ?? text.length);
+    const { start, end } = citedSpan(citation, text.length);
+    const start_index = text.start + start;
+    const end_index = text.start + end;
     const { url, title = '', citedText, source } = citation;
     if (url === undefined) citations.push({ title, cited_text: citedText, source, start_index, end_index });
     else {

@@ -1,6 +1,7 @@
 /** Stream decoder: converts upstream chunks to hub events; a whole response is decoded as one chunk. */
 
 import type { ChatEvent, Citation, Finish, MediaPart, Opaque, TokenLogprob, Usage } from '../../core/chat.ts';
+import { placedAt } from '../../core/cited-span.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, read } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
@@ -24,6 +25,8 @@ interface CandidateState {
   seen: { calls: boolean; refusal: boolean };
   calls: CallSlots;
   cited: Set<string>;
+  /** Length of the content so far; index and beginning of its last part. */
+  text: { length: number; start: number; index: number };
   audio?: MediaPart;
 }
 
@@ -89,6 +92,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
       seen: { calls: false, refusal: false },
       calls: createCallSlots((position) => generatedCallId(target.answerId ?? id ?? '', `${candidate}_${position}`)),
       cited: new Set(),
+      text: { length: 0, start: 0, index: -1 },
     };
     return candidates[candidate];
   }
@@ -133,7 +137,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
       ...cite(decodeAnnotations(delta.annotations), candidate),
     ];
     state.finish = decodeFinish(choice, whole) ?? state.finish;
-    return events;
+    return placed(state.text, events);
   }
 
   function decodeReasoning(delta: Json, candidate: number): ChatEvent[] {
@@ -231,12 +235,12 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   function endCandidate(state: CandidateState, candidate: number): ChatEvent[] {
     const rest = candidate === 0 ? sources.filter((source) => !state.cited.has(source.url ?? '')) : [];
     const finish = settleFinish(state.finish ?? { reason: 'stop' }, state.seen);
-    return [
+    const events = [
       ...cite(rest, candidate),
       ...(state.audio ? writer.whole(candidate, withMime(state.audio)) : []),
       ...writer.close(candidate),
-      { type: 'candidate-end', candidate, finish },
     ];
+    return [...placed(state.text, events), { type: 'candidate-end', candidate, finish }];
   }
 
   function end(complete: boolean): ChatEvent[] {
@@ -252,6 +256,19 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   }
 
   return { push, end };
+}
+
+/** Citations count in the whole content; here they count in the part that carries them. */
+function placed(text: CandidateState['text'], events: ChatEvent[]): ChatEvent[] {
+  return events.map((event) => {
+    if (event.type === 'part-start' && event.part.type === 'text') {
+      text.start = text.length;
+      text.index = event.index;
+    }
+    if (event.type !== 'part-delta' || event.index !== text.index) return event;
+    text.length += event.text?.length ?? 0;
+    return event.citation ? { ...event, citation: placedAt(text.start, event.citation) } : event;
+  });
 }
 
 /** Audio type detected from the data; the wire does not name it, and raw samples have no header. */

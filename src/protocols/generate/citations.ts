@@ -22,6 +22,12 @@ function decodeGrounding(metadata: Json, text: string): Citation[] {
   });
 }
 
+/** Addresses of the pages that a candidate is grounded on. */
+export function sourcesIn({ groundingMetadata }: Json): string[] {
+  const sources: Citation[] = (groundingMetadata?.groundingChunks ?? []).map(decodeSource);
+  return [...new Set(sources.flatMap(({ url }) => url ?? []))];
+}
+
 function decodeSource(chunk: Json): Citation {
   const source = chunk?.web ?? chunk?.maps ?? chunk?.image ?? chunk?.retrievedContext ?? {};
   const url = source.uri ?? source.sourceUri;

@@ -1,13 +1,14 @@
 /** Stream decoder of generateContent: converts upstream chunks to events. A whole response is a stream of one chunk. */
 
 import { createHash } from 'node:crypto';
-import type { CallPart, ChatEvent, Opaque, Usage } from '../../core/chat.ts';
+import type { CallPart, ChatEvent, NativePart, Opaque, Usage } from '../../core/chat.ts';
+import { placedAt } from '../../core/cited-span.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
-import { decodeCitations } from './citations.ts';
+import { decodeCitations, sourcesIn } from './citations.ts';
 import { decodeBlob, decodeFile } from './content-decoder.ts';
 import { errorIn } from './errors.ts';
 import { decodeBlock, decodeFinish } from './finish.ts';
@@ -33,6 +34,8 @@ interface CandidateState {
   inText: boolean;
   called: boolean;
   partial?: PartialCall;
+  /** Queries of the searches that the model made. */
+  queries: string[];
   /** Members of the candidate that describe it as a whole; the last ones count. */
   last: Record<string, Json>;
 }
@@ -56,6 +59,13 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     },
     end: chunks.end,
   };
+}
+
+/** The searches of a candidate, which this wire tells beside its parts. */
+function searchOf({ queries, last }: CandidateState): NativePart | undefined {
+  if (queries.length === 0) return undefined;
+  const sources = sourcesIn(last);
+  return { type: 'native', protocol: '', value: {}, search: { id: '', queries, sources } };
 }
 
 /** An empty candidate before later ones. */
@@ -122,7 +132,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function stateOf(candidate: number): CandidateState {
-    states[candidate] ??= { text: '', partStart: 0, inText: false, called: false, last: {} };
+    states[candidate] ??= { text: '', partStart: 0, inText: false, called: false, queries: [], last: {} };
     return states[candidate];
   }
 
@@ -131,7 +141,9 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     for (const name of WHOLE) if (candidate[name] !== undefined) state.last[name] = candidate[name];
     const { groundingMetadata, logprobsResult } = candidate;
     if (groundingMetadata?.groundingChunks) state.last.groundingMetadata = groundingMetadata;
-    searches = Math.max(searches, groundingMetadata?.webSearchQueries?.length ?? 0);
+    const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
+    if (queries.length > state.queries.length) state.queries = queries;
+    searches = Math.max(searches, queries.length);
     const parts: Json[] = candidate.content?.parts ?? [];
     const events = parts.flatMap((part) => decodePart(part, state, index));
     const logprobs = decodeLogprobs(logprobsResult);
@@ -207,18 +219,16 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const events = flush(state, index);
     for (const citation of decodeCitations(state.last, state.text)) {
       const offset = state.inText ? state.partStart : state.text.length;
-      const { start, end, ...source } = citation;
-      const inside = start !== undefined && end !== undefined && start >= offset;
-      const placed = inside ? { ...source, start: start - offset, end: end - offset } : source;
-      events.push(...visible(state, index, { citation: placed }));
+      events.push(...visible(state, index, { citation: placedAt(offset, citation) }));
     }
     events.push(...writer.close(index));
+    const search = searchOf(state);
+    if (search) events.push(...writer.whole(index, search));
     events.push({ type: 'candidate-end', candidate: index, finish: decodeFinish(state.last, state.called) });
     return events;
   }
 
   function end(): ChatEvent[] {
-    if (failed) return [];
     const known = states.filter((state) => state !== undefined);
     const finished = known.length > 0 && known.every(({ last }) => last.finishReason !== undefined);
     if (!finished && !blocked) {

@@ -1,8 +1,9 @@
 /** Block decoder: content blocks of the messages protocol to parts of the hub. */
 
-import type { Citation, MediaPart, Opaque, OpenPart, Part, TextPart } from '../../core/chat.ts';
+import type { Citation, MediaPart, NativePart, Opaque, OpenPart, Part, TextPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json/json.ts';
+import { isObject, type Json, textOf } from '../../core/json/json.ts';
+import type { WebSearch } from '../../core/native.ts';
 import { unwrap } from '../../core/opaque.ts';
 import { decodeMark } from './cache.ts';
 import { decodeCitation } from './citations.ts';
@@ -66,13 +67,33 @@ export function decodeAnswerBlock(block: Json, origin: string | undefined): Open
     case 'tool_use':
       return { type: 'call', id: block.id, name: block.name, args: JSON.stringify(block.input ?? {}) };
     default:
-      return { type: 'native', protocol: 'messages', value: block };
+      return decodeNative(block);
   }
 }
 
+/** A complete block that only this protocol has. */
+export function decodeNative(block: Json): NativePart {
+  const search = searchIn(block);
+  return { type: 'native', protocol: 'messages', value: block, ...(search && { search }) };
+}
+
+/** The beginning or the end of a search of the web. */
+function searchIn({ type, name, id, tool_use_id, input, content }: Json): WebSearch | undefined {
+  if (type === 'server_tool_use' && name === 'web_search')
+    return { id: textOf(id) ?? '', queries: typeof input?.query === 'string' ? [input.query] : [] };
+  if (type !== 'web_search_tool_result') return undefined;
+  if (!Array.isArray(content)) return { id: textOf(tool_use_id) ?? '', sources: [], failed: true };
+  return {
+    id: textOf(tool_use_id) ?? '',
+    sources: content.map((page) => page?.url).filter((url) => typeof url === 'string'),
+  };
+}
+
+/** State of a client; of an upstream, if `origin` is given, whose envelopes are its own: it may be a gateway too. */
 export function decodeState(kind: Opaque['kind'], value: Json, origin: string | undefined): Opaque | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
-  return unwrap(value) ?? { kind, value, ...(origin !== undefined && { origin }) };
+  if (origin !== undefined) return { kind, value, origin };
+  return unwrap(value) ?? { kind, value };
 }
 
 function decodeCitations(citations: Json): Citation[] {

@@ -6,7 +6,7 @@ import { isObject, type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
-import { decodeAnswerBlock, decodeState } from './block-decoder.ts';
+import { decodeAnswerBlock, decodeNative, decodeState } from './block-decoder.ts';
 import { decodeCitation } from './citations.ts';
 import { errorIn } from './errors.ts';
 import { decodeFinish } from './finish.ts';
@@ -114,7 +114,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     if (native) {
       const value = input === '' ? native : { ...native, input: parse(input) ?? native.input };
       parts++;
-      const part = { type: 'native', protocol: 'messages', value } as const;
+      const part = decodeNative(value);
       return [
         { type: 'part-start', index, candidate: 0, part },
         { type: 'part-end', index },

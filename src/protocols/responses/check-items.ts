@@ -38,6 +38,7 @@ function checkItem(item: Json, path: string): void {
   if (type === 'message') checkParts(item.content, `${path}.content`, MESSAGE_PARTS[item.role] ?? []);
   else if (type === 'function_call_output' || type === 'custom_tool_call_output')
     checkParts(item.output, `${path}.output`, OUTPUT_PARTS);
+  else if (type === 'computer_call_output') checkAddress(item.output.image_url, `${path}.output.image_url`);
   else if (type === 'additional_tools' || type === 'tool_search_output') checkTools(item.tools, `${path}.tools`);
 }
 

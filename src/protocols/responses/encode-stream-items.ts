@@ -16,6 +16,7 @@ import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import { builtInPrefix, encodeBuiltInCall } from './built-in-calls.ts';
 import { createMessageWriter, type Emit, type ItemPlace, type MessageWriter } from './encode-stream-message.ts';
+import { createSearchWriter } from './encode-stream-search.ts';
 import { itemId } from './item-id.ts';
 import type { Echo } from './response-object.ts';
 
@@ -42,10 +43,15 @@ interface Writing {
   opaque?: Opaque | undefined;
 }
 
+const NO_ARGUMENTS = '{}';
 /** Said by a model that refuses without giving a reason. */
 const REFUSAL = 'The model refused to answer.';
 
-export function createItemWriter(emit: Emit, answerId: string, { includesState, builtIns }: Echo): ItemWriter {
+export function createItemWriter(
+  emit: Emit,
+  answerId: string,
+  { includesState, includesSources, builtIns }: Echo,
+): ItemWriter {
   const output: Json[] = [];
   let message: MessageWriter | undefined;
   let writing: Writing | undefined;
@@ -53,6 +59,16 @@ export function createItemWriter(emit: Emit, answerId: string, { includesState, 
   let broken: { part: CallPart; place?: ItemPlace | undefined } | undefined;
   let refused = false;
   let count = 0;
+  const searches = createSearchWriter({
+    emit,
+    add,
+    done,
+    includesSources,
+    nextPlace() {
+      closeMessage();
+      return nextPlace('ws');
+    },
+  });
 
   function nextPlace(prefix: string): ItemPlace {
     const index = count++;
@@ -144,8 +160,8 @@ export function createItemWriter(emit: Emit, answerId: string, { includesState, 
 
   function endCall(current: Writing, part: CallPart): void {
     if (!part.custom && isBlank(part.args)) {
-      part.args = '{}';
-      growCall(current, part, part.args);
+      part.args += NO_ARGUMENTS;
+      growCall(current, part, NO_ARGUMENTS);
     }
     if (!part.custom && parseObject(part.args) === undefined) broken = { part, place: current.place };
     else if (current.place) endArguments(part, current.place, 'completed');
@@ -204,6 +220,7 @@ export function createItemWriter(emit: Emit, answerId: string, { includesState, 
     output,
     start(index, given) {
       if (broken) throw malformed();
+      if (given.type !== 'native') searches.close();
       const part = { ...given };
       const current: Writing = { index, part, opaque: 'opaque' in part ? part.opaque : undefined };
       writing = current;
@@ -241,12 +258,14 @@ export function createItemWriter(emit: Emit, answerId: string, { includesState, 
           if (part.kind === 'image') endImage(part);
           break;
         case 'native':
+          if (part.search) searches.tell(part.search);
           break;
       }
     },
     finish({ reason, explanation }) {
       const isCut = CUT.includes(reason);
       if (reason === 'malformed' || (broken && !isCut)) throw malformed();
+      searches.close();
       if (broken?.place) endArguments(broken.part, broken.place, 'incomplete');
       const words = explanation ?? (reason === 'refused' ? REFUSAL : '');
       if (REFUSING.includes(reason) && !refused && words !== '') {

@@ -1,6 +1,7 @@
 /** A message item of an answer: its texts and refusals, from the first word to its end. */
 
 import type { Citation, RefusalPart, TextPart, TokenLogprob } from '../../core/chat.ts';
+import { citedSpan } from '../../core/cited-span.ts';
 import type { Json } from '../../core/json/json.ts';
 
 /** Writes one event of the stream. */
@@ -90,9 +91,11 @@ export function createMessageWriter(emit: Emit, { id, index }: ItemPlace, phase:
 }
 
 /** Only sources with a URL have a form here; offsets are UTF-16 units of the part's text. */
-function encodeCitation({ url, title = '', start = 0, end }: Citation, length: number): Json[] {
+function encodeCitation(citation: Citation, length: number): Json[] {
+  const { url, title = '' } = citation;
   if (url === undefined) return [];
-  return [{ type: 'url_citation', url, title, start_index: start, end_index: end ?? length }];
+  const { start, end } = citedSpan(citation, length);
+  return [{ type: 'url_citation', url, title, start_index: start, end_index: end }];
 }
 
 function encodeLogprob(token: TokenLogprob): Json {

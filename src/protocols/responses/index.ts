@@ -5,6 +5,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import { credentials } from '../bearer-credentials.ts';
 import { decodeError, encodeError } from '../openai-errors.ts';
 import { catalogRoutes, encodeModel, encodeModels } from './codex-catalog.ts';
+import { compact } from './compact.ts';
 import { complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { errorIn } from './errors.ts';
@@ -14,7 +15,7 @@ import { socket } from './socket.ts';
 export const responses: Protocol & { operations: { 'count-tokens': CountTokensOperation } } = {
   id: 'responses',
   apiType: 'responses',
-  operations: { complete, 'count-tokens': countTokens },
+  operations: { complete, 'count-tokens': countTokens, compact },
 
   socket,
   // Other clients ask for models as those of chat completions do.

@@ -17,17 +17,18 @@ const Texts = Type.Optional(Type.Array(Type.Object({ text: OptionalString })));
 const Result = Type.Object({ call_id: Id, output: Content });
 
 const TextPart = Type.Object({ text: Type.String() });
+const ImagePart = Type.Object({
+  image_url: OptionalString,
+  file_id: OptionalId,
+  detail: Type.Optional(Type.Enum(['low', 'high', 'auto', 'original'])),
+});
 
 export const PARTS: Record<string, TSchema> = {
   input_text: TextPart,
   output_text: TextPart,
   text: TextPart,
   refusal: Type.Object({ refusal: Type.String() }),
-  input_image: Type.Object({
-    image_url: OptionalString,
-    file_id: OptionalId,
-    detail: Type.Optional(Type.Enum(['low', 'high', 'auto', 'original'])),
-  }),
+  input_image: ImagePart,
   input_file: Type.Object({
     file_data: OptionalString,
     file_url: OptionalString,
@@ -94,7 +95,7 @@ export const ITEMS: Record<string, TSchema> = {
   apply_patch_call: Type.Object({ call_id: Id, operation: Open }),
   apply_patch_call_output: Type.Object({ call_id: Id, output: OptionalString }),
   computer_call: Type.Object({ call_id: Id }),
-  computer_call_output: Type.Object({ call_id: Id, output: Open }),
+  computer_call_output: Type.Object({ call_id: Id, output: ImagePart }),
   image_generation_call: Type.Object({ result: OptionalString, output_format: OptionalName }),
   ...Object.fromEntries(HOSTED_ITEMS.map((type) => [type, Open])),
 };

@@ -19,6 +19,12 @@ export function* replayStream(response: Json, after = -1): Generator<string> {
   }
 }
 
+/** The event that ends the stream of a response. */
+export function lastEvent(response: Json, number: number): string {
+  const type = LAST_EVENTS[String(response.status)] ?? 'response.completed';
+  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, response })}\n\n`;
+}
+
 function* eventsOf(response: Json): Generator<Json> {
   const begun = { ...response, status: 'in_progress', output: [], usage: null, completed_at: null };
   yield { type: 'response.created', response: { ...begun, incomplete_details: null, error: null } };

@@ -105,6 +105,18 @@ export const COUNT_FIELDS = [
   'truncation',
 ] as const;
 
+/** Members of a request that compacts a conversation. */
+export const compactSchema = Type.Pick(Body, [
+  'model',
+  'input',
+  'instructions',
+  'previous_response_id',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'service_tier',
+  'provider',
+]);
+
 export const countSchema = Type.Pick(Body, [...COUNT_FIELDS, 'provider']);
 
 /** Members whose ranges the gateway enforces: they determine the cost of a request. */
@@ -154,7 +166,6 @@ function refuseMissing(body: Json): void {
     });
   }
   if (isGiven(conversation)) refuse('conversation', 'use previous_response_id');
-  if (body.background === true) refuse('background', 'leave it out, and stream the response if it takes long');
 }
 
 function isGiven(value: Json): boolean {

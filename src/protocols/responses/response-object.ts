@@ -4,7 +4,7 @@ import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
 import { builtInTool } from './built-in-calls.ts';
-import { STATE_INCLUDED } from './included.ts';
+import { SOURCES_INCLUDED, STATE_INCLUDED } from './included.ts';
 import { encodeUsage } from './usage.ts';
 
 /** What an answer takes from its request. */
@@ -13,6 +13,8 @@ export interface Echo {
   members: Json;
   /** The client takes state of reasoning, and hands it back. */
   includesState: boolean;
+  /** The client takes the addresses of the pages that a search found. */
+  includesSources: boolean;
   /** Built-in tools that the client runs. */
   builtIns: readonly string[];
 }
@@ -20,6 +22,7 @@ export interface Echo {
 export function echoOf(body: Json): Echo {
   const tools: Json[] = Array.isArray(body.tools) ? body.tools : [];
   const { text, reasoning } = body;
+  const included: Json[] = Array.isArray(body.include) ? body.include : [];
   return {
     members: {
       instructions: body.instructions ?? null,
@@ -44,7 +47,8 @@ export function echoOf(body: Json): Echo {
       prompt_cache_key: body.prompt_cache_key ?? null,
       ...(body.user && { user: body.user }),
     },
-    includesState: Array.isArray(body.include) && body.include.includes(STATE_INCLUDED),
+    includesState: included.includes(STATE_INCLUDED),
+    includesSources: included.includes(SOURCES_INCLUDED),
     builtIns: tools.map(({ type }) => type).filter((type) => builtInTool(type)),
   };
 }

@@ -90,12 +90,14 @@ export class ResponsesSocketRequest implements SocketRequest {
     return events.map(({ type, response }, index) => this.#message({ type, sequence_number: index, response }));
   }
 
-  encodeEvent(event: SseEvent): string | undefined {
-    if (!event.data.startsWith('{')) return undefined;
+  encodeEvent(event: SseEvent, headers?: Record<string, string>): string | undefined {
+    if (!MEMBERS.test(event.data)) return undefined;
     const type = typeOf(event);
     this.#watch(type, event.data);
     const text = this.#previous !== undefined && LIFECYCLE.includes(type) ? this.#named(event.data) : event.data;
-    return this.#lane === undefined ? text : `{"stream_id":${JSON.stringify(this.#lane)},${text.slice(1)}`;
+    if (this.#lane === undefined && !headers) return text;
+    const first = JSON.stringify({ stream_id: this.#lane, headers });
+    return `${first.slice(0, -1)},${text.slice(1)}`;
   }
 
   encodeError({ status, body }: { status: number; body: Json }, headers: Record<string, string>): string {
@@ -183,6 +185,8 @@ export class ResponsesSocketRequest implements SocketRequest {
 }
 
 const LIST_END = ']}';
+/** An object that is not empty. */
+const MEMBERS = /^\{\s*"/;
 
 /** Throws for a message that asks for nothing, or for what only HTTP has. */
 function checkEnvelope({ type, stream_id: lane, generate, background }: Json): void {

@@ -13,6 +13,7 @@ export const stored: StoredAccess = {
     return { ...(isGiven(previous) && { previous }), ...(isGiven(comparison) && { comparison }), references };
   },
   mayStore: ({ store }) => store !== false,
+  inBackground: ({ background }) => background === true,
   itemMark: 'response.output_item.done',
   itemIn: ({ type, output_index: index, item }) =>
     type === 'response.output_item.done' && Number.isSafeInteger(index) && isObject(item) ? { index, item } : undefined,

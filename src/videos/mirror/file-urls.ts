@@ -3,6 +3,7 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
+import { expiry } from '../../net/s3-requests.ts';
 
 export interface FileUrlOptions {
   /** Secrets of 32 bytes: the first one signs, all verify. */
@@ -36,9 +37,7 @@ interface SigningKey {
   bytes: Buffer;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-export const MAX_LIFETIME_MS = 7 * DAY_MS;
+const DAY_MS = 24 * 3_600_000;
 
 export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = systemClock.now }: FileUrlOptions): FileUrls {
   const [current, ...previous] = secrets;
@@ -67,11 +66,6 @@ export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = systemClock
     signPictureUrl: (base, name) => `${base}/v1/files/pictures/${name}?${sign(pictureSubject(name))}`,
     checkPictureUrl: (name, query) => check(pictureSubject(name), query),
   };
-}
-
-/** Unix milliseconds, rounded up to the hour. */
-export function expiry(now: number, lifetime: number): number {
-  return Math.ceil((now + Math.min(lifetime, MAX_LIFETIME_MS)) / HOUR_MS) * HOUR_MS;
 }
 
 /** Derives the key and its id from the secret alone, so the id does not depend on the order of the secrets. */

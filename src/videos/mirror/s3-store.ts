@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { ByteCollector } from '../../core/byte-collector.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
+import type { S3Call, S3Requests } from '../../net/s3-requests.ts';
 import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import { watchIdle } from './idle-timeout.ts';
 import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
-import type { S3Call, S3Requests } from './s3-requests.ts';
 
 export interface S3StoreOptions {
   requests: S3Requests;

@@ -4,8 +4,7 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { Secret } from '../../security/secret.ts';
-import { expiry, MAX_LIFETIME_MS } from './file-urls.ts';
+import type { Secret } from '../security/secret.ts';
 
 export interface S3Options {
   /** E.g. `https://s3.eu-central-1.amazonaws.com`, without a path. */
@@ -37,6 +36,8 @@ export interface S3Requests {
 }
 
 const HOUR_MS = 3_600_000;
+/** Of a signed URL. */
+export const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const EMPTY_BODY_SHA256 = sha256Of('');
@@ -91,6 +92,11 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
   function addressOf(path: string, query: string): string {
     return `${protocol}//${host}${path}${query === '' ? '' : `?${query}`}`;
   }
+}
+
+/** End of a lifetime in Unix milliseconds, rounded up to the hour. */
+export function expiry(now: number, lifetime: number): number {
+  return Math.ceil((now + Math.min(lifetime, MAX_LIFETIME_MS)) / HOUR_MS) * HOUR_MS;
 }
 
 /** E.g. `20261121T050000Z`. */

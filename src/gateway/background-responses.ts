@@ -1,0 +1,202 @@
+/** Background responses: the jobs that run them, one request each, and their end by cancellation, deletion or a stop. */
+
+import type { Logger } from 'pino';
+import { requestIdOf } from '../core/answer-id.ts';
+import { type Clock, every } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import type { Protocol } from '../core/protocol.ts';
+import { newRequestId } from '../core/request-id.ts';
+import type { AppOptions } from '../http/app-options.ts';
+import type { Job, JobHandler, Scheduler } from '../jobs/job.ts';
+import { createScheduler } from '../jobs/scheduler.ts';
+import { retryWhileUnavailable } from '../jobs/store-retry.ts';
+import { type Key, stateOf } from '../keys/key.ts';
+import type { KeyStore } from '../keys/store.ts';
+import type { AnswerKeeper } from '../routing/answer-keeper.ts';
+import type { Store } from '../store/store.ts';
+import {
+  type BackgroundEnd,
+  type BackgroundResponses,
+  type OpenResponse,
+  RESPONSE_JOB_KIND,
+} from '../stored-responses/background.ts';
+
+export interface BackgroundJobsOptions {
+  store: Store;
+  background: BackgroundResponses;
+  keys: Pick<KeyStore, 'find'>;
+  /** Of the gateway's server, which requests in the background are handled like. */
+  app: AppOptions;
+  protocol: Protocol;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Responses that this gateway runs at once, and those of one key over all gateways. */
+const LIMITS = { total: 64, lane: 64, owner: 32 };
+/** A lease lasts a little longer: this is the time after which another gateway notices that this one is gone. */
+const RENEWED_AFTER_MS = 10_000;
+/** Interval of the search for running responses that were cancelled or deleted, by any gateway. */
+const WATCH_INTERVAL_MS = 1_000;
+const MIN_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 60_000;
+
+/** Starts at once. */
+export function startBackgroundJobs(options: BackgroundJobsOptions): Scheduler {
+  const { store, background, clock, log } = options;
+  const running = new Map<string, AbortController>();
+  let watching: Promise<void> | undefined;
+
+  const handler: JobHandler = {
+    kind: RESPONSE_JOB_KIND,
+    limits: LIMITS,
+    maxRunMs: RENEWED_AFTER_MS,
+    async run(job, signal) {
+      const open = await background.open(job.ref);
+      if (!open) return background.drop(job);
+      const closed = new AbortController();
+      running.set(job.ref, closed);
+      try {
+        await runJob(options, { job, open, signal: AbortSignal.any([signal, closed.signal]) });
+      } finally {
+        running.delete(job.ref);
+      }
+    },
+  };
+
+  const stopWatching = every(clock, WATCH_INTERVAL_MS, () => {
+    if (running.size === 0 || watching) return;
+    watching = background
+      .closed([...running.keys()])
+      .then((rows) => {
+        for (const row of rows) running.get(row)?.abort();
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        watching = undefined;
+      });
+  });
+  const scheduler = createScheduler({ store, handlers: [handler], log, clock });
+  return {
+    wake: scheduler.wake,
+    async stop(grace) {
+      await scheduler.stop(grace);
+      stopWatching();
+      await watching;
+    },
+  };
+}
+
+interface RunningJob {
+  job: Job;
+  open: OpenResponse;
+  signal: AbortSignal;
+}
+
+async function runJob(options: BackgroundJobsOptions, { job, open, signal }: RunningJob): Promise<void> {
+  const { store, background, clock } = options;
+  const durably = <Result>(write: () => Promise<Result>) => retryWhileUnavailable(write, { clock, signal });
+  const fail = (error: GatewayError) => durably(() => background.fail(open, job, error));
+  if (open.stored.status === 'in_progress') return void (await fail(interrupted()));
+  const total = open.deadline - clock.now();
+  if (total <= 0) return void (await fail(tooLate()));
+  const key = await findKey(options, open.stored.owner);
+  if (!key) return void (await fail(new GatewayError('invalid_api_key', 'The API key may not be used any more.')));
+  let hasStarted = false;
+  let last: Json;
+  let kept: BackgroundEnd | undefined;
+  const keeper: AnswerKeeper = {
+    async keep({ response, finished, origin, isRelayed, endpoint }) {
+      kept = { response, finished, origin, isRelayed, provider: endpoint.provider.id };
+      return true;
+    },
+  };
+  const events = background.log(open, durably);
+  const { runInBackground } = await import('../http/background/run.ts');
+  const error = await runInBackground(
+    {
+      protocol: options.protocol,
+      requestId: requestIdOf(open.stored.id) ?? newRequestId(),
+      key,
+      body: open.body,
+      headers: open.headers,
+      keeper,
+      sink: {
+        add(event) {
+          if (event.response) last = event.response;
+          events?.add(event);
+        },
+        get full() {
+          return events?.full ?? false;
+        },
+        get waiting() {
+          return events?.waiting ?? 0;
+        },
+        onDrain: (listener) => events?.onDrain(listener),
+      },
+      total,
+      signal,
+      async onAdmitted() {
+        hasStarted = await background.start(open, job);
+        if (!hasStarted) throw new GatewayError('client_closed', 'The response was ended.');
+      },
+    },
+    options.app,
+  );
+  // Readers of the stream get its end when the response has ended, so all events before are stored by then.
+  await events?.close();
+  if (kept) {
+    const end = kept;
+    if (await finishOrFail(() => durably(() => background.finish(open, job, end)), fail)) return;
+  } else if (!hasStarted && error && mayWait(error)) {
+    const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, error.retryAfter ?? 0));
+    const dueAt = Math.min(clock.now() + pause, Math.max(open.deadline, clock.now()));
+    return store.call('returnJob', { id: job.id, lease: job.lease, dueAt, faults: 0 });
+  } else if (last?.status === 'failed' && !error) {
+    const end = { response: last, finished: [], origin: '', isRelayed: false, provider: open.stored.provider };
+    if (await durably(() => background.finish(open, job, end))) return;
+  } else if (await fail(signal.aborted ? interrupted() : (error ?? unfinished()))) return;
+  // It was cancelled or deleted, or the lease is lost.
+  await background.drop(job);
+}
+
+async function findKey({ keys, clock }: BackgroundJobsOptions, owner: string): Promise<Key | undefined> {
+  const key = await keys.find(owner).catch((error) => {
+    if (error instanceof GatewayError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  return key && stateOf(key, clock.now()) === 'active' ? key : undefined;
+}
+
+/** A limit of the key or of the gateway, which has room later. */
+function mayWait({ code, upstreamStatus }: GatewayError): boolean {
+  return upstreamStatus === undefined && (code === 'rate_limit_exceeded' || code === 'unavailable');
+}
+
+/** An answer that is too large to be stored is a failure. */
+async function finishOrFail(
+  finish: () => Promise<boolean>,
+  fail: (error: GatewayError) => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await finish();
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'payload_too_large') return fail(error);
+    throw error;
+  }
+}
+
+function interrupted(): GatewayError {
+  const message =
+    'The gateway was stopped while the response was made. It is not repeated, because it may have been charged.';
+  return new GatewayError('internal_error', message);
+}
+
+function tooLate(): GatewayError {
+  return new GatewayError('timeout', 'The response could not begin within its time.');
+}
+
+function unfinished(): GatewayError {
+  return new GatewayError('upstream_error', 'The response ended without a result.');
+}

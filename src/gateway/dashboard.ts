@@ -1,0 +1,67 @@
+/** Wiring of the dashboard: its sessions and its admin API at the address of clients and at that of operators. */
+
+import { servesOperators } from '../config/dashboard.ts';
+import type { Config } from '../config/resolved.ts';
+import type { Protocol } from '../core/protocol.ts';
+import { createAdminHandlers } from '../http/admin/handlers.ts';
+import type { AdminOptions } from '../http/admin/request.ts';
+import { adminRoutes } from '../http/admin/routes.ts';
+import { createClientAddress } from '../http/client-address.ts';
+import { type CreateSharedRate, createRate } from '../http/rate.ts';
+import type { HttpContext } from '../http/request-context.ts';
+import type { Route } from '../http/route-table.ts';
+import { createDashboard, type Dashboard } from '../http/sessions/dashboard.ts';
+import { createSessions } from '../http/sessions/sessions.ts';
+import { createSiteFinder } from '../http/sessions/site.ts';
+import type { Pages } from '../http/ui/pages.ts';
+
+export interface DashboardParts {
+  /** At the address of clients; absent where it is disabled. */
+  forClients: Dashboard | undefined;
+  /** At the address of the admin API. */
+  forOperators: { gate: Dashboard['gate'] | undefined; routes: readonly Route<HttpContext>[] };
+}
+
+export interface DashboardWiring extends AdminOptions {
+  createRate?: CreateSharedRate | undefined;
+  /** Pages for browsers; absent where a test needs none. */
+  pages?: Pages | undefined;
+}
+
+/** Wrong logins allowed per client address: burst, and number per minute. */
+const MAX_WRONG_LOGINS = 30;
+
+export function openDashboard(
+  config: Config,
+  protocol: Protocol,
+  { createRate: createSharedRate, pages, ...options }: DashboardWiring,
+): DashboardParts {
+  const { keys, store, clock } = options;
+  const operatorRoutes = adminRoutes(protocol, createAdminHandlers(options));
+  if (!config.ui.enabled) {
+    return { forClients: undefined, forOperators: { gate: undefined, routes: operatorRoutes } };
+  }
+  const rate = { rate: MAX_WRONG_LOGINS / 60, burst: MAX_WRONG_LOGINS, now: clock.monotonic };
+  const shared = {
+    sessions: createSessions({ store, keys, token: config.admin?.token, clock }),
+    findSite: createSiteFinder([config.server.publicUrl, config.admin?.publicUrl]),
+    wrongLogin: createSharedRate?.('wrong logins', rate) ?? createRate(rate),
+    keys,
+    store,
+    protocol,
+    operatorRoutes,
+    pages,
+    now: clock.now,
+  };
+  const forOperators = createDashboard({
+    ...shared,
+    servesOperators: true,
+    addressOf: ({ socket }) => socket.remoteAddress ?? '',
+  });
+  const forClients = createDashboard({
+    ...shared,
+    servesOperators: servesOperators(config),
+    addressOf: createClientAddress(config.server.trustedProxies),
+  });
+  return { forClients, forOperators };
+}

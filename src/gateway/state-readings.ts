@@ -1,0 +1,115 @@
+/** Readings of the state of a gateway for its metrics: providers, endpoints in cooldown, the store, and budgets. */
+
+import { statfs } from 'node:fs/promises';
+import { moneyOf } from '../core/money.ts';
+import { type Key, stateOf } from '../keys/key.ts';
+import type { KeyStore } from '../keys/store.ts';
+import { PERIODS } from '../records/key-settings.ts';
+import type { CircuitBreaker } from '../routing/circuit-breaker.ts';
+import type { Store } from '../store/store.ts';
+import type { BudgetState, EndpointState, StateReadings, StoreState } from '../telemetry/state-metrics.ts';
+import { spendingOf } from '../usage/spending.ts';
+import type { ProviderRegistry } from './provider-registry.ts';
+
+export interface StateReadingsOptions {
+  models(): ProviderRegistry;
+  breaker(): Pick<CircuitBreaker, 'cooldown' | 'resting'>;
+  /** The store with all records that were acknowledged. */
+  records(): Pick<Store, 'call' | 'engine' | 'now'>;
+  keys: Pick<KeyStore, 'list'>;
+  /** The data folder. */
+  folder: string;
+  /** Names of the keys whose budgets are read. */
+  budgetKeys: readonly string[];
+  now(): number;
+  /** Whether another process of the gateway reads what is in the store. */
+  isWorker: boolean;
+}
+
+export function createStateReadings(options: StateReadingsOptions): StateReadings {
+  const { models, breaker, records, folder, budgetKeys, isWorker } = options;
+  const own: StateReadings = {
+    providers: () =>
+      models()
+        .states()
+        .filter(({ state }) => state !== 'waiting')
+        .map(({ id, state }) => ({ id, ready: state === 'ready' })),
+    endpoints: () => endpointStates(models(), breaker()),
+  };
+  if (isWorker) return own;
+  return {
+    ...own,
+    store: () => storeState(records(), options.now()),
+    dataFree: () => freeShareOf(folder),
+    ...(budgetKeys.length > 0 && { budgets: () => budgetStates(options) }),
+  };
+}
+
+/**
+ * Of configured models all endpoints, of others those in cooldown. An endpoint with several credentials rests while all of
+ * them do.
+ */
+export function endpointStates(
+  { providers, routes }: Pick<ProviderRegistry, 'providers' | 'routes'>,
+  breaker: Pick<CircuitBreaker, 'cooldown' | 'resting'>,
+): EndpointState[] {
+  function stateOf(model: string, provider: string, upstreamModel: string): EndpointState {
+    const endpoint = `${provider}/${upstreamModel}`;
+    const credentials = providers.get(provider)?.credentials.all() ?? [];
+    const resting = credentials.every(
+      (credential) => credential.cooldown() > 0 || breaker.cooldown(`${endpoint}#${credential.id}`) !== undefined,
+    );
+    return { provider, model, endpoint, resting };
+  }
+  const configured = [...routes.models].flatMap(([id, endpoints]) =>
+    endpoints.map(({ provider, model }) => stateOf(id, provider, model)),
+  );
+  const failed = new Set(breaker.resting().map((id) => id.slice(0, id.indexOf('#'))));
+  const others = [...failed].flatMap((endpoint) => {
+    const slash = endpoint.indexOf('/');
+    const state = stateOf(endpoint, endpoint.slice(0, slash), endpoint.slice(slash + 1));
+    return providers.has(state.provider) && state.resting && !routes.models.has(endpoint) ? [state] : [];
+  });
+  return [...configured, ...others];
+}
+
+async function freeShareOf(folder: string): Promise<number> {
+  const { bavail, blocks } = await statfs(folder);
+  return bavail / blocks;
+}
+
+async function storeState(store: Pick<Store, 'call' | 'engine' | 'now'>, now: number): Promise<StoreState> {
+  const { engine } = store;
+  const [jobs, state, usage, backupAt] = await Promise.all([
+    store.call('jobFigures', { now: store.now() }),
+    store.call('stateBytes', { engine }),
+    store.call('usageBytes', { engine }),
+    store.call('readMoment', { name: 'backup' }),
+  ]);
+  return {
+    jobs: jobs.map(({ kind, due, oldestDueAt }) => ({
+      kind,
+      due,
+      oldestSeconds: oldestDueAt === undefined ? 0 : Math.max(0, store.now() - oldestDueAt) / 1000,
+    })),
+    bytes: state + usage,
+    ...(backupAt !== undefined && { backupSeconds: Math.max(0, now - backupAt) / 1000 }),
+  };
+}
+
+async function budgetStates({ keys, records, budgetKeys, now }: StateReadingsOptions): Promise<BudgetState[]> {
+  const wanted = new Set(budgetKeys);
+  const found = (await keys.list()).filter((key) => wanted.has(key.name) && stateOf(key, now()) === 'active');
+  return (await Promise.all(found.map((key) => budgetsOf(key, records(), now())))).flat();
+}
+
+async function budgetsOf(key: Key, records: Pick<Store, 'call'>, now: number): Promise<BudgetState[]> {
+  const { spent } = await spendingOf(records, key, now);
+  return PERIODS.flatMap((period) => {
+    const budget = key.settings.budgets?.[period];
+    if (budget === undefined) return [];
+    const limit = Number(moneyOf(budget));
+    const left = limit === 0 ? 0 : Math.max(0, 1 - Number(spent[period]) / limit);
+    return [{ key: key.name, period, left }];
+  });
+}

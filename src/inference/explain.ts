@@ -1,0 +1,61 @@
+/** Explanation of a routing decision: the endpoints that a request would reach, in order and with the reasons, without sending it. */
+
+import { readBody } from '../core/json/body.ts';
+import type { Json } from '../core/json/json.ts';
+import type { Protocol } from '../core/protocol.ts';
+import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import { POLICY_HEADER } from '../routing/request-policy.ts';
+import { type RoutingTrace, type TracedCandidate, traceOf } from '../routing/trace.ts';
+import { type DryPlan, dryPlan } from './dry-run.ts';
+
+/** A request that is only thought of. */
+export interface RoutingQuestion {
+  protocol: Protocol;
+  model: string;
+  /** JSON of its body; an example of the protocol if absent. */
+  body?: Buffer;
+  /** Value of the policy header. */
+  policy?: string;
+}
+
+export interface ExplainOptions extends DecisionOptions {
+  /** Hosted tools other than web search are refused. */
+  refusesHostedTools: boolean;
+}
+
+/** Fields of candidates that are excluded by routing have no plan. */
+export type ExplainedCandidate = TracedCandidate & DryPlan;
+
+export type Explanation = Omit<RoutingTrace, 'attempts' | 'candidates'> & { candidates: ExplainedCandidate[] };
+
+/** Throws what the request would be refused with. */
+export async function explain(question: RoutingQuestion, options: ExplainOptions): Promise<Explanation> {
+  const call = await callOf(question);
+  const route: RoutingDecision = await decideRouting(call, question.model, options);
+  const planning = { policy: route.policy, refusesHostedTools: options.refusesHostedTools };
+  const plans: DryPlan[] = [];
+  for (const candidate of route.candidates) plans.push(await dryPlan(call, candidate, planning));
+  const { attempts: _attempts, candidates, ...trace } = traceOf(route, []);
+  return { ...trace, candidates: candidates.map((candidate, index) => ({ ...candidate, ...plans[index] })) };
+}
+
+async function callOf({ protocol, model, body: given, policy }: RoutingQuestion): Promise<InferenceCall> {
+  const { complete: operation } = protocol.operations;
+  const bytes = given ?? Buffer.from(JSON.stringify(operation.example));
+  const body: Json = await readBody(bytes, { names: operation.names });
+  if (operation.requestModel.required) body.model = model;
+  operation.checkLimits(body);
+  const headers = policy === undefined ? {} : { [POLICY_HEADER]: policy };
+  return {
+    requestId: '',
+    owner: '',
+    protocol,
+    operation,
+    stream: body.stream === true,
+    array: false,
+    headers,
+    bytes,
+    body,
+  };
+}

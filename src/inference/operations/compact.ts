@@ -1,0 +1,17 @@
+/** The operation `compact`: relays the compaction of a provider. */
+
+import { GatewayError } from '../../core/errors.ts';
+import { relayResponse } from '../response/whole.ts';
+import { expectedUsageOf } from '../tokens/expected-usage.ts';
+import type { OperationHandler } from './handler.ts';
+import { inputReserved } from './reservations.ts';
+
+export const compact: OperationHandler = {
+  free: false,
+  expectedUsage: expectedUsageOf,
+  reservation: inputReserved,
+  translate() {
+    throw new GatewayError('invalid_request', 'The provider has no compaction.', { param: 'model' });
+  },
+  readWhole: ({ bytes, json }, context) => relayResponse(bytes, json, context),
+};

@@ -1,0 +1,59 @@
+/** Searches of the web that the provider ran, as items of an answer. */
+
+import type { Json } from '../../core/json/json.ts';
+import type { WebSearch } from '../../core/native.ts';
+import type { Emit, ItemPlace } from './encode-stream-message.ts';
+
+export interface SearchWriter {
+  /** Begins a search, ends it, or both. */
+  tell(search: WebSearch): void;
+  /** Ends a search of which nothing more was told. */
+  close(): void;
+}
+
+interface SearchItems {
+  emit: Emit;
+  /** The place of another item; what is open before it is closed. */
+  nextPlace(): ItemPlace;
+  add(place: ItemPlace, item: Json): void;
+  done(place: ItemPlace, item: Json): void;
+  includesSources: boolean;
+}
+
+export function createSearchWriter({ emit, nextPlace, add, done, includesSources }: SearchItems): SearchWriter {
+  let open: { id: string; place: ItemPlace; action: Json } | undefined;
+
+  function begin({ id, queries = [] }: WebSearch): void {
+    const place = nextPlace();
+    const action = { type: 'search', query: queries[0] ?? '', queries };
+    open = { id, place, action };
+    const about = { item_id: place.id, output_index: place.index };
+    add(place, itemOf(place, action, 'in_progress'));
+    emit('web_search_call.in_progress', about);
+    emit('web_search_call.searching', about);
+  }
+
+  function end({ sources = [], failed = false }: Pick<WebSearch, 'sources' | 'failed'>): void {
+    if (!open) return;
+    const { place, action } = open;
+    open = undefined;
+    emit('web_search_call.completed', { item_id: place.id, output_index: place.index });
+    const found = includesSources && { sources: sources.map((url) => ({ type: 'url', url })) };
+    done(place, itemOf(place, { ...action, ...found }, failed ? 'failed' : 'completed'));
+  }
+
+  return {
+    tell(search) {
+      if (search.queries) {
+        end({});
+        begin(search);
+      }
+      if (search.sources && open?.id === search.id) end(search);
+    },
+    close: () => end({}),
+  };
+}
+
+function itemOf({ id }: ItemPlace, action: Json, status: string): Json {
+  return { id, type: 'web_search_call', status, action };
+}

@@ -1,0 +1,58 @@
+/** Streams of background responses: opened for a reader from an event on, on any gateway. */
+
+import { Readable } from 'node:stream';
+import { Cancellation } from '../core/cancellation.ts';
+import type { Json } from '../core/json/json.ts';
+import type { StoredResponse } from '../records/stored-response.ts';
+import type { StoredContext } from './context.ts';
+import { noStream, streamTooLong, tooManyReaders } from './errors.ts';
+
+export interface StreamRequest {
+  stored: StoredResponse;
+  /** Number of the first event that is wanted. */
+  from: number;
+  /** The response object, as it is stored now. */
+  response(): Promise<Json>;
+}
+
+export interface BackgroundStreams {
+  /** Undefined if no events are kept and the response has ended. Throws `invalid_request` and `rate_limit_exceeded`. */
+  open(request: StreamRequest): Promise<Readable | undefined>;
+}
+
+/** Streams of one key that are read at once from this gateway. */
+const MAX_READERS = 100;
+const OPEN = ['queued', 'in_progress'];
+
+export function createBackgroundStreams(context: Pick<StoredContext, 'store' | 'cipher' | 'clock'>): BackgroundStreams {
+  const { store, clock } = context;
+  /** Number of readers of each key. */
+  const readers = new Map<string, number>();
+
+  function count(owner: string, change: 1 | -1): void {
+    const now = (readers.get(owner) ?? 0) + change;
+    if (now === 0) readers.delete(owner);
+    else readers.set(owner, now);
+  }
+
+  return {
+    async open({ stored: { row, owner, status }, from, response }) {
+      if ((readers.get(owner) ?? 0) >= MAX_READERS) throw tooManyReaders(MAX_READERS);
+      const page = await store.call('readStoredStream', { row, from, now: clock.now() });
+      if (!page && OPEN.includes(status))
+        throw noStream('The response is not streamed; create it with stream set to true.');
+      if (!page && from > 0) throw noStream('The events of the response are not kept any more.');
+      if (!page) return undefined;
+      if (page.isTruncated && from >= page.next) throw streamTooLong();
+      const { followStream } = await import('./follow.ts');
+      const stop = new Cancellation();
+      count(owner, 1);
+      const body = Readable.from(followStream({ ...context, row, from, response }, page, stop));
+      body.on('close', () => {
+        stop.cancel();
+        count(owner, -1);
+      });
+      return body;
+    },
+  };
+}

@@ -1,0 +1,235 @@
+/** Background responses: stored before they are answered, run by a job, and finished or cancelled in the store. */
+
+import { randomBytes } from 'node:crypto';
+import { answerIdOf } from '../core/answer-id.ts';
+import type { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import type { FinishedItem } from '../core/stored-access.ts';
+import {
+  backgroundRequest,
+  failedResponse,
+  finishedResponse,
+  firstEvents,
+  isStoredForLong,
+  queuedResponse,
+} from '../protocols/responses/background.ts';
+import { inputItems } from '../protocols/responses/stored.ts';
+import type { StoredResponse } from '../records/stored-response.ts';
+import type { InferenceCall } from '../routing/inference-call.ts';
+import type { Lease } from '../store/job-rows.ts';
+import { createContentReader, encodeContent, type StoredContent } from './content.ts';
+import type { StoredContext } from './context.ts';
+import { mayNotCancel, tooManyOpen, unknownResponse } from './errors.ts';
+import { createEventLog, type EventLog, type EventLogOptions, sealEvents } from './event-log.ts';
+import { isStorableId } from './items.ts';
+import { itemNames, itemsOf, statusOf } from './keeper.ts';
+
+/** Kind of the jobs that run background responses; the reference is the row. */
+export const RESPONSE_JOB_KIND = 'response';
+/** Retention after the end of a response that the client does not want stored: it has to be fetched. */
+const FETCH_PERIOD_MS = 10 * 60 * 1000;
+
+/** A background response that is not finished. */
+export interface OpenResponse {
+  stored: StoredResponse;
+  content: StoredContent;
+  /** Body of the request. */
+  body: Json;
+  headers: Record<string, string>;
+  /** Unix milliseconds. */
+  deadline: number;
+  /** Number of the next event of its stream; absent if it is not streamed. */
+  nextEvent?: number;
+}
+
+export interface AcceptedRequest {
+  /** Provider of the first endpoint. */
+  provider: string;
+  headers: Record<string, string>;
+}
+
+/** The end of a run. */
+export interface BackgroundEnd {
+  response: Json;
+  finished: readonly FinishedItem[];
+  /** Owner of opaque state. */
+  origin: string;
+  isRelayed: boolean;
+  provider: string;
+}
+
+export interface BackgroundResponses {
+  /** Stores a request with its job, and returns its response object. Throws `rate_limit_exceeded`. */
+  accept(call: InferenceCall, request: AcceptedRequest): Promise<Json>;
+  /** Undefined if it is finished or deleted. */
+  open(row: string): Promise<OpenResponse | undefined>;
+  /** Log of the events of its stream; undefined if it is not streamed. */
+  log(open: OpenResponse, durably: EventLogOptions['durably']): EventLog | undefined;
+  /** From here on the request may reach its upstream. False if it may not: cancelled, deleted, or the lease is lost. */
+  start(open: OpenResponse, job: Lease): Promise<boolean>;
+  /** False if it was finished otherwise, or the lease is lost. */
+  finish(open: OpenResponse, job: Lease, end: BackgroundEnd): Promise<boolean>;
+  /** Finishes it with an error. */
+  fail(open: OpenResponse, job: Lease, error: GatewayError): Promise<boolean>;
+  /** Those of the rows whose response is finished or deleted. */
+  closed(rows: readonly string[]): Promise<string[]>;
+  /** Ends the job of a response that is finished or deleted. */
+  drop(job: Lease): Promise<void>;
+  /** The response object of a cancelled response. Throws `response_not_found` and `invalid_request`. */
+  cancel(owner: string, id: string): Promise<Json>;
+}
+
+export interface BackgroundContext extends StoredContext {
+  /** A job is due. */
+  wake(): void;
+}
+
+export function createBackgroundResponses(context: BackgroundContext): BackgroundResponses {
+  const { store, cipher, clock, settings, wake } = context;
+
+  /** When a response expires that ends now. */
+  function expiryOf(accepted: Record<string, Json>): number {
+    return clock.now() + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
+  }
+
+  function limits(): { responses: number; bytes: number } {
+    const { maxResponses: responses, maxBytes: bytes } = settings();
+    return { responses, bytes };
+  }
+
+  async function accept(call: InferenceCall, { provider, headers }: AcceptedRequest): Promise<Json> {
+    const { owner, requestId } = call;
+    const { maxBackground, backgroundTimeoutMs, keepMs } = settings();
+    const asked = call.asked ?? call.body;
+    const now = clock.now();
+    const row = randomBytes(16).toString('hex');
+    const id = `resp_${answerIdOf(requestId)}`;
+    const model = String(asked.model);
+    const { output: _output, ...response } = queuedResponse(asked, { id, model, created: Math.floor(now / 1000) });
+    const previous = await previousRow(owner, asked.previous_response_id);
+    const accepted = { ...response, output: [] };
+    const request = { body: { ...asked, input: [] }, headers };
+    const { parts, ...columns } = await encodeContent(
+      { origin: '', isRelayed: false, input: inputItems(asked.input), output: [], response, request },
+      cipher,
+      { owner, row },
+    );
+    const expiresAt = now + backgroundTimeoutMs + Math.max(keepMs, FETCH_PERIOD_MS);
+    const stored: StoredResponse = {
+      row,
+      owner,
+      id,
+      status: 'queued',
+      background: true,
+      createdAt: now,
+      expiresAt,
+      model,
+      provider,
+      ...(previous !== undefined && { previous }),
+      ...columns,
+    };
+    const isAccepted = await store.call('acceptBackgroundResponse', {
+      response: stored,
+      names: [{ kind: 'response', name: id, position: 0 }],
+      parts,
+      limits: limits(),
+      mostOpen: maxBackground,
+      job: { kind: RESPONSE_JOB_KIND, ref: row, lane: provider, owner, dueAt: now },
+      ...(call.stream && { events: sealEvents(cipher, row, { first: 0, texts: firstEvents(accepted) }) }),
+    });
+    if (!isAccepted) throw tooManyOpen(maxBackground);
+    wake();
+    return accepted;
+  }
+
+  async function previousRow(owner: string, id: Json): Promise<string | undefined> {
+    if (!isStorableId(id)) return undefined;
+    const found = await store.call('readStoredResponse', { owner, id, now: clock.now() });
+    return found?.response.row;
+  }
+
+  async function finish(
+    { stored, content }: OpenResponse,
+    job: Lease,
+    { response: ended, finished, origin, isRelayed, provider }: BackgroundEnd,
+  ): Promise<boolean> {
+    const { owner, row, id } = stored;
+    const response = finishedResponse(ended, content.response);
+    const { output, ...rest } = response;
+    const items = itemsOf(output, finished);
+    const { parts, ...columns } = await encodeContent(
+      { origin, isRelayed, input: content.input, output: items, response: rest },
+      cipher,
+      { owner, row },
+    );
+    return store.call('changeStoredResponse', {
+      response: { ...stored, status: statusOf(response), expiresAt: expiryOf(content.response), provider, ...columns },
+      names: [{ kind: 'response', name: id, position: 0 }, ...itemNames(items, finished)],
+      parts,
+      limits: limits(),
+      finishes: { id: job.id, lease: job.lease },
+      streamExpiresAt: clock.now() + FETCH_PERIOD_MS,
+    });
+  }
+
+  return {
+    accept,
+
+    async open(row) {
+      const found = await store.call('readBackgroundResponse', { row });
+      if (!found) return undefined;
+      const { response: stored, parts, nextEvent } = found;
+      const content = await createContentReader(stored.owner, parts, cipher).read(stored);
+      if (!content?.request) return undefined;
+      const { body, headers } = content.request;
+      const deadline = stored.createdAt + settings().backgroundTimeoutMs;
+      return {
+        stored,
+        content,
+        body: backgroundRequest({ ...body, input: content.input }),
+        headers,
+        deadline,
+        ...(nextEvent !== undefined && { nextEvent }),
+      };
+    },
+
+    log({ stored: { row }, content, nextEvent: next }, durably) {
+      if (next === undefined) return undefined;
+      return createEventLog({ store, cipher, clock, row, accepted: content.response, next, durably });
+    },
+
+    start: ({ stored: { row } }, { id, lease }) => store.call('startBackgroundResponse', { row, job: { id, lease } }),
+
+    finish,
+
+    fail(open, job, error) {
+      const { stored, content } = open;
+      const response = { ...failedResponse(content.response, error), output: [] };
+      return finish(open, job, { response, finished: [], origin: '', isRelayed: false, provider: stored.provider });
+    },
+
+    closed: (rows) => store.call('closedBackgroundResponses', { rows }),
+
+    async drop({ id, lease }) {
+      await store.call('endBackgroundJob', { id, lease });
+    },
+
+    async cancel(owner, id) {
+      const unknown = unknownResponse(id);
+      if (!isStorableId(id)) throw unknown;
+      const now = clock.now();
+      const found = await store.call('cancelBackgroundResponse', {
+        owner,
+        id,
+        now,
+        jobKind: RESPONSE_JOB_KIND,
+        expiresAt: now + FETCH_PERIOD_MS,
+      });
+      if (!found) throw unknown;
+      if (typeof found === 'string') throw mayNotCancel(found);
+      const content = await createContentReader(owner, found.parts, cipher).read(found.response);
+      if (!content) throw unknown;
+      return { ...content.response, status: found.response.status, output: content.output };
+    },
+  };
+}

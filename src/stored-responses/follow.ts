@@ -1,0 +1,76 @@
+/** Follower of a background stream: its events from a number on, until the response has ended, on any gateway. */
+
+import type { Cancellation } from '../core/cancellation.ts';
+import { type Clock, sleep } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import { createFramer } from '../core/sse.ts';
+import { KEEP_ALIVE } from '../protocols/responses/encode-stream.ts';
+import { lastEvent } from '../protocols/responses/replay-stream.ts';
+import type { Cipher } from '../security/cipher.ts';
+import type { StreamPage } from '../store/operations/stored-streams.ts';
+import type { Store } from '../store/store.ts';
+import { eventsLocation } from './event-log.ts';
+
+export interface FollowOptions {
+  store: Pick<Store, 'call'>;
+  cipher: Cipher;
+  clock: Pick<Clock, 'now' | 'after'>;
+  row: string;
+  /** Number of the first event that is wanted. */
+  from: number;
+  /** The response object, as it is stored now. */
+  response(): Promise<Json>;
+}
+
+/** Interval between two looks for new events. */
+const LOOK_INTERVAL_MS = 200;
+const KEEP_ALIVE_MS = 15_000;
+const OPEN = ['queued', 'in_progress'];
+
+/** Throws while nothing was yielded if the stream is not kept; later, the rest is missing. */
+export async function* followStream(
+  options: FollowOptions,
+  first: StreamPage,
+  stop: Cancellation,
+): AsyncGenerator<string> {
+  const { store, clock, row } = options;
+  let from = options.from;
+  let page: StreamPage | undefined = first;
+  let silentSince = clock.now();
+  for (;;) {
+    if (!page) throw new GatewayError('response_not_found', 'The response was deleted.');
+    const text = textFrom(options, page, from);
+    if (text !== '') {
+      silentSince = clock.now();
+      yield text;
+    }
+    from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
+    if (page.batches.length === 0) {
+      if (page.isTruncated) throw new GatewayError('unavailable', 'The rest of the stream is not kept.');
+      if (!OPEN.includes(page.status)) {
+        if (page.next >= from) yield lastEvent(await options.response(), page.next);
+        return;
+      }
+      if (clock.now() - silentSince >= KEEP_ALIVE_MS) {
+        silentSince = clock.now();
+        yield KEEP_ALIVE;
+      }
+      await sleep(clock, LOOK_INTERVAL_MS, stop.signal);
+    }
+    if (stop.isCancelled) return;
+    page = await store.call('readStoredStream', { row, from, now: clock.now() });
+  }
+}
+
+/** The events of a page, without those before a number. */
+function textFrom({ cipher, row }: FollowOptions, { batches }: StreamPage, from: number): string {
+  return batches
+    .map(({ first, content }) => {
+      const bytes = cipher.open(content, eventsLocation(row, first));
+      if (from <= first) return bytes.toString();
+      const frames = createFramer().push(bytes);
+      return Buffer.concat(frames.slice(from - first)).toString();
+    })
+    .join('');
+}
