@@ -11,12 +11,16 @@ import { startBare } from './subjects/bare.ts';
 import { startPolygate } from './subjects/polygate.ts';
 import type { Subject } from './subjects/subject.ts';
 import { startUpstreams } from './subjects/upstreams.ts';
-import { frames, medium, messagesToChat, passthrough, type Workload } from './workload.ts';
+import { frames, medium, messagesToChat, passthrough, responsesFrames, type Workload } from './workload.ts';
 
 const BASELINE = join(RESULTS_FOLDER, 'baseline.json');
 /** Share of the baseline that a ratio may reach. */
 const ALLOWED = 1.3;
 const TRIES = 3;
+/** Processor time that a frame of a relayed Responses stream may take, by that of chat completions in the same run. */
+const RESPONSES_TO_CHAT = 1.1;
+const STREAMS = { connections: 64, requests: 64 };
+const STREAM_ROUNDS = 3;
 
 interface Check {
   workload: Workload;
@@ -69,10 +73,27 @@ export async function check({ write, say }: CheckOptions): Promise<boolean> {
     ratios[id] = Number((write ? Math.max(...tries) : Math.min(...tries)).toPrecision(4));
     if (isTooSlow) break;
   }
+  const isEven = write || (await comparesStreams(gateway, say));
   for (const subject of [bare, gateway]) await subject.stop();
   await upstreams.stop();
   if (write) writeBaseline({ commit: commitOf(), ratios });
-  return write || verdict(ratios, baseline, say);
+  return write || (verdict(ratios, baseline, say) && isEven);
+}
+
+/** Whether a relayed stream of Responses costs as much as one of chat completions in one of three tries; both have the same number of frames. */
+async function comparesStreams(gateway: Subject, say: (text: string) => void): Promise<boolean> {
+  const entries = [frames, responsesFrames].map((workload): Entry => ({ subject: gateway, workload }));
+  for (const entry of entries) await warmUp(entry, STREAMS);
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [chat, responses] = await alternate(entries, { ...STREAMS, rounds: STREAM_ROUNDS });
+    const failure = chat?.failure ?? responses?.failure;
+    if (!chat || !responses || failure !== undefined) throw new Error(`streams: ${failure ?? 'no answers'}`);
+    const ratio = responses.cpu / chat.cpu;
+    say(`${responsesFrames.title}: ${ratio.toFixed(2)} x chat, at most ${RESPONSES_TO_CHAT} allowed`);
+    if (ratio <= RESPONSES_TO_CHAT) return true;
+  }
+  say('TOO SLOW: a relayed stream of Responses takes more than one of chat completions');
+  return false;
 }
 
 async function measureRatio(

@@ -13,6 +13,7 @@ export interface Workload {
 
 const CHAT_PATH = '/v1/chat/completions';
 const MESSAGES_PATH = '/anthropic/v1/messages';
+const RESPONSES_PATH = '/v1/responses';
 
 /** About 2 kB, as a request with some history has it. */
 const TEXT = 'What the question is about takes a few sentences to say. ';
@@ -39,6 +40,15 @@ const messagesBody = (fields: object) => (model: string) =>
     system: 'You are a helpful assistant.',
     messages: [{ role: 'user', content: TEXT.repeat(40).slice(0, 1800) }],
     ...fields,
+  });
+
+const responsesBody = (model: string) =>
+  JSON.stringify({
+    model,
+    instructions: 'You are a helpful assistant.',
+    input: [{ role: 'user', content: TEXT.repeat(40).slice(0, 1800) }],
+    store: false,
+    stream: true,
   });
 
 export const passthrough: Workload = {
@@ -74,6 +84,11 @@ export const large: Workload = {
 export const frames: Workload = {
   ...{ id: 'frame', title: 'streamed frame, passthrough', path: CHAT_PATH, model: 'frames/m' },
   ...{ upstreamPath: '/frames/v1/chat/completions', body: chatBody({ fields: { stream: true } }) },
+};
+
+export const responsesFrames: Workload = {
+  ...{ id: 'frame-responses', title: 'streamed frame, Responses relay', path: RESPONSES_PATH, model: 'responses/m' },
+  ...{ upstreamPath: '/frames/v1/responses', body: responsesBody },
 };
 
 export const translatedFrames: Workload = {

@@ -34,3 +34,37 @@ export const CHAT_FRAMES: readonly string[] = [
   chunk({}, 'stop'),
   `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 } })}\n\ndata: [DONE]\n\n`,
 ];
+
+const RESPONSE = {
+  ...{ id: 'resp_0123456789', object: 'response', created_at: 1, status: 'in_progress', completed_at: null },
+  ...{ error: null, incomplete_details: null, instructions: words, model: 'm', output: [] as object[], usage: null },
+  ...{ parallel_tool_calls: true, previous_response_id: null, store: false, tool_choice: 'auto', tools: [] },
+};
+const MESSAGE = { id: 'msg_0123456789', type: 'message', role: 'assistant', status: 'completed' };
+const PLACE = { item_id: MESSAGE.id, output_index: 0, content_index: 0 };
+const PIECES = Array.from({ length: FRAMES_PER_STREAM - 8 }, (_, index) => ` word${index}`);
+const PART = { type: 'output_text', annotations: [], logprobs: [], text: PIECES.join('') };
+const ITEM = { ...MESSAGE, content: [PART] };
+const COUNTS = {
+  ...{ input_tokens: 10, input_tokens_details: { cached_tokens: 0 } },
+  ...{ output_tokens: 100, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 110 },
+};
+
+/** As many as those of chat completions; the first two and the last one hold the whole response object. */
+export const RESPONSES_FRAMES: readonly string[] = [
+  { type: 'response.created', response: RESPONSE },
+  { type: 'response.in_progress', response: RESPONSE },
+  { type: 'response.output_item.added', output_index: 0, item: { ...MESSAGE, status: 'in_progress', content: [] } },
+  { type: 'response.content_part.added', ...PLACE, part: { ...PART, text: '' } },
+  ...PIECES.map((delta) => ({
+    type: 'response.output_text.delta',
+    ...PLACE,
+    delta,
+    logprobs: [],
+    obfuscation: 'x1Yz',
+  })),
+  { type: 'response.output_text.done', ...PLACE, text: PART.text, logprobs: [] },
+  { type: 'response.content_part.done', ...PLACE, part: PART },
+  { type: 'response.output_item.done', output_index: 0, item: ITEM },
+  { type: 'response.completed', response: { ...RESPONSE, status: 'completed', output: [ITEM], usage: COUNTS } },
+].map((event, sequence_number) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number })}\n\n`);

@@ -1,10 +1,10 @@
 /**
- * Upstream on raw sockets: responds when it has read the whole request. A path with `/frames/` gets a stream with a frame each
- * 10 ms, one with `/slow/` a frame each 1.5 s, any other a whole answer.
+ * Upstream on raw sockets: responds when it has read the whole request. A path with `/frames/` gets a stream of its protocol with a frame
+ * each 10 ms, one with `/slow/` a frame each 1.5 s, any other a whole answer.
  */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { CHAT_ANSWER, CHAT_FRAMES, MESSAGES_ANSWER } from './answers.ts';
+import { CHAT_ANSWER, CHAT_FRAMES, MESSAGES_ANSWER, RESPONSES_FRAMES } from './answers.ts';
 
 const FRAME_INTERVAL_MS = 10;
 const SLOW_INTERVAL_MS = 1500;
@@ -20,7 +20,9 @@ const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${
 const CHAT = whole(CHAT_ANSWER);
 const MESSAGES = whole(MESSAGES_ANSWER);
 const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
-const FRAMES = CHAT_FRAMES.map((frame) => Buffer.from(chunked(frame), 'latin1'));
+const chunksOf = (frames: readonly string[]) => frames.map((frame) => Buffer.from(chunked(frame), 'latin1'));
+const FRAMES = chunksOf(CHAT_FRAMES);
+const RESPONSES = chunksOf(RESPONSES_FRAMES);
 const LAST_CHUNK = '0\r\n\r\n';
 
 const server = createServer({ noDelay: true }, (socket) => {
@@ -49,19 +51,26 @@ const server = createServer({ noDelay: true }, (socket) => {
 });
 
 function respond(socket: Socket, path: string): void {
-  if (path.includes('/frames/')) stream(socket, FRAME_INTERVAL_MS, FRAMES.length);
-  else if (path.includes('/slow/')) stream(socket, SLOW_INTERVAL_MS, SLOW_FRAMES);
+  if (path.includes('/frames/')) {
+    const frames = path.endsWith('/responses') ? RESPONSES : FRAMES;
+    stream(socket, FRAME_INTERVAL_MS, { frames, count: frames.length });
+  } else if (path.includes('/slow/')) stream(socket, SLOW_INTERVAL_MS, { frames: FRAMES, count: SLOW_FRAMES });
   else socket.write(path.endsWith('/messages') ? MESSAGES : CHAT);
 }
 
-function stream(socket: Socket, interval: number, count: number): void {
+function stream(
+  socket: Socket,
+  interval: number,
+  { frames, count }: { frames: readonly Buffer[]; count: number },
+): void {
   let sent = 0;
   socket.write(STREAM_HEAD);
   const timer = setInterval(() => {
     if (socket.destroyed) return clearInterval(timer);
     // The last of the frames ends the text, so a longer stream repeats the others.
     const isLast = sent === count - 1;
-    socket.write(FRAMES[isLast ? FRAMES.length - 1 : sent % (FRAMES.length - 2)] ?? LAST_CHUNK);
+    const next = count > frames.length ? sent % (frames.length - 2) : sent;
+    socket.write(frames[isLast ? frames.length - 1 : next] ?? LAST_CHUNK);
     sent++;
     if (!isLast) return;
     clearInterval(timer);

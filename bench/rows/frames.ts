@@ -3,7 +3,7 @@
 import type { Figure } from '../figure.ts';
 import { alternate, type Entry, warmUp } from '../measure.ts';
 import { FRAMES_PER_STREAM } from '../programs/answers.ts';
-import { frames, translatedFrames, type Workload } from '../workload.ts';
+import { frames, responsesFrames, translatedFrames, type Workload } from '../workload.ts';
 import { costFigures, type Row, type Run } from './row.ts';
 
 const STREAMS = 64;
@@ -11,7 +11,7 @@ const STREAMS_EACH = 2;
 const WARM_STREAMS_EACH = 4;
 const ROUNDS = 3;
 
-export const frameRows: readonly Row[] = [frames, translatedFrames].map((workload) => ({
+export const frameRows: readonly Row[] = [frames, responsesFrames, translatedFrames].map((workload) => ({
   id: workload.id,
   title: workload.title,
   run: (run) => measureFrames(run, workload),

@@ -1,10 +1,11 @@
-/** Polygate as a subject: the program as it runs in production, with a configuration file, a log and a store on disk. */
+/** Polygate as a subject: the program of the npm package as it runs in production, with a configuration file, a log and a store on disk. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startChild, temporaryFolder } from '../host/children.ts';
 import { requestBytes } from '../load/connection.ts';
+import { bundledProgram } from './program.ts';
 import { KEY, type Subject, type Upstreams } from './subject.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -40,7 +41,7 @@ export async function startPolygate(settings: PolygateOptions): Promise<Subject>
   const args = [
     ...nodeOptions,
     ...preloads,
-    join(root, 'src/main.ts'),
+    await bundledProgram(root),
     'serve',
     '--config',
     file,
@@ -88,6 +89,7 @@ providers:
   messages: ${provider('anthropic', `${upstreams.instant}/instant`)}
   large: ${provider('openai-compatible', `${upstreams.other}/large/v1`)}
   frames: ${provider('openai-compatible', `${upstreams.other}/frames/v1`)}
+  responses: ${provider('open-responses', `${upstreams.other}/frames/v1`)}
   slow: ${provider('openai-compatible', `${upstreams.other}/slow/v1`)}
 `;
 }
